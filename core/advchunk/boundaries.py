@@ -1,0 +1,100 @@
+"""Choose cuts from gap scores, costs or labels. See `records` for the conventions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from advchunk.costs import Cost
+from advchunk.records import Floats, Ints
+
+
+def at(inner: Ints, n: int) -> Ints:
+    """Cuts for ``n`` units from the inner unit indices where a segment starts.
+
+    >>> at(np.array([3, 1]), 5).tolist()
+    [0, 1, 3, 5]
+    """
+    return np.unique(np.r_[0, inner, n]).astype(np.int64)
+
+
+def above(gaps: Floats, threshold: float) -> Ints:
+    """Cut every gap that is above ``threshold``.
+
+    >>> above(np.array([0.1, 0.9, 0.2]), 0.15).tolist()
+    [0, 2, 3, 4]
+    """
+    return at(np.flatnonzero(gaps > threshold) + 1, len(gaps) + 1)
+
+
+def runs(labels: Ints) -> Ints:
+    """Cut wherever neighbouring units carry different labels (labels may recur later)."""
+    return at(np.flatnonzero(np.diff(labels)) + 1, len(labels))
+
+
+def cheapest(
+    cost: Cost,
+    sizes: Ints,
+    budget: Ints,
+    *,
+    minimum: int = 0,
+    penalty: float = 0.0,
+    segments: int | None = None,
+) -> tuple[Ints, float]:
+    """Cut so that the summed cost, plus ``penalty`` a segment, is least: the exact optimum.
+
+    The limits on sizes are part of the search, so they make it faster as well as bounded:
+    O(n m d) for segments of at most m units, whatever the number of ``segments`` asked for.
+
+    Parameters
+    ----------
+    sizes : (n,) tokens of each unit.
+    budget : (n,) most tokens of a segment that starts at each unit; one unit is always allowed.
+    minimum : least tokens of a segment. As few segments as possible are smaller, where not all can be.
+    segments : how many, if that is known; taken to the nearest number that the budget allows.
+
+    Returns
+    -------
+    The cuts, and their summed cost with penalties. Of equal optima, the one whose last segment is longest.
+    """
+    n = len(sizes)
+    total = np.r_[0, np.cumsum(sizes)]
+    first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
+    known = segments is not None
+    wanted = min(max(segments or 1, fewest(sizes, budget)), n) if known else 1
+    best = np.full((wanted + 1, n + 1), np.inf)
+    best[0, 0] = 0.0
+    previous = np.zeros((wanted + 1, n + 1), dtype=np.int64)
+    short = 0.0  # what a segment under the minimum costs: more than all else together
+    if minimum:
+        short = 2.0 * float(cost(np.array([0]), n)[0]) + n * penalty + 1.0
+    for end in range(1, n + 1):
+        starts = np.arange(first[end - 1], end)
+        held = total[end] - total[starts]
+        value = cost(starts, end) + penalty + short * (held < minimum)
+        value[:-1][held[:-1] > budget[starts[:-1]]] = np.inf
+        before = best[:-1, starts] if known else best[:1, starts]
+        choice = np.argmin(before + value, axis=1)
+        rows = slice(1, None) if known else slice(0, 1)
+        best[rows, end] = (before + value)[np.arange(len(choice)), choice]
+        previous[rows, end] = starts[choice]
+    row, path = wanted if known else 0, [n]
+    while path[-1]:
+        path.append(int(previous[row, path[-1]]))
+        row -= known
+    cuts = np.array(path[::-1], dtype=np.int64)
+    spent = sum(float(cost(np.array([a]), b)[0]) + penalty for a, b in pairwise(cuts.tolist()))
+    return cuts, spent
+
+
+def fewest(sizes: Ints, budget: Ints) -> int:
+    """Return the least number of segments within the budget: as many as filling each from the left makes.
+
+    That is the least where the budget does not fall faster than the units pass, as it never does.
+    """
+    total, start, count = np.r_[0, np.cumsum(sizes)], 0, 0
+    while start < len(sizes):
+        start = max(int(np.searchsorted(total, total[start] + budget[start], "right")) - 1, start + 1)
+        count += 1
+    return count

@@ -1,0 +1,89 @@
+"""Hyper-parameters: said once, inherited by the core chunker and by both adapters."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Final, Literal
+
+from advchunk.errors import require
+
+RESOURCE: Final = {"resource": True}
+"""Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
+
+
+@dataclass(kw_only=True)
+class Params:
+    """Hyper-parameters: JSON-able, with immutable defaults; said here once for all front ends.
+
+    Parameters
+    ----------
+    max_tokens : tokens that no chunk exceeds, context included, >= 1.
+    min_tokens : smaller chunks join a neighbour where the result still fits, 0..max_tokens.
+    overlap_tokens : at most this many tokens of the previous chunk are repeated: whole units, else
+        sentences, else words; 0..max_tokens - 1.
+    include_context : give each chunk the document's ``title`` and the headings it stands under as
+        context, which is embedded with it and counts (at most half of ``max_tokens``).
+    add_scores : write into each chunk's metadata why it ends where it does: ``cut`` and ``cut_score``.
+    markup : how a text that comes without a layout is read: "markdown" protects its code, tables
+        and formulae and knows its headings; "plain" takes every character for prose.
+    language : two-letter code of the text's language, for the sentence splitter.
+    timeout : seconds a document may take, > 0; None is unlimited.
+    """
+
+    algorithm: ClassVar[str] = ""
+    version: ClassVar[int] = 1  # raise it when the same parameters give other chunks
+
+    max_tokens: int = 512
+    min_tokens: int = 0
+    overlap_tokens: int = 0
+    include_context: bool = False
+    add_scores: bool = False
+    markup: Literal["markdown", "plain"] = "markdown"
+    language: str = "en"
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Raise `ConfigurationError` on a value that breaks a rule; subclasses add theirs."""
+        for name in ("max_tokens", "min_tokens", "overlap_tokens"):
+            value = getattr(self, name)
+            require(isinstance(value, int) and not isinstance(value, bool), f"{name} must be a whole number", value)
+        require(self.max_tokens >= 1, "max_tokens must be >= 1", self.max_tokens)
+        require(0 <= self.min_tokens <= self.max_tokens, "min_tokens must be in 0..max_tokens", self.min_tokens)
+        rule = "overlap_tokens must be in 0..max_tokens - 1"
+        require(0 <= self.overlap_tokens < self.max_tokens, rule, self.overlap_tokens)
+        require(self.markup in {"markdown", "plain"}, "markup must be 'markdown' or 'plain'", self.markup)
+        require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
+
+    def fingerprint(self) -> str:
+        """Return 16 hex digits that change whenever the chunks may: for cache keys."""
+        said = json.dumps([self.algorithm, self.version, parameters(self)], sort_keys=True)
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
+    """Return the hyper-parameters that class ``of`` declares (default: the object's own) by name."""
+    return {f.name: getattr(obj, f.name) for f in fields(of or obj) if not f.metadata.get("resource")}
+
+
+@dataclass(kw_only=True)
+class GroupedParams(Params):
+    """Hyper-parameters of the chunkers that label units.
+
+    Parameters
+    ----------
+    contiguous : True cuts where the label changes, so that chunks are passages; False puts
+        distant units of a label together, so that a chunk has several spans (and no overlap).
+    """
+
+    contiguous: bool = True
+
+    def check(self) -> None:
+        """Add the rule for overlap."""
+        super().check()
+        rule = "overlap_tokens must be 0 unless contiguous=True: distant passages have no previous chunk"
+        require(self.contiguous or not self.overlap_tokens, rule, self.overlap_tokens)

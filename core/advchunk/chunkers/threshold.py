@@ -1,0 +1,115 @@
+"""Semantic threshold: the drop-in for LangChain's SemanticChunker and LlamaIndex's SemanticSplitter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from advchunk import boundaries, signals
+from advchunk.chunkers.base import EmbeddingChunker
+from advchunk.chunkers.params import Params
+from advchunk.engine import Embed, Plan
+from advchunk.errors import require
+from advchunk.explain import Segmentation
+from advchunk.models.embedders import as_embedder
+from advchunk.records import Floats, Units
+from advchunk.signals import ThresholdRule
+from advchunk.sizes import Limits
+
+_AMOUNTS: dict[ThresholdRule, float] = {
+    "percentile": 95.0,
+    "standard_deviation": 3.0,
+    "interquartile": 1.5,
+    "gradient": 95.0,
+}
+
+
+@dataclass(kw_only=True)
+class SemanticThresholdParams(Params):
+    """Cut where neighbouring sentences, each with its buffer, are less alike than elsewhere in the text.
+
+    The same cuts as LangChain's SemanticChunker (four rules) and LlamaIndex's
+    SemanticSplitterNodeParser (its percentile) on the same sentences and vectors. The threshold
+    follows from the document's own distances, so it suits any embedder.
+
+    Departs from both: text and offsets are exact, sizes are limited, and by default the vectors of
+    a buffer are averaged, weighted by tokens, where the peers embed every sentence 2 buffer_size + 1
+    times over; for the embedded default that is nearly the same, for a transformer it is close.
+
+    Parameters
+    ----------
+    buffer_size : sentences on each side that a sentence is compared together with, >= 0.
+    breakpoint_threshold_type : "percentile", "standard_deviation", "interquartile" or "gradient".
+    breakpoint_threshold_amount : percentile (0..100), or number of deviations or ranges (>= 0);
+        None is 95, 3, 1.5 and 95.
+    number_of_chunks : about this many instead, >= 1, by the inverse of the percentile rule.
+    embed_buffer : embed the text of each buffer, exactly as the peers do, instead of averaging.
+    centre : subtract the document's mean vector first, which helps static embedders most.
+
+    References
+    ----------
+    Kamradt 2024, "5 Levels Of Text Splitting", level 4; ``langchain_experimental.text_splitter``.
+    """
+
+    algorithm: ClassVar[str] = "semantic-threshold"
+    buffer_size: int = 1
+    breakpoint_threshold_type: ThresholdRule = "percentile"
+    breakpoint_threshold_amount: float | None = None
+    number_of_chunks: int | None = None
+    embed_buffer: bool = False
+    centre: bool = False
+
+    def check(self) -> None:
+        """Add the rules for buffer and threshold."""
+        super().check()
+        require(self.buffer_size >= 0, "buffer_size must be >= 0", self.buffer_size)
+        kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
+        kinds = get_args(ThresholdRule)
+        require(kind in kinds, f"breakpoint_threshold_type must be one of {', '.join(kinds)}", kind)
+        most = 100.0 if kind in {"percentile", "gradient"} else np.inf
+        rule = f"breakpoint_threshold_amount of a {kind} must be in 0..{most:g} or None"
+        require(amount is None or 0 <= amount <= most, rule, amount)
+        number = self.number_of_chunks
+        require(number is None or number >= 1, "number_of_chunks must be >= 1 or None", number)
+
+
+@dataclass(kw_only=True)
+class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
+    """Cut where neighbours are less alike than elsewhere (`SemanticThresholdParams`).
+
+    >>> text = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
+    >>> [c.text for c in SemanticThresholdChunker(buffer_size=0).chunk(text)]
+    ['Cats purr. Cats nap all day. ', 'Judges sit in court. Courts rule on law.']
+    """
+
+    def vectors(self, units: Units) -> Plan[Floats]:
+        """Ask for the vectors of the buffers, or of the sentences to average."""
+        n, reach = len(units), self.buffer_size
+        index = np.arange(n)
+        first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, n)
+        weights = np.ones(n) if units.sizes is None else np.maximum(units.sizes, 1)
+        if self.embed_buffer and reach:
+            total = np.r_[0, np.cumsum(weights)]
+            limit = as_embedder(self.embedder).max_tokens
+            if limit is None or (total[last] - total[first]).max() <= limit:
+                edges = units.edges
+                buffers = [units.text[a:b].strip() for a, b in zip(edges[first], edges[last], strict=True)]
+                answer: Floats = yield Embed(tuple(buffers), self.model)
+                return answer
+        rows: Floats = yield Embed(tuple(units.strings()), self.model)
+        if not reach:
+            return rows
+        summed = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows * weights[:, None], axis=0)])
+        return signals.unit_rows(summed[last] - summed[first])
+
+    def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
+        """Compare neighbours."""
+        distances = 1 - signals.neighbour_similarity(signals.centred(vectors) if self.centre else vectors)
+        kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
+        if self.number_of_chunks is not None:
+            kind, amount = "percentile", signals.percentile_for_chunks(self.number_of_chunks, len(distances))
+        gaps, threshold = signals.breakpoint_threshold(distances, kind, _AMOUNTS[kind] if amount is None else amount)
+        figures = {"distances": distances, "threshold": threshold}
+        return Segmentation(boundaries.above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)

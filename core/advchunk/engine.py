@@ -1,0 +1,337 @@
+"""Ask, don't call: plans say what they need from a model; one engine answers them all.
+
+A plan is a generator. It yields an ask, is sent the answer (a model's failure is raised where
+it asked), and returns its result:
+
+    def plan(self, document):
+        units = self.tile(document)
+        vectors = yield Embed(tuple(units.strings()), self.model)
+        return self.outcome(document, units, self.segment(units, vectors))
+
+No algorithm knows whether it runs alone, beside a thousand others, or under ``await``. A
+`Scheduler` merges the asks of many plans into full, de-duplicated batches and never calls
+anything itself; `drive` and `adrive` call, or await, the models. It admits a new plan only
+when it cannot fill a batch, so memory is bounded by one batch and one plan, however many
+there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from advchunk.errors import BadModelOutput
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BATCH_SIZE = 1024  # items a call, of a model that does not say how many it likes
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request to ``model`` for one row an item; rows are independent, so equal items are asked once."""
+
+    items: tuple[Any, ...]
+    model: Any
+
+
+class Embed(Ask):
+    """Answered by a (len(items), d) float32 array of unit rows."""
+
+
+# The method of a model that answers each kind of ask, and its async twin.
+METHODS: dict[type[Ask], tuple[str, str]] = {
+    Embed: ("embed", "aembed"),
+}
+
+Plan: TypeAlias = Generator[Ask, Any, T]
+
+
+@dataclass(slots=True)
+class Job(Generic[T]):
+    """A plan, the time it may take, and what to do instead if it fails.
+
+    Parameters
+    ----------
+    seconds : of its own computation and its share of the models' time; None is unlimited.
+    recover : given the error, returns the job to run instead, or raises; None raises the error.
+    """
+
+    plan: Plan[T]
+    seconds: float | None = None
+    recover: Callable[[Exception], Job[T]] | None = None
+
+
+def finished(result: T) -> Plan[T]:
+    """Return a plan that has its result already."""
+    yield from ()
+    return result
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """An ask under way: rows come in as batches are answered."""
+
+    number: int
+    ask: Ask
+    wanted: int
+    rows: dict[Any, Any] = field(default_factory=dict)
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """One call of a model, which may take ``seconds``; ``alone`` if made again for one request."""
+
+    ask: Ask
+    seconds: float | None
+    alone: _Request | None = None
+
+
+_Key: TypeAlias = tuple[type[Ask], Any]
+
+
+class Scheduler(Generic[T]):
+    """Merge the asks of many jobs into batches; deal out the answers; hand on results in order.
+
+    Call `batch` until it returns None, call `answer` for each batch, take what is `ready`.
+    """
+
+    def __init__(self, jobs: Iterable[Job[T]]) -> None:
+        self._jobs = iter(jobs)
+        self._running: dict[int, Job[T]] = {}
+        self._results: dict[int, T] = {}
+        self._admitted = self._handed_on = 0
+        self._waiting: dict[_Key, dict[Any, list[_Request]]] = {}  # item -> who wants it, until it is answered
+        self._unsent: dict[_Key, deque[Any]] = {}
+        self._alone: deque[_Request] = deque()  # asks of a batch that failed, to find out whose fault it was
+
+    def batch(self) -> Batch | None:
+        """Return the next call to make; None if there is none before another answer, or at all."""
+        while not self._alone and not self._full() and self._admit():
+            pass
+        while self._alone:
+            request = self._alone.popleft()
+            if not request.closed:
+                rest = [item for item in dict.fromkeys(request.ask.items) if item not in request.rows]
+                ask = type(request.ask)(tuple(rest[: _batch_size(request.ask.model)]), request.ask.model)
+                return Batch(ask, self._running[request.number].seconds, alone=request)
+        for (kind, model), unsent in self._unsent.items():
+            waiting, size, items = self._waiting[kind, model], _batch_size(model), list[Any]()
+            while unsent and len(items) < size:
+                item = unsent.popleft()
+                if any(not request.closed for request in waiting[item]):
+                    items.append(item)
+                else:
+                    del waiting[item]
+            if items:
+                wanting = {r.number for item in items for r in waiting[item] if not r.closed}
+                left = [self._running[number].seconds for number in wanting]
+                # A call for several documents may take what they have left together.
+                seconds = None if None in left else sum(max(s, 0.0) for s in left if s is not None)
+                return Batch(kind(tuple(items), model), seconds)
+        return None
+
+    def answer(self, batch: Batch, rows: Any, seconds: float = 0.0) -> None:
+        """Deal the rows of a batch, or the exception that came instead, to the plans that asked."""
+        items, claims = batch.ask.items, self._claims(batch)
+        for request, mine in claims:
+            job = self._running[request.number]
+            if job.seconds is not None:
+                job.seconds -= seconds * len(mine) / max(len(items), 1)
+        if not isinstance(rows, Exception) and len(rows) != len(items):
+            rows = BadModelOutput(f"a model must answer {len(items)} items with as many rows, got {len(rows)}")
+        if isinstance(rows, Exception):
+            self._failed(batch, rows, [request for request, _ in claims])
+        elif len(claims) == 1 and claims[0][0].ask.items == items:
+            self._close(claims[0][0], rows)
+        else:
+            row_of = dict(zip(items, rows, strict=True))
+            for request, mine in claims:
+                request.rows.update((item, row_of[item]) for item in mine)
+                if len(request.rows) == request.wanted:
+                    self._close(request, _dealt(request))
+                elif batch.alone:
+                    self._alone.append(request)
+
+    def ready(self) -> Iterator[T]:
+        """Yield the results that are next in order, and forget them."""
+        while self._handed_on in self._results:
+            yield self._results.pop(self._handed_on)
+            self._handed_on += 1
+
+    def _full(self) -> bool:
+        return any(len(unsent) >= _batch_size(model) for (_, model), unsent in self._unsent.items())
+
+    def _admit(self) -> bool:
+        for job in islice(self._jobs, 1):
+            self._running[self._admitted] = job
+            self._admitted += 1
+            self._step(self._admitted - 1, None)
+            return True
+        return False
+
+    def _claims(self, batch: Batch) -> list[tuple[_Request, list[Any]]]:
+        """Return the open requests that a batch answers, and which of its items each wants."""
+        if batch.alone:
+            return [(batch.alone, list(batch.ask.items))]
+        waiting, claims = self._waiting[type(batch.ask), batch.ask.model], dict[int, tuple[_Request, list[Any]]]()
+        for item in batch.ask.items:
+            for request in waiting.pop(item):
+                if not request.closed:
+                    claims.setdefault(request.number, (request, []))[1].append(item)
+        return list(claims.values())
+
+    def _close(self, request: _Request, answer: Any) -> None:
+        request.closed = True
+        self._step(request.number, answer)
+
+    def _step(self, number: int, answer: Any) -> None:
+        """Send a plan its answer; note what it asks for next, or its result."""
+        while True:
+            job, began = self._running[number], time.monotonic()
+            try:
+                state = within(job.seconds, _advance, job.plan, answer)
+            except Exception as error:
+                if job.recover is None:
+                    raise
+                self._running[number], answer = job.recover(error), None
+                continue
+            if isinstance(state, _Done):
+                del self._running[number]
+                self._results[number] = state.result
+                return
+            if job.seconds is not None:
+                job.seconds -= time.monotonic() - began
+            if state.items:
+                self._enqueue(number, state)
+                return
+            answer = []  # nothing was asked for
+
+    def _enqueue(self, number: int, ask: Ask) -> None:
+        items = dict.fromkeys(ask.items)
+        request, key = _Request(number, ask, len(items)), (type(ask), ask.model)
+        waiting = self._waiting.setdefault(key, {})
+        unsent = self._unsent.setdefault(key, deque())
+        for item in items:
+            if item not in waiting:
+                waiting[item] = []
+                unsent.append(item)
+            waiting[item].append(request)
+
+    def _failed(self, batch: Batch, error: Exception, requests: list[_Request]) -> None:
+        """Raise the error in the plan whose ask it was; to find out whose, ask again for each alone."""
+        known = len(requests) == 1 or (isinstance(error, TimeoutError) and batch.seconds is not None)
+        for request in requests:
+            if known or self._running[request.number].recover is None:
+                self._close(request, error)
+            else:
+                self._alone.append(request)
+
+
+def drive(jobs: Iterable[Job[T]]) -> Iterator[T]:
+    """Yield the results of jobs in their order; models are called."""
+    scheduler = Scheduler(jobs)
+    while batch := scheduler.batch():
+        began = time.monotonic()
+        try:
+            rows = within(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)][0]), batch.ask.items)
+        except Exception as error:  # noqa: BLE001 - the scheduler decides what a failed model means
+            rows = error
+        scheduler.answer(batch, rows, time.monotonic() - began)
+        yield from scheduler.ready()
+    yield from scheduler.ready()
+
+
+async def adrive(jobs: Iterable[Job[T]], concurrency: int = 4) -> AsyncIterator[T]:
+    """Yield the results of jobs in their order; models are awaited, ``concurrency`` calls at a time.
+
+    Plans compute in a thread, off the event loop, one after the other.
+    """
+    scheduler = Scheduler(jobs)
+    calls: dict[asyncio.Task[tuple[Any, float]], Batch] = {}
+    try:
+        while True:
+            while len(calls) < concurrency and (batch := await asyncio.to_thread(scheduler.batch)):
+                calls[asyncio.create_task(_awaited(batch))] = batch
+            for result in scheduler.ready():
+                yield result
+            if not calls:
+                return
+            done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+            for call in done:
+                rows, seconds = call.result()
+                await asyncio.to_thread(scheduler.answer, calls.pop(call), rows, seconds)
+    finally:
+        for call in calls:
+            call.cancel()
+
+
+def within(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
+    """Call, and raise `TimeoutError` if that takes longer than ``seconds``.
+
+    Python cannot stop a computation from outside: one that is too late runs to its end in a
+    daemon thread, and its result is dropped.
+    """
+    if seconds is None:
+        return call(*args)
+    outcome: list[R | Exception] = []
+    context = copy_context()  # callbacks of the frameworks travel in context variables
+
+    def work() -> None:
+        try:
+            outcome.append(context.run(call, *args))
+        except Exception as error:  # noqa: BLE001 - raised again by the thread that waits
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    if seconds > 0:
+        thread.start()
+        thread.join(seconds)
+    if not outcome:
+        msg = f"not done in the time allowed ({max(seconds, 0):.3g} s were left)"
+        raise TimeoutError(msg)
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    result: T
+
+
+def _advance(plan: Plan[T], answer: Any) -> Ask | _Done[T]:
+    try:
+        return plan.throw(answer) if isinstance(answer, Exception) else plan.send(answer)
+    except StopIteration as stop:  # a value from here on: StopIteration may not cross a thread
+        return _Done(stop.value)
+
+
+async def _awaited(batch: Batch) -> tuple[Any, float]:
+    began = time.monotonic()
+    try:
+        method = getattr(batch.ask.model, METHODS[type(batch.ask)][1])
+        rows = await asyncio.wait_for(method(batch.ask.items), batch.seconds)
+    except Exception as error:  # noqa: BLE001 - the scheduler decides what a failed model means
+        rows = error
+    return rows, time.monotonic() - began
+
+
+def _batch_size(model: Any) -> int:
+    return int(getattr(model, "batch_size", None) or BATCH_SIZE)
+
+
+def _dealt(request: _Request) -> Any:
+    rows = [request.rows[item] for item in request.ask.items]
+    return np.stack(rows) if isinstance(rows[0], np.ndarray) else rows

@@ -1,0 +1,47 @@
+"""The errors a user can meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ConfigurationError(ValueError):
+    """A parameter, a resource or an input breaks a rule; the message states the rule and the value."""
+
+
+class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like the rest of the API
+    """An optional library is not installed; the message names the extra that brings it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'")
+
+
+class ModelUnavailable(OSError):  # noqa: N818
+    """A model named by the user is neither on this machine nor to be had from its hub."""
+
+
+class BadModelOutput(ValueError):  # noqa: N818
+    """A model answered with something other than what it was asked for."""
+
+
+def require(holds: bool, rule: str, got: object) -> None:
+    """Raise `ConfigurationError` unless ``holds``.
+
+    >>> require(3 > 2, "block must be > 2", 3)
+    """
+    if not holds:
+        msg = f"{rule}, got {got!r}"
+        raise ConfigurationError(msg)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return a hint at the name that was probably meant, or nothing.
+
+    >>> nearest("mst-semantik", ["mst-semantic", "recursive"])
+    "; did you mean 'mst-semantic'?"
+    >>> nearest("zzz", ["recursive"])
+    ''
+    """
+    close = get_close_matches(name, list(names), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,87 @@
+"""What an algorithm decided, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from advchunk.records import Chunk, Document, Floats, Ints, Units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segmentation:
+    """Where an algorithm cuts the units, or which it puts together, and why.
+
+    Parameters
+    ----------
+    cuts : (k + 1,) see `records`.
+    labels : (n,) if distant units with one label make one chunk; then ``cuts`` is where labels change.
+    reason : in a word, why it cuts; or one word for each inner cut.
+    gaps : (n - 1,) its score of every gap, if it has one.
+    figures : whatever else it computed on the way: thresholds, weights, totals, by name. What is
+        costly and seldom wanted is a function that computes it.
+    """
+
+    cuts: Ints
+    labels: Ints | None = None
+    reason: str | Sequence[str] = "score"
+    gaps: Floats | None = None
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Cut(NamedTuple):
+    """A boundary between chunks.
+
+    ``reason`` is the algorithm's, or "size" where only the token budget forced it; ``score``
+    is the algorithm's for that gap, if it has one.
+    """
+
+    offset: int
+    reason: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The chunks of a document, and how they came about.
+
+    Parameters
+    ----------
+    chunks : what `Chunker.chunk` returns.
+    units, segmentation : what the algorithm saw and decided; None if there was nothing to decide.
+    """
+
+    document: Document
+    chunks: list[Chunk]
+    units: Units | None = None
+    segmentation: Segmentation | None = None
+
+    @property
+    def figures(self) -> Mapping[str, Any]:
+        """Whatever the algorithm computed on the way, by name."""
+        found = self.segmentation.figures if self.segmentation else {}
+        return {name: figure() if callable(figure) else figure for name, figure in found.items()}
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """The boundaries between chunks, in reading order, each with its reason."""
+        return [self.cut_at(offset) for offset in sorted({chunk.end for chunk in self.chunks} - {self._end})]
+
+    @property
+    def _end(self) -> int:
+        return len(self.document.text)
+
+    def cut_at(self, offset: int) -> Cut:
+        """Say why there is a boundary at ``offset``."""
+        if self.units is None or self.segmentation is None:
+            return Cut(offset, "size", None)
+        found = self.segmentation
+        unit = int(np.searchsorted(self.units.edges, offset))
+        score = None if found.gaps is None or not 0 < unit <= len(found.gaps) else float(found.gaps[unit - 1])
+        place = int(np.searchsorted(found.cuts, unit))
+        if unit >= len(self.units) or self.units.edges[unit] != offset or found.cuts[place] != unit:
+            return Cut(offset, "size", score)
+        return Cut(offset, found.reason if isinstance(found.reason, str) else found.reason[place - 1], score)

@@ -1,0 +1,64 @@
+"""Which headings a character stands under."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from advchunk.records import Block
+
+# A heading's block starts with its line, so with the marks of the quotes and items it stands in. A plain heading
+# from another reader ("1. Introduction") must keep its number: hence marks only before # or above an underline.
+_MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
+_ATX = re.compile(_MARKS + r"#{1,6}(?=\s|\Z)")
+_SETEXT = re.compile(_MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
+_QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
+
+
+def heading_text(source: str) -> str:
+    r"""Return what a heading says, without its Markdown.
+
+    >>> heading_text("## Results ##"), heading_text("Results and outlook\n-------"), heading_text("1. Results")
+    ('Results', 'Results and outlook', '1. Results')
+    """
+    title = source
+    if atx := _ATX.match(source):
+        title = source[atx.end() :].rstrip()
+        bare = title.rstrip("#")
+        title = title if bare[-1:].strip() else bare  # only after white space do #'s close
+    elif setext := _SETEXT.fullmatch(source):
+        title = _QUOTE_MARKS.sub(" ", setext["title"])
+    return " ".join(title.split())
+
+
+class Headings:
+    r"""The headings of a document, found by character.
+
+    Parameters
+    ----------
+    text : what the blocks' spans index.
+    blocks : a layout, ascending; blocks other than headings are passed over.
+
+    Examples
+    --------
+    >>> from advchunk.readers.markdown import blocks
+    >>> text = "# Guide\n\nHello.\n\n## Install\n\nRun make."
+    >>> Headings(text, blocks(text)).path(text.index("Run"))
+    ('Guide', 'Install')
+    """
+
+    def __init__(self, text: str, blocks: Iterable[Block]) -> None:
+        self._starts: list[int] = []
+        self._paths: list[tuple[str, ...]] = [()]
+        above: list[tuple[int, str]] = []
+        for block in blocks:
+            if block.kind == "heading":
+                above = [(level, title) for level, title in above if level < block.level]
+                above.append((block.level, heading_text(text[slice(*block.span)])))
+                self._starts.append(block.span.start)
+                self._paths.append(tuple(title for _, title in above if title))
+
+    def path(self, offset: int) -> tuple[str, ...]:
+        """Return the headings above a character, innermost last; a heading stands under itself."""
+        return self._paths[bisect_right(self._starts, offset)]

@@ -1,0 +1,1 @@
+"""Models and tokenizers: what embeds and what counts, each behind one face."""

@@ -1,0 +1,171 @@
+"""Anything that counts tokens, behind one face. Libraries are recognised by method, never imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.models.static import default_embedder
+from advchunk.records import Ints
+
+
+class Counter(Protocol):
+    """What `sizes` asks of a token counter.
+
+    ``adds_up`` promises that the counts of pieces cut after a space, tab or line end add up to
+    the count of the whole, so that every character need be tokenised only once.
+    """
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether counts of pieces cut at white space add up."""
+        ...
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        ...
+
+    def counts(self, texts: Sequence[str]) -> Ints:
+        """Return the (n,) numbers of tokens of n texts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallableCounter:
+    """A tokenizer as a counter: ``call`` returns the tokens of a text, or their number."""
+
+    call: Callable[[str], Any]
+    adds_up: bool = False
+    batch: Callable[[list[str]], Sequence[Any]] | None = None
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        return _number(self.call(text))
+
+    def counts(self, texts: Sequence[str]) -> Ints:
+        """Return the (n,) numbers of tokens of n texts."""
+        found = self.batch(list(texts)) if self.batch and texts else map(self.call, texts)
+        return np.fromiter(map(_number, found), dtype=np.int64, count=len(texts))
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs of characters that are not white space."""
+    return len(text.split())
+
+
+CHARACTERS = CallableCounter(len, adds_up=True)
+WORDS = CallableCounter(count_words, adds_up=True)
+
+
+def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
+    """Coerce a tokenizer to a `Counter`.
+
+    Parameters
+    ----------
+    tokenizer : "tokens" (the embedded WordPiece), "words" or "characters"; the name of a
+        tiktoken encoding or model, or else of a Hugging Face tokenizer; a tokenizer object
+        of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens
+        of a text or their number. None follows the embedder, if that has a ``tokenizer``.
+
+    Raises
+    ------
+    ConfigurationError : anything else.
+    MissingExtra, ModelUnavailable : a name whose library or files are not here.
+
+    >>> as_counter("words")("two words"), as_counter(len)("four"), as_counter()("It works.")
+    (2, 4, 3)
+    """
+    if tokenizer is None:
+        tokenizer = getattr(embedder, "tokenizer", None) or "tokens"
+    if tokenizer is len:
+        tokenizer = "characters"
+    if isinstance(tokenizer, str):
+        tokenizer = _named(tokenizer)
+    for method, make in _KINDS.items():
+        if hasattr(tokenizer, method):
+            return make(tokenizer)
+    call = tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None)
+    if call is None:
+        msg = f"a tokenizer is a name, a callable or has encode, got {tokenizer!r}"
+        raise ConfigurationError(msg)
+    return CallableCounter(call)
+
+
+def _number(tokens: Any) -> int:
+    return tokens if isinstance(tokens, int) else len(tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fast:
+    """Counts with a copy of a ``tokenizers.Tokenizer``, kept as JSON when pickled."""
+
+    tokenizer: Any
+
+    def __call__(self, text: str) -> Any:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def batch(self, texts: list[str]) -> Any:
+        return self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+
+
+@lru_cache(maxsize=8)
+def _of_tokenizers(tokenizer: Any) -> Counter:
+    copy = type(tokenizer).from_str(tokenizer.to_str())  # the user's own goes on truncating and padding
+    copy.no_truncation()
+    copy.no_padding()
+    fast = _Fast(copy)
+    # BERT's pre-tokenizer ends every token at white space.
+    return CallableCounter(fast, adds_up="BertPreTokenizer" in repr(copy.pre_tokenizer), batch=fast.batch)
+
+
+def _of_transformers(tokenizer: Any) -> Counter:
+    if fast := getattr(tokenizer, "backend_tokenizer", None):
+        return _of_tokenizers(fast)
+    return CallableCounter(partial(tokenizer.encode, add_special_tokens=False, truncation=False, verbose=False))
+
+
+def _of_tiktoken(encoding: Any) -> Counter:
+    # "Ordinary": what looks like a special token in a text is just text.
+    return CallableCounter(encoding.encode_ordinary, batch=partial(encoding.encode_ordinary_batch, num_threads=1))
+
+
+# What makes a counter of an object that has this method.
+_KINDS: dict[str, Callable[[Any], Counter]] = {
+    "counts": lambda counter: counter,
+    "encode_ordinary": _of_tiktoken,
+    "no_truncation": _of_tokenizers,
+    "convert_tokens_to_ids": _of_transformers,
+}
+_PLAIN: dict[str, Callable[[], Counter]] = {
+    "tokens": lambda: default_embedder().tokenizer,
+    "words": lambda: WORDS,
+    "characters": lambda: CHARACTERS,
+}
+
+
+@lru_cache(maxsize=8)
+def _named(name: str) -> Any:
+    if name in _PLAIN:
+        return _PLAIN[name]()
+    if find_spec("tiktoken"):
+        import tiktoken
+
+        if name in tiktoken.list_encoding_names():
+            return tiktoken.get_encoding(name)
+        if name in tiktoken.model.MODEL_TO_ENCODING:
+            return tiktoken.encoding_for_model(name)
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise MissingExtra(f"what tokenizes {name!r}", "tiktoken,transformers") from None  # noqa: EM102
+    try:
+        return AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        msg = f"tokenizer {name!r} is no tiktoken name, and Hugging Face has or reaches none of that name: {error}"
+        raise ModelUnavailable(msg) from error

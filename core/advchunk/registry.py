@@ -1,0 +1,114 @@
+"""One table of the chunkers by name, and the gate before those whose results may still change."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields
+from inspect import getdoc
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
+from advchunk.chunkers.mst import MSTSemanticChunker
+from advchunk.chunkers.optimal import OptimalSemanticChunker
+from advchunk.chunkers.params import Params, parameters
+from advchunk.chunkers.threshold import SemanticThresholdChunker
+from advchunk.chunkers.universal import UniversalSemanticChunker
+from advchunk.errors import ConfigurationError, nearest
+
+Group: TypeAlias = Literal["stable", "experimental"]
+_SWITCH = "ADVCHUNK_EXPERIMENTAL"
+
+
+class Entry(NamedTuple):
+    """A chunker, how far its results may still change, where it comes from, the extra it needs."""
+
+    chunker: type[Chunker]
+    group: Group
+    source: str
+    extra: str | None = None
+
+
+TABLE: dict[str, Entry] = {
+    "sliding-window": Entry(SlidingWindowChunker, "stable", "baseline"),
+    "recursive": Entry(RecursiveChunker, "stable", "baseline"),
+    "semantic-threshold": Entry(
+        SemanticThresholdChunker, "stable", "Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter"
+    ),
+    "mst-semantic": Entry(MSTSemanticChunker, "stable", "MST Semantic Chunker v2"),
+    "universal-semantic": Entry(UniversalSemanticChunker, "stable", "Alexandria universal semantic chunking"),
+    "optimal-semantic": Entry(OptimalSemanticChunker, "stable", "ours: exact dynamic programming, centred vectors"),
+}
+
+
+def names(group: Group | None = None) -> list[str]:
+    """Return the registered names, of one group or all, in table order."""
+    return [name for name, entry in TABLE.items() if group in (None, entry.group)]
+
+
+def settings(*, experimental: bool) -> None:
+    """Open or close the gate for this process and those it starts (sets ``ADVCHUNK_EXPERIMENTAL``)."""
+    os.environ[_SWITCH] = "1" if experimental else "0"
+
+
+def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chunker:
+    """Build the chunker ``name`` from its parameters and resources.
+
+    Raises
+    ------
+    ConfigurationError : no such name or parameter, a value that breaks a rule, or an
+        experimental name without ``experimental=True``, `settings` or ``ADVCHUNK_EXPERIMENTAL=1``.
+
+    >>> create("recursive", max_tokens=300).chunk("Short.")[0].spans
+    (Span(start=0, end=6),)
+    """
+    entry = _entry(name)
+    allowed = os.environ.get(_SWITCH) == "1" if experimental is None else experimental
+    if entry.group == "experimental" and not allowed:
+        msg = f"{name} is experimental: pass experimental=True, or set {_SWITCH}=1"
+        raise ConfigurationError(msg)
+    known = [field.name for field in fields(entry.chunker)]
+    for param in params.keys() - set(known):
+        msg = f"{name} has no parameter {param!r}{nearest(param, known)}; it has {', '.join(known)}"
+        raise ConfigurationError(msg)
+    return entry.chunker(**params)
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Return what there is to know of a chunker before building it; JSON-able.
+
+    >>> describe("mst-semantic")["parameters"]["max_tokens"]
+    400
+    """
+    entry = _entry(name)
+    experimental = entry.group == "experimental"
+    return {
+        "name": name,
+        "group": entry.group,
+        "experimental": experimental,
+        "warnings": ["experimental: results may change in any release"] if experimental else [],
+        "extra": entry.extra,
+        "source": entry.source,
+        "summary": summary(name),
+        "documentation": getdoc(params_of(entry.chunker)) or "",
+        "parameters": parameters(entry.chunker()),
+        "resources": [field.name for field in fields(entry.chunker) if field.metadata.get("resource")],
+    }
+
+
+def params_of(chunker: type[Chunker]) -> type[Params]:
+    """Return the class of a chunker's hyper-parameters."""
+    name = chunker.__name__.removesuffix("Chunker") + "Params"
+    return next(c for c in chunker.__mro__ if c.__name__ == name)
+
+
+def summary(name: str) -> str:
+    """Return what a chunker does in one line."""
+    return (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0]
+
+
+def _entry(name: str) -> Entry:
+    if name not in TABLE:
+        msg = f"no chunker {name!r}{nearest(name, TABLE)}; there are {', '.join(TABLE)}"
+        raise ConfigurationError(msg)
+    return TABLE[name]

