@@ -1,0 +1,30 @@
+"""advchunk in LangChain.
+
+>>> from langchain_advchunk import RecursiveSplitter
+>>> [d.metadata["start_index"] for d in RecursiveSplitter(max_tokens=4).create_documents(["One two. Three four."])]
+[0, 9]
+"""
+
+from langchain_advchunk.base import AdvchunkSplitter, ChunkerSplitter, EmbeddingSplitter, LinearSplitter, chunk_key
+from langchain_advchunk.splitters import (
+    MSTSemanticSplitter,
+    OptimalSemanticSplitter,
+    RecursiveSplitter,
+    SemanticThresholdSplitter,
+    SlidingWindowSplitter,
+    UniversalSemanticSplitter,
+)
+
+__all__ = [
+    "AdvchunkSplitter",
+    "ChunkerSplitter",
+    "EmbeddingSplitter",
+    "LinearSplitter",
+    "MSTSemanticSplitter",
+    "OptimalSemanticSplitter",
+    "RecursiveSplitter",
+    "SemanticThresholdSplitter",
+    "SlidingWindowSplitter",
+    "UniversalSemanticSplitter",
+    "chunk_key",
+]

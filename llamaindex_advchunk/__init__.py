@@ -1,0 +1,31 @@
+"""advchunk in LlamaIndex.
+
+>>> from llama_index.core import Document
+>>> from llamaindex_advchunk import RecursiveNodeParser
+>>> nodes = RecursiveNodeParser(max_tokens=4).get_nodes_from_documents([Document(text="One two. Three four.")])
+>>> [node.start_char_idx for node in nodes]
+[0, 9]
+"""
+
+from llamaindex_advchunk.base import AdvchunkNodeParser, ChunkerNodeParser, EmbeddingNodeParser, LinearNodeParser
+from llamaindex_advchunk.node_parsers import (
+    MSTSemanticNodeParser,
+    OptimalSemanticNodeParser,
+    RecursiveNodeParser,
+    SemanticThresholdNodeParser,
+    SlidingWindowNodeParser,
+    UniversalSemanticNodeParser,
+)
+
+__all__ = [
+    "AdvchunkNodeParser",
+    "ChunkerNodeParser",
+    "EmbeddingNodeParser",
+    "LinearNodeParser",
+    "MSTSemanticNodeParser",
+    "OptimalSemanticNodeParser",
+    "RecursiveNodeParser",
+    "SemanticThresholdNodeParser",
+    "SlidingWindowNodeParser",
+    "UniversalSemanticNodeParser",
+]

@@ -1,0 +1,31 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Each makes .venv as it needs it.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+export HF_HUB_OFFLINE = 1
+
+.PHONY: demo test check clean
+
+demo: .venv/base
+	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
+
+test: .venv/dev
+	$(BIN)/python -m pytest -n auto
+
+check: .venv/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+.venv/base: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) -e .
+	touch $@
+
+.venv/dev: .venv/base
+	$(PIP) -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

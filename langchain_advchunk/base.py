@@ -1,0 +1,225 @@
+"""advchunk chunkers as LangChain text splitters: exact offsets, stable ids, nothing re-found in the text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, Self
+
+from langchain_core.documents import Document
+from langchain_text_splitters import TextSplitter
+
+from advchunk import Chunk, Chunker, ConfigurationError, Failure
+from advchunk import Document as Source
+from advchunk.chunkers.params import RESOURCE, parameters
+from advchunk.errors import MissingExtra, require
+from advchunk.records import flat_spans
+
+# What the core calls a resource, and LangChain otherwise.
+_NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
+
+
+@dataclass(kw_only=True, eq=False)
+class AdvchunkSplitter(TextSplitter, ABC):
+    """Split documents with a core chunker, and write down what it knows of each chunk.
+
+    Metadata is flat: ``start_index`` and ``end_index`` (into the ``page_content`` that came in), ``spans``
+    if a chunk has several, ``chunk_index``, ``token_count``, ``level``, ``section`` and ``title_path``
+    under headings, ``parent_id`` in a hierarchy, ``source_id`` if the document had an id, and what
+    the algorithm adds.
+
+    Parameters
+    ----------
+    add_start_index : whether metadata has ``start_index`` and ``end_index``.
+    show_progress : whether to show a bar while splitting documents.
+    on_error : what to do about a document that fails: "raise", "skip" it (with a warning in the log),
+        or a callable that is given each `advchunk.Failure`, such as ``failures.append``.
+    """
+
+    add_start_index: bool = field(default=True, repr=False, metadata=RESOURCE)
+    show_progress: bool = field(default=False, repr=False, metadata=RESOURCE)
+    on_error: Literal["raise", "skip"] | Callable[[Failure], None] = field(
+        default="raise", repr=False, metadata=RESOURCE
+    )
+
+    def __post_init__(self) -> None:
+        rule = "on_error must be 'raise', 'skip' or a callable that is given each Failure"
+        require(self.on_error in {"raise", "skip"} or callable(self.on_error), rule, self.on_error)
+        core = self.core()  # built once here, so that a bad parameter is an error at once
+        TextSplitter.__init__(
+            self,
+            chunk_size=core.max_tokens,
+            chunk_overlap=core.overlap_tokens,
+            length_function=self._length,
+            add_start_index=self.add_start_index,
+            strip_whitespace=False,
+        )
+
+    @abstractmethod
+    def core(self) -> Chunker:
+        """Return the core chunker that this splitter runs."""
+
+    def split_text(self, text: str) -> list[str]:
+        """Return the chunk texts; joined, they are ``text`` if chunks are contiguous, plain and do not overlap."""
+        return [document.page_content for document in self.create_documents([text])]
+
+    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+        """Return the chunks of ``texts``, with the metadata of each."""
+        many = len(texts) if metadatas is None else len(metadatas)
+        require(many == len(texts), f"metadatas must be as many as texts, {len(texts)}", many)
+        pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
+        return self.split_documents([Document(text, metadata=metadata) for text, metadata in pairs])
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Return the chunks of ``documents``; their ``id`` is the same as long as their text is."""
+        documents = list(documents)
+        found = self.core().chunk_many(
+            map(_source, documents), on_error=self.on_error, progress=self.show_progress or None
+        )
+        return self._written(documents, found)
+
+    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Await `split_documents`, with the models' own async methods."""
+        found = await self.core().achunk_many(
+            map(_source, documents), on_error=self.on_error, progress=self.show_progress or None
+        )
+        return self._written(documents, found)
+
+    def _written(self, documents: Sequence[Document], found: list[list[Chunk]]) -> list[Document]:
+        in_context = self.core().include_context
+        return [
+            Document(
+                chunk.embed_text if in_context else chunk.text,
+                id=chunk.id,
+                metadata=self._metadata(document, chunk, chunks),
+            )
+            for document, chunks in zip(documents, found, strict=True)
+            for chunk in chunks
+        ]
+
+    def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
+        ours = {**chunk.metadata, "chunk_index": chunk.index, "token_count": chunk.tokens, "level": chunk.level}
+        if self.add_start_index:
+            ours |= {"start_index": chunk.start, "end_index": chunk.end}
+        if len(chunk.spans) > 1:
+            ours["spans"] = flat_spans(chunk.spans)
+        if chunk.parent is not None:
+            ours["parent_id"] = chunks[chunk.parent].id
+        if document.id:
+            ours["source_id"] = document.id
+        return ours
+
+    def _length(self, text: str) -> int:
+        return self.core().counter(text)
+
+
+@dataclass(kw_only=True, eq=False)
+class ChunkerSplitter(AdvchunkSplitter):
+    """Split with any core chunker: ``ChunkerSplitter(MyChunker())``."""
+
+    chunker: Chunker = field(kw_only=False)
+
+    def core(self) -> Chunker:
+        """Return the chunker that was given."""
+        return self.chunker
+
+
+@dataclass(kw_only=True, eq=False)
+class LinearSplitter(AdvchunkSplitter):
+    """Base of the splitters that need no model.
+
+    Parameters
+    ----------
+    chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``; given, they win.
+    length_function : counts tokens: a name ("words", "characters", of a tiktoken encoding ...), a
+        tokenizer, or a callable; None follows the embeddings, else is the embedded WordPiece.
+    sentence_splitter : finds sentences (see `advchunk.tiling.as_tiler`).
+    fallback : a core chunker for the documents on which this one fails or takes too long.
+    """
+
+    chunker_class: ClassVar[type[Chunker]]
+    chunk_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
+    chunk_overlap: int | None = field(default=None, repr=False, metadata=RESOURCE)
+    length_function: Any = field(default=None, repr=False, metadata=RESOURCE)
+    sentence_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+    fallback: Chunker | None = field(default=None, repr=False, metadata=RESOURCE)
+
+    def core(self) -> Chunker:
+        """Return the core chunker with this splitter's parameters and resources."""
+        given = parameters(self, self.chunker_class)
+        for ours, theirs in (("max_tokens", self.chunk_size), ("overlap_tokens", self.chunk_overlap)):
+            given |= {} if theirs is None else {ours: theirs}
+        resources = [f.name for f in fields(self.chunker_class) if f.metadata.get("resource")]
+        return self.chunker_class(**given, **{name: getattr(self, _NAMES.get(name, name)) for name in resources})
+
+    @classmethod
+    def from_tiktoken_encoder(
+        cls,
+        encoding_name: str = "gpt2",
+        model_name: str | None = None,
+        allowed_special: Literal["all"] | Set[str] | None = None,
+        disallowed_special: Literal["all"] | Collection[str] = "all",
+        **kwargs: Any,
+    ) -> Self:
+        """Build a splitter that counts with tiktoken; it pickles.
+
+        Unlike in LangChain, text that looks like a special token is never an error: unless
+        ``allowed_special`` names it, it is counted as ordinary text.
+        """
+        try:
+            import tiktoken
+        except ImportError:
+            raise MissingExtra("tiktoken", "tiktoken") from None  # noqa: EM101
+        encoding = tiktoken.encoding_for_model(model_name) if model_name else tiktoken.get_encoding(encoding_name)
+        length: Any = _WithSpecial(encoding, allowed_special) if allowed_special else encoding
+        return cls(length_function=length, **kwargs)
+
+    @classmethod
+    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
+        """Build a splitter that counts with a Hugging Face tokenizer."""
+        return cls(length_function=tokenizer, **kwargs)
+
+
+@dataclass(kw_only=True, eq=False)
+class EmbeddingSplitter(LinearSplitter):
+    """Base of the splitters that need an embedder.
+
+    Parameters
+    ----------
+    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a
+        SentenceTransformer ...); None is the embedded default, which needs no key and no download.
+    batch_size : texts a model call; None is the model's own choice, else 1024.
+    cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.cache.Store`.
+    """
+
+    embeddings: Any = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
+    batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
+    cache: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+def chunk_key(document: Document) -> str:
+    """Return the id of a chunk: ``index(..., key_encoder=chunk_key)`` then re-adds only what changed.
+
+    A chunk that is skipped keeps the ``start_index`` it had when it was added.
+    """
+    if not document.id:
+        msg = "chunk_key needs documents with an id, as advchunk's splitters give them"
+        raise ConfigurationError(msg)
+    return document.id
+
+
+@dataclass(frozen=True)
+class _WithSpecial:
+    """Counts with a tiktoken encoding that reads some special tokens as such."""
+
+    encoding: Any
+    allowed: Literal["all"] | Set[str]
+
+    def __call__(self, text: str) -> int:
+        return len(self.encoding.encode(text, allowed_special=self.allowed, disallowed_special=()))
+
+
+def _source(document: Document) -> Source:
+    # Not the page: its number changes when one is inserted, and equal texts are told apart anyway.
+    return Source(document.page_content, document.id or "", metadata=document.metadata)

@@ -1,0 +1,53 @@
+"""One class an algorithm: parameters and their documentation are the core's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import advchunk as core
+from advchunk.chunkers.params import RESOURCE
+from langchain_advchunk.base import EmbeddingSplitter, LinearSplitter
+
+
+@dataclass(kw_only=True, eq=False)
+class SlidingWindowSplitter(LinearSplitter, core.SlidingWindowParams):
+    """Split into windows of a fixed number of tokens (`advchunk.SlidingWindowParams`)."""
+
+    chunker_class = core.SlidingWindowChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class RecursiveSplitter(LinearSplitter, core.RecursiveParams):
+    """Fill chunks, and end each at the best place (`advchunk.RecursiveParams`)."""
+
+    chunker_class = core.RecursiveChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class SemanticThresholdSplitter(EmbeddingSplitter, core.SemanticThresholdParams):
+    """Split where neighbours are less alike than elsewhere (`advchunk.SemanticThresholdParams`)."""
+
+    chunker_class = core.SemanticThresholdChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class MSTSemanticSplitter(EmbeddingSplitter, core.MSTSemanticParams):
+    """Group paragraphs by their minimum spanning tree (`advchunk.MSTSemanticParams`)."""
+
+    chunker_class = core.MSTSemanticChunker
+    prechunker: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
+class UniversalSemanticSplitter(EmbeddingSplitter, core.UniversalSemanticParams):
+    """Split where the topic changes, once there is enough (`advchunk.UniversalSemanticParams`)."""
+
+    chunker_class = core.UniversalSemanticChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class OptimalSemanticSplitter(EmbeddingSplitter, core.OptimalSemanticParams):
+    """Split at the exact optimum of scatter plus penalty (`advchunk.OptimalSemanticParams`)."""
+
+    chunker_class = core.OptimalSemanticChunker

@@ -1,0 +1,221 @@
+"""advchunk chunkers as LlamaIndex node parsers: exact offsets, stable ids, honest cache keys, safe pickling."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Self
+
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.node_parser import TextSplitter
+from llama_index.core.schema import BaseNode, Document, MetadataMode, NodeRelationship, TextNode
+from llama_index.core.utils import get_tqdm_iterable
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
+
+from advchunk import Chunk, Chunker
+from advchunk import Document as Source
+from advchunk.chunkers.params import parameters
+from advchunk.errors import require
+from advchunk.models.embedders import identity
+from advchunk.records import flat_spans
+
+_NAMES = {"embedder": "embed_model"}  # what the core calls a resource, and LlamaIndex otherwise
+_ALIASES = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
+
+
+class AdvchunkNodeParser(TextSplitter):
+    """Parse nodes with a core chunker, and write down what it knows of each chunk.
+
+    Everything is known in `_parse_nodes`, so `_postprocess_parsed_nodes`, which would find each text
+    again with ``str.find``, does nothing. Metadata gets ``token_count``, ``level``, ``spans`` if a chunk
+    has several, ``section`` and ``title_path`` under headings, and what the algorithm adds, all
+    hidden from embedder and language model; with ``include_context`` also ``context``, which both see.
+
+    Ids are stable as long as text and document id are: give documents an ``id_`` of your own.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    id_func: Any = Field(default=None, exclude=True, description="id_func(i, node) -> id; None gives stable ids.")
+    on_error: Any = Field(
+        default="raise", exclude=True, description="'raise', 'skip', or a callable that is given each Failure."
+    )
+
+    @abstractmethod
+    def core(self) -> Chunker:
+        """Return the core chunker that this parser runs."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        rule = "on_error must be 'raise', 'skip' or a callable that is given each Failure"
+        require(self.on_error in {"raise", "skip"} or callable(self.on_error), rule, self.on_error)
+        self.core()  # raises on a bad parameter
+        return self
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name LlamaIndex serialises this parser under."""
+        return f"advchunk.{cls.__name__}"
+
+    @classmethod
+    def from_defaults(cls, **kwargs: Any) -> Self:
+        """Build a parser, as LlamaIndex's own are built."""
+        return cls(**kwargs)
+
+    def split_text(self, text: str) -> list[str]:
+        """Return the chunk texts."""
+        return [chunk.text for chunk in self.core().chunk(text)]
+
+    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
+        sources = self._sources(nodes, show_progress)
+        return self._written(nodes, self.core().chunk_many(sources, on_error=self.on_error))
+
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        sources = self._sources(nodes, show_progress)
+        return self._written(nodes, await self.core().achunk_many(sources, on_error=self.on_error))
+
+    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
+        return nodes
+
+    def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
+        for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
+            metadata = node.metadata if self.include_metadata else {}
+            yield Source(node.get_content(MetadataMode.NONE), node.node_id, metadata=metadata)
+
+    def _written(self, parents: Sequence[BaseNode], found: list[list[Chunk]]) -> list[BaseNode]:
+        written: list[BaseNode] = []
+        last: dict[tuple[str | None, int], BaseNode] = {}
+        for parent, chunks in zip(parents, found, strict=True):
+            if not chunks and _has_media(parent):
+                written.append(parent)
+                continue
+            nodes = [self._node(parent, chunk) for chunk in chunks]
+            for node, chunk in zip(nodes, chunks, strict=True):  # hashes are final from here on, so links hold
+                if chunk.parent is not None:
+                    above = nodes[chunk.parent]
+                    node.relationships[NodeRelationship.PARENT] = above.as_related_node_info()
+                    below = [*(above.child_nodes or []), node.as_related_node_info()]
+                    above.relationships[NodeRelationship.CHILD] = below
+                if self.include_prev_next_rel:
+                    line = (node.ref_doc_id, chunk.level)
+                    if before := last.get(line):
+                        node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
+                        before.relationships[NodeRelationship.NEXT] = node.as_related_node_info()
+                    last[line] = node
+            written += nodes
+        return written
+
+    def _node(self, parent: BaseNode, chunk: Chunk) -> TextNode:
+        shift = _place_in_root(parent)
+        metadata = {**chunk.metadata, "token_count": chunk.tokens, "level": chunk.level}
+        if len(chunk.spans) > 1 and shift is not None:
+            metadata["spans"] = flat_spans(chunk.spans, shift)
+        hidden = [key for key in metadata if key not in parent.metadata]
+        if self.core().include_context and chunk.context:
+            metadata["context"] = chunk.context
+        return TextNode(
+            id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
+            text=chunk.text,
+            start_char_idx=None if shift is None else shift + chunk.start,
+            end_char_idx=None if shift is None else shift + chunk.end,
+            metadata=metadata,
+            relationships={NodeRelationship.SOURCE: parent.source_node or parent.as_related_node_info()},
+            excluded_embed_metadata_keys=[*parent.excluded_embed_metadata_keys, *hidden],
+            excluded_llm_metadata_keys=[*parent.excluded_llm_metadata_keys, *hidden],
+            metadata_template=parent.metadata_template,
+            metadata_separator=parent.metadata_separator,
+            text_template=getattr(parent, "text_template", TextNode.model_fields["text_template"].default),
+        )
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Add a fingerprint: the IngestionPipeline's cache key is made from this."""
+        fingerprint = [self.core().fingerprint(), identity(self.id_func)]
+        return {**super().to_dict(**kwargs), "fingerprint": fingerprint}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """Build from `to_dict`; resources are not in it, so give them again."""
+        return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
+
+    # The base drops what cannot be pickled, from the original too; pydantic's own way fails loudly instead.
+    def __getstate__(self) -> dict[str, Any]:
+        state = BaseModel.__getstate__(self)
+        kept = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
+        return {**state, "__dict__": kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = {**state, "__dict__": {**state["__dict__"], "callback_manager": CallbackManager([])}}
+        BaseModel.__setstate__(self, copy.copy(state))
+
+
+class ChunkerNodeParser(AdvchunkNodeParser):
+    """Parse with any core chunker: ``ChunkerNodeParser(chunker=MyChunker())``."""
+
+    chunker: InstanceOf[Chunker] = Field(exclude=True)
+
+    def core(self) -> Chunker:
+        """Return the chunker that was given."""
+        return self.chunker
+
+
+class LinearNodeParser(AdvchunkNodeParser):
+    """Base of the parsers that need no model."""
+
+    chunker_class: ClassVar[type[Chunker]]
+    chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")
+    chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
+    tokenizer: Any = Field(default=None, exclude=True, description="Counts tokens; None follows the embed model.")
+    sentence_splitter: Any = Field(default=None, exclude=True, description="Finds sentences.")
+    fallback: Any = Field(default=None, exclude=True, description="A core chunker for documents that fail.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        for alias, name in _ALIASES.items():
+            if data.get(alias) is not None:
+                same = data.setdefault(name, data[alias]) == data[alias]
+                require(same, f"{alias} is another name for {name}: give one", (data[alias], data[name]))
+            else:
+                data[alias] = data.get(name, cls.model_fields[name].default)
+        return data
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        for alias, ours in _ALIASES.items():  # LlamaIndex's Settings set chunk_size on a parser that is built
+            if name in {alias, ours}:
+                super().__setattr__(ours if name == alias else alias, value)
+        super().__setattr__(name, value)
+
+    def core(self) -> Chunker:
+        """Return the core chunker with this parser's parameters and resources."""
+        resources = [f.name for f in fields(self.chunker_class) if f.metadata.get("resource")]
+        given = {name: getattr(self, _NAMES.get(name, name)) for name in resources}
+        return self.chunker_class(**parameters(self, self.chunker_class), **given)
+
+
+class EmbeddingNodeParser(LinearNodeParser):
+    """Base of the parsers that need an embedder."""
+
+    embed_model: Any = Field(
+        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
+    )
+    batch_size: int | None = Field(default=None, exclude=True, description="Texts a model call.")
+    cache: Any = Field(default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store.")
+
+
+def _has_media(node: BaseNode) -> bool:
+    return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
+
+
+def _place_in_root(node: BaseNode) -> int | None:
+    """Return where a node's text starts in the root document; None if it is not a verbatim piece of it."""
+    if node.source_node is None:
+        return 0
+    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
+    verbatim = start is not None and end is not None and end - start == len(node.get_content(MetadataMode.NONE))
+    return start if verbatim else None

@@ -1,0 +1,47 @@
+"""One class an algorithm: parameters and their documentation are the core's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+import advchunk as core
+from llamaindex_advchunk.base import EmbeddingNodeParser, LinearNodeParser
+
+
+class SlidingWindowNodeParser(LinearNodeParser, core.SlidingWindowParams):
+    """Parse into windows of a fixed number of tokens (`advchunk.SlidingWindowParams`)."""
+
+    chunker_class = core.SlidingWindowChunker
+
+
+class RecursiveNodeParser(LinearNodeParser, core.RecursiveParams):
+    """Fill chunks, and end each at the best place (`advchunk.RecursiveParams`)."""
+
+    chunker_class = core.RecursiveChunker
+
+
+class SemanticThresholdNodeParser(EmbeddingNodeParser, core.SemanticThresholdParams):
+    """Parse where neighbours are less alike than elsewhere (`advchunk.SemanticThresholdParams`)."""
+
+    chunker_class = core.SemanticThresholdChunker
+
+
+class MSTSemanticNodeParser(EmbeddingNodeParser, core.MSTSemanticParams):
+    """Group paragraphs by their minimum spanning tree (`advchunk.MSTSemanticParams`)."""
+
+    chunker_class = core.MSTSemanticChunker
+    prechunker: Any = Field(default=None, exclude=True, description="Cuts the text into pieces.")
+
+
+class UniversalSemanticNodeParser(EmbeddingNodeParser, core.UniversalSemanticParams):
+    """Parse where the topic changes, once there is enough (`advchunk.UniversalSemanticParams`)."""
+
+    chunker_class = core.UniversalSemanticChunker
+
+
+class OptimalSemanticNodeParser(EmbeddingNodeParser, core.OptimalSemanticParams):
+    """Parse at the exact optimum of scatter plus penalty (`advchunk.OptimalSemanticParams`)."""
+
+    chunker_class = core.OptimalSemanticChunker

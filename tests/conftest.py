@@ -1,0 +1,106 @@
+"""What the whole suite shares: offline models, planted texts, and one way into all three front ends."""
+
+import os
+from typing import NamedTuple
+
+import pytest
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaIndexDocument
+
+import langchain_advchunk
+import llamaindex_advchunk
+from advchunk import Document, GroupedParams, names
+from advchunk.registry import TABLE
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+CATS = (
+    "Cats purr softly and cats nap. Cats nap all day. Cats eat fish and cats purr.\n\n"
+    "Cats chase mice while cats nap. Cats like naps.\n\nCats purr when cats nap softly all day.\n\n"
+)
+LAWS = (
+    "Courts hear appeals and courts rule. Courts weigh evidence.\n\n"
+    "Courts issue rulings when courts rule. Courts follow law. Courts cite law.\n\nCourts rule when courts hear law."
+)
+# One configuration a chunker that finds the planted shift (30 words before it); a new chunker adds a line.
+PLANTED = {
+    "sliding-window": {"max_tokens": 39, "overlap_tokens": 0},
+    "recursive": {"max_tokens": 41},
+    "semantic-threshold": {"breakpoint_threshold_amount": 92},
+    "mst-semantic": {"n_chunks": 2},
+    "universal-semantic": {"threshold": 0.2, "min_chunk_size": 10},
+    "optimal-semantic": {},
+}
+
+
+class Piece(NamedTuple):
+    """What a front end says of a chunk, in one shape."""
+
+    text: str
+    spans: tuple
+    tokens: int
+    id: str
+
+
+def spans_of(said, start, end):
+    flat = said.get("spans", f"{start}-{end}")
+    return tuple(tuple(map(int, span.split("-"))) for span in flat.split())
+
+
+def adapter(name, package, suffix):
+    return getattr(package, TABLE[name].chunker.__name__.removesuffix("Chunker") + suffix)
+
+
+def core(name, texts, tokenizer=None, **params):
+    documents = [Document(text, str(i)) for i, text in enumerate(texts)]
+    found = TABLE[name].chunker(tokenizer=tokenizer, **params).chunk_many(documents)
+    return [Piece(c.text, c.spans, c.tokens, c.id) for chunks in found for c in chunks]
+
+
+def langchain(name, texts, tokenizer=None, **params):
+    splitter = adapter(name, langchain_advchunk, "Splitter")(length_function=tokenizer, **params)
+    documents = splitter.split_documents([LangChainDocument(text, id=str(i)) for i, text in enumerate(texts)])
+    said = [(d, d.metadata) for d in documents]
+    return [
+        Piece(d.page_content, spans_of(m, m["start_index"], m["end_index"]), m["token_count"], d.id) for d, m in said
+    ]
+
+
+def llamaindex(name, texts, tokenizer=None, **params):
+    parser = adapter(name, llamaindex_advchunk, "NodeParser")(tokenizer=tokenizer, **params)
+    nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
+    said = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
+    return [Piece(n.text, spans, n.metadata["token_count"], n.node_id) for n, spans in said]
+
+
+FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}
+
+
+@pytest.fixture(params=names())
+def name(request):
+    """Return the name of one chunker after the other."""
+    return request.param
+
+
+@pytest.fixture
+def linear(name):
+    """Return the parameters that make a chunker's chunks contiguous."""
+    return {"contiguous": True} if issubclass(TABLE[name].chunker, GroupedParams) else {}
+
+
+@pytest.fixture(params=FRONT_ENDS)
+def split(request, name):
+    """Return ``split(texts, **parameters) -> pieces`` for one chunker in one front end after the other."""
+    return lambda texts, **params: FRONT_ENDS[request.param](name, texts, **params)
+
+
+@pytest.fixture
+def planted(name):
+    """Return the two halves of a text, and a configuration of this chunker that parts them."""
+    return CATS, LAWS, PLANTED[name]
+
+
+@pytest.fixture
+def front_ends():
+    """Return the three ways in by name."""
+    return FRONT_ENDS

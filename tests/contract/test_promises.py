@@ -1,0 +1,263 @@
+"""Exact, bounded, total, stable: what every chunker keeps in every front end."""
+
+import asyncio
+import copy
+import pickle
+import re
+from collections import Counter
+from dataclasses import fields
+from inspect import getdoc, signature
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import langchain_advchunk
+import llamaindex_advchunk
+from advchunk import ConfigurationError, Document, Params, create, describe, names, registry
+from advchunk.models.counters import as_counter
+
+relaxed = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+words = st.lists(
+    st.sampled_from(["cat", "dog", "tax", "law", "née", "東京", "🦛", "👨\u200d👩\u200d👧", "a", "`x`", "| b |"]),
+    max_size=9,
+).map(" ".join)
+ends = st.sampled_from(
+    [". ", "!  ", "\n\n", "?", " ", ", ", "。", "\r\n", "\n```\n", "\n- ", "\n\n# ", "\x0c", "\n|-|\n"]
+)
+prose = st.lists(st.tuples(words, ends), max_size=20).map(lambda parts: "".join(map("".join, parts)))
+texts = prose | st.text(max_size=60)
+
+ROWS = "| n/a | n/a | 0 |\n" * 30
+HARD = {
+    "repetitive": "A. x A. A. B. A. " * 30,
+    "crlf": "One. Two.\r\n\r\nThree\r\nfour. Five.\r\n" * 9,
+    "emoji": "👨\u200d👩\u200d👧 naps! 🦛🦛 run. " * 20,
+    "cjk": "東京は雨です。大阪は晴れ！京都は？" * 20,
+    "no punctuation": "lorem ipsum dolor sit amet " * 60,
+    "no spaces": "x" * 999,
+    "table": "Intro.\n\n| a | b | c |\n|---|---|---|\n" + ROWS + "\nEnd.",
+    "code": "Intro.\n\n```python\n" + "x = 1. + 2.\n\n" * 20 + "```\n\nEnd.",
+}
+
+
+def merging(text):
+    """Count like a BPE: a longer text can have fewer tokens, and counts do not add up."""
+    return len(re.findall(r"cat dog|do|\. |[\s\S]", text))
+
+
+def build(name, **params):
+    return create(name, experimental=True, **params)
+
+
+def characters(pieces):
+    """Return the spans of all pieces in reading order, joined where they touch."""
+    joined = []
+    for start, end in sorted(span for piece in pieces for span in piece.spans):
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def whole(text):
+    return [(0, len(text))] if text.strip() else []
+
+
+@relaxed
+@given(text=texts)
+def test_exact(split, text, name):
+    pieces = split([text], **({"overlap_tokens": 0} if name == "sliding-window" else {}))
+    for piece in pieces:
+        assert piece.text == "".join(text[a:b] for a, b in piece.spans)
+        assert piece.tokens == as_counter()(piece.text)
+    assert characters(pieces) == whole(text)
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+@pytest.mark.parametrize("count", [None, len, merging], ids=["tokens", "characters", "merging"])
+def test_exact_and_bounded_on_hard_texts(split, text, count, linear):
+    for params in ({}, linear) if linear else ({},):
+        pieces = split([text], max_tokens=30, overlap_tokens=0, tokenizer=count, **params)
+        assert characters(pieces) == whole(text)
+        assert all(piece.text == "".join(text[a:b] for a, b in piece.spans) for piece in pieces)
+        assert all(piece.tokens == (count or as_counter())(piece.text) <= 30 for piece in pieces)
+
+
+@relaxed
+@given(text=texts, top=st.integers(1, 30), count=st.sampled_from([len, merging, None, "words"]), data=st.data())
+def test_bounded(split, linear, text, top, count, data):
+    low, overlap = data.draw(st.integers(0, top)), data.draw(st.integers(0, top - 1))
+    pieces = split([text], max_tokens=top, min_tokens=low, overlap_tokens=overlap, tokenizer=count, **linear)
+    counted, covered = as_counter(count), 0
+    for piece in pieces:  # no gap, and never more repeated than asked for
+        ((start, end),) = piece.spans
+        assert counted(piece.text) == piece.tokens
+        assert piece.tokens <= top or len(piece.text) == 1
+        assert start <= covered < end
+        assert counted(text[start:covered]) <= overlap
+        covered = end
+    assert covered == (len(text) if text.strip() else 0)
+
+
+@relaxed
+@given(text=texts, low=st.integers(2, 30))
+def test_bounded_below_where_a_neighbour_has_room(split, linear, text, low):
+    pieces = split([text], max_tokens=30, min_tokens=low, overlap_tokens=0, tokenizer=len, **linear)
+    sizes = [piece.tokens for piece in pieces]
+    assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
+
+
+@relaxed
+@given(text=texts, top=st.integers(4, 40), count=st.sampled_from([len, merging, None]))
+def test_bounded_with_its_context(name, text, top, count):
+    document = Document("# Here\n\n" + text, metadata={"title": "A title"})
+    chunker = build(name, max_tokens=top, overlap_tokens=0, include_context=True, tokenizer=count)
+    for chunk in chunker.chunk(document):
+        assert chunk.tokens == as_counter(count)(chunk.embed_text)
+        assert chunk.tokens <= top
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\t"])
+def test_total_blank_has_no_chunks(split, text):
+    assert split([text]) == []
+
+
+def test_total_an_unbreakable_character_is_kept_and_flagged(name):
+    chunks = build(name, max_tokens=1, overlap_tokens=0, tokenizer=lambda text: len(text.encode())).chunk("aé")
+    assert [(c.text, c.metadata.get("oversize")) for c in chunks] == [("a", None), ("é", True)]
+
+
+def test_total_every_str_even_one_that_utf8_cannot_say(name):
+    text = "a \ud800. b"
+    assert "".join(chunk.text for chunk in build(name).chunk(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("bad", "rule"),
+    [
+        ({"max_tokens": 0}, "max_tokens must be >= 1, got 0"),
+        ({"max_tokens": 9, "min_tokens": 999}, "min_tokens must be in 0..max_tokens, got 999"),
+        ({"overlap_tokens": -1}, "overlap_tokens must be in 0..max_tokens - 1, got -1"),
+        ({"markup": "html"}, "markup"),
+        ({"timeout": 0}, "timeout must be > 0 seconds or None, got 0"),
+    ],
+)
+def test_total_bad_configuration_states_rule_and_value(split, bad, rule):
+    with pytest.raises(ValueError, match=re.escape(rule)):
+        split(["text"], **bad)
+
+
+def test_total_a_misspelt_parameter_is_an_error(split):
+    with pytest.raises((TypeError, ValueError), match="max_tokenz"):
+        split(["text"], max_tokenz=3)
+
+
+def test_total_one_bad_document_takes_no_other_down(name):
+    chunker = build(name)
+    found = chunker.chunk_many(["One. Two.", None, "Three."], on_error="collect")
+    assert [len(chunks) > 0 for chunks in found] == [True, False, True]
+    ((failure),) = found.failures
+    assert (failure.index, type(failure.error)) == (1, ConfigurationError)
+    with pytest.raises(ConfigurationError, match=r"Document.text must be a str, got 'NoneType'"):
+        chunker.chunk_many([None])
+
+
+@relaxed
+@given(first=texts, second=texts)
+def test_stable(split, first, second):
+    pieces = split([first, second, first])
+    assert pieces == split([first, second, first])  # no state, no randomness
+    assert len({piece.id for piece in pieces}) == len(pieces)  # unique in a call
+    shapes = [(piece.text, piece.spans) for text in (first, second, first) for piece in split([text])]
+    assert [(piece.text, piece.spans) for piece in pieces] == shapes  # no document sees another
+
+
+def test_stable_ids_survive_an_insertion(split, linear):
+    text = "".join(f"Fact {i} is here. " for i in range(40))
+    before, after = (split([t], max_tokens=5, overlap_tokens=0, **linear) for t in (text, "A new one now. " + text))
+    assert len({p.id for p in before} & {p.id for p in after}) == len(before)
+    assert Counter(p.text for p in after) - Counter(p.text for p in before) == {"A new one now. ": 1}
+
+
+@relaxed
+@given(text=texts)
+@example(text=HARD["table"])
+def test_all_front_ends_say_the_same(front_ends, name, text):
+    first, *rest = (split(name, [text, "", text], max_tokens=40, overlap_tokens=0) for split in front_ends.values())
+    assert rest == [first, first]
+
+
+@relaxed
+@given(documents=st.lists(texts, max_size=5))
+def test_await_and_stream_change_nothing(name, documents):
+    chunker, done = build(name, max_tokens=90), []
+    found = chunker.chunk_many(documents, progress=done.append)
+    assert found == asyncio.run(chunker.achunk_many(documents)) == list(chunker.stream(documents))
+    assert done == list(range(1, len(documents) + 1))
+    assert [chunk.index for chunks in found for chunk in chunks] == [i for chunks in found for i in range(len(chunks))]
+
+
+def test_a_chunker_copies_and_pickles(name):
+    chunker = build(name, max_tokens=70)
+    assert pickle.loads(pickle.dumps(chunker)) == copy.deepcopy(chunker) == chunker
+
+
+@pytest.mark.parametrize("kind", ["code", "table"])
+def test_protected_blocks_are_whole_while_they_fit(name, kind, linear):
+    text = HARD[kind]
+    start, end = text.index("\n\n") + 2, text.rindex("\n\n") if kind == "code" else text.rindex("\n\nEnd")
+    block = text[start:end].rstrip("\n")
+    chunks = build(name, max_tokens=as_counter()(block) + 9, overlap_tokens=0, **linear).chunk(text)
+    assert any(block in chunk.text for chunk in chunks)
+
+
+def test_front_ends_have_the_same_parameters_and_defaults(name):
+    chunker = registry.TABLE[name].chunker
+    params, stem = registry.params_of(chunker), chunker.__name__.removesuffix("Chunker")
+    splitter, parser = getattr(langchain_advchunk, stem + "Splitter"), getattr(llamaindex_advchunk, stem + "NodeParser")
+    assert params.algorithm == name
+    assert issubclass(params, Params)
+    for field in fields(params):
+        for front_end in (chunker, splitter, parser):
+            assert signature(front_end).parameters[field.name].default == field.default
+    assert describe(name)["parameters"] == {field.name: field.default for field in fields(params)}
+    resources = {f.name for f in fields(chunker) if f.metadata.get("resource")}
+    for front_end, theirs in ((splitter, {"length_function", "embeddings"}), (parser, {"tokenizer", "embed_model"})):
+        assert resources - {"tokenizer", "embedder"} <= set(signature(front_end).parameters)
+        assert theirs & set(signature(front_end).parameters)
+
+
+def test_every_parameter_is_documented(name):
+    params = registry.params_of(registry.TABLE[name].chunker)
+    for field in fields(params):
+        documented = rf"(?m)^(\w+, )*{field.name}(, \w+)* :"
+        assert any(re.search(documented, getdoc(c) or "") for c in params.__mro__), field.name
+
+
+def test_fingerprints_see_parameters_and_resources(name):
+    prints = {build(name, **p).fingerprint() for p in ({}, {"max_tokens": 99}, {"tokenizer": len})}
+    assert len(prints) == 3
+    assert build(name).fingerprint() == build(name).fingerprint()
+
+
+def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
+    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
+    for name in names("stable"):
+        create(name)
+    monkeypatch.setitem(registry.TABLE, "trial", registry.TABLE["recursive"]._replace(group="experimental"))
+    assert names("experimental") == ["trial"]
+    assert describe("trial")["experimental"] is True
+    assert describe("trial")["warnings"]
+    with pytest.raises(ConfigurationError, match="trial is experimental: pass experimental=True"):
+        create("trial")
+    assert create("trial", experimental=True).max_tokens == 512
+    monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "0")
+    registry.settings(experimental=True)
+    assert create("trial").max_tokens == 512
+    with pytest.raises(ConfigurationError, match=r"no chunker 'recursiv'; did you mean 'recursive'\?"):
+        create("recursiv")
+    with pytest.raises(ConfigurationError, match=r"has no parameter 'max_token'; did you mean 'max_tokens'\?"):
+        create("recursive", max_token=5)
