@@ -74,16 +74,14 @@ class AdvchunkSplitter(TextSplitter, ABC):
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Return the chunks of ``documents``; their ``id`` is the same as long as their text is."""
         documents = list(documents)
-        found = self.core().chunk_many(
-            map(_source, documents), on_error=self.on_error, progress=self.show_progress or None
-        )
+        sources = [_source(document) for document in documents]
+        found = self.core().chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
         return self._written(documents, found)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the models' own async methods."""
-        found = await self.core().achunk_many(
-            map(_source, documents), on_error=self.on_error, progress=self.show_progress or None
-        )
+        sources = [_source(document) for document in documents]
+        found = await self.core().achunk_many(sources, on_error=self.on_error, progress=self.show_progress)
         return self._written(documents, found)
 
     def _written(self, documents: Sequence[Document], found: list[list[Chunk]]) -> list[Document]:

@@ -1,8 +1,10 @@
 """What the whole suite shares: offline models, planted texts, and one way into all three front ends."""
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 
+import llama_index.core
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
@@ -104,3 +106,10 @@ def planted(name):
 def front_ends():
     """Return the three ways in by name."""
     return FRONT_ENDS
+
+
+@pytest.fixture
+def tiktoken_cache(monkeypatch):
+    """Let tiktoken find the vocabulary that llama_index carries, so that it needs no network."""
+    bundled = Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache"
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(bundled))

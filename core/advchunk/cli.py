@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import sys
 import textwrap
 import time
 from collections import deque
@@ -111,7 +113,7 @@ def _chunker(
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     except (MissingExtra, ModelUnavailable) as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(_line(error)) from error
     return chunker
 
 
@@ -173,8 +175,7 @@ def _chunked(
 
     def note(failure: Failure) -> None:
         failed.add(failure.index)
-        why = " ".join(str(failure.error).split())
-        report(failure.source, f"{type(failure.error).__name__}: {why}")
+        report(failure.source, f"{type(failure.error).__name__}: {_line(failure.error)}")
 
     began = time.perf_counter()
     for index, chunks in enumerate(chunker.stream(documents(), on_error=note)):
@@ -186,9 +187,13 @@ def _chunked(
         advance()
 
 
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
 def _read(name: str) -> str:
     """Return a file's text as it stands, line ends included, so that spans fit the file; but without a BOM."""
-    data = click.get_binary_stream("stdin").read() if name == "-" else Path(name).read_bytes()
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     return data.decode("utf-8-sig")
 
 
@@ -197,15 +202,19 @@ def _read(name: str) -> str:
 
 @contextmanager
 def _output(path: str) -> Iterator[TextIO]:
-    """Yield a file to write to that appears under its name only when it is complete."""
+    """Yield a file to write to that appears under its name only when it is complete.
+
+    The name of a chunked file may hold bytes that are not UTF-8; escaped, they are valid JSON still.
+    """
     if path == "-":
-        yield click.get_text_stream("stdout", "utf-8", "backslashreplace")
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield sys.stdout
         return
     target = Path(path).resolve()
     device = target.exists() and not target.is_file()  # such as /dev/null, which must not be replaced
     partial = target if device else target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        # A file's name may hold bytes that are not UTF-8; escaped, they are valid JSON still.
         with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             yield file
         if not device:

@@ -35,6 +35,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 BATCH_SIZE = 1024  # items a call, of a model that does not say how many it likes
+REMEMBERED = 16_384  # rows kept of each model, for texts that come up again
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,32 @@ class Batch:
 _Key: TypeAlias = tuple[type[Ask], Any]
 
 
+class _Memory:
+    """The rows of the latest batches, whole batches at a time: a row alone would keep its batch alive."""
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[tuple[Any, ...], Any]] = deque()
+        self._place: dict[Any, tuple[Any, int]] = {}
+        self._held = 0
+
+    def get(self, items: Iterable[Any]) -> dict[Any, Any]:
+        """Return the rows of those items that are remembered."""
+        found = {item: self._place[item] for item in items if item in self._place}
+        return {item: rows[i] for item, (rows, i) in found.items()}
+
+    def put(self, items: tuple[Any, ...], rows: Any) -> None:
+        """Remember a batch, and forget the oldest if there are too many."""
+        self._batches.append((items, rows))
+        self._place.update((item, (rows, i)) for i, item in enumerate(items))
+        self._held += len(items)
+        while self._held > REMEMBERED:
+            forgotten, old = self._batches.popleft()
+            self._held -= len(forgotten)
+            for item in forgotten:
+                if item in self._place and self._place[item][0] is old:
+                    del self._place[item]
+
+
 class Scheduler(Generic[T]):
     """Merge the asks of many jobs into batches; deal out the answers; hand on results in order.
 
@@ -114,6 +141,7 @@ class Scheduler(Generic[T]):
         self._admitted = self._handed_on = 0
         self._waiting: dict[_Key, dict[Any, list[_Request]]] = {}  # item -> who wants it, until it is answered
         self._unsent: dict[_Key, deque[Any]] = {}
+        self._memory: dict[_Key, _Memory] = {}
         self._alone: deque[_Request] = deque()  # asks of a batch that failed, to find out whose fault it was
 
     def batch(self) -> Batch | None:
@@ -153,7 +181,9 @@ class Scheduler(Generic[T]):
             rows = BadModelOutput(f"a model must answer {len(items)} items with as many rows, got {len(rows)}")
         if isinstance(rows, Exception):
             self._failed(batch, rows, [request for request, _ in claims])
-        elif len(claims) == 1 and claims[0][0].ask.items == items:
+            return
+        self._memory[type(batch.ask), batch.ask.model].put(items, rows)
+        if len(claims) == 1 and claims[0][0].ask.items == items:
             self._close(claims[0][0], rows)
         else:
             row_of = dict(zip(items, rows, strict=True))
@@ -213,21 +243,25 @@ class Scheduler(Generic[T]):
                 return
             if job.seconds is not None:
                 job.seconds -= time.monotonic() - began
-            if state.items:
-                self._enqueue(number, state)
+            request = self._enqueue(number, state)
+            if len(request.rows) < request.wanted:
                 return
-            answer = []  # nothing was asked for
+            request.closed = True
+            answer = _dealt(request)
 
-    def _enqueue(self, number: int, ask: Ask) -> None:
-        items = dict.fromkeys(ask.items)
-        request, key = _Request(number, ask, len(items)), (type(ask), ask.model)
+    def _enqueue(self, number: int, ask: Ask) -> _Request:
+        """Take up a request; what is remembered is answered at once."""
+        items, key = dict.fromkeys(ask.items), (type(ask), ask.model)
+        known = self._memory.setdefault(key, _Memory()).get(items)
+        request = _Request(number, ask, len(items), known)
         waiting = self._waiting.setdefault(key, {})
         unsent = self._unsent.setdefault(key, deque())
-        for item in items:
+        for item in [item for item in items if item not in known]:
             if item not in waiting:
                 waiting[item] = []
                 unsent.append(item)
             waiting[item].append(request)
+        return request
 
     def _failed(self, batch: Batch, error: Exception, requests: list[_Request]) -> None:
         """Raise the error in the plan whose ask it was; to find out whose, ask again for each alone."""
@@ -334,4 +368,4 @@ def _batch_size(model: Any) -> int:
 
 def _dealt(request: _Request) -> Any:
     rows = [request.rows[item] for item in request.ask.items]
-    return np.stack(rows) if isinstance(rows[0], np.ndarray) else rows
+    return np.stack(rows) if rows and isinstance(rows[0], np.ndarray) else rows

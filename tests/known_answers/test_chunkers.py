@@ -1,0 +1,181 @@
+"""Texts whose right cut a reader can see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.chunkers.mst import MSTSemanticChunker
+from advchunk.chunkers.optimal import OptimalSemanticChunker
+from advchunk.chunkers.threshold import SemanticThresholdChunker
+from advchunk.records import Document
+from advchunk.registry import TABLE
+
+CATS = "Cats purr softly and cats nap all day long.\n\n"
+LAWS = "Courts hear appeals, judges rule on law.\n\n"
+
+
+def texts(chunks):
+    return [chunk.text for chunk in chunks]
+
+
+class Topics:
+    """An embedder that knows the topic of a text by its first letter, and nothing else."""
+
+    def embed(self, asked):
+        return np.array([np.eye(26)[ord(text.strip().lower()[0]) - 97] for text in asked])
+
+
+def test_finds_the_planted_topic_shift(split, planted):
+    before, after, params = planted
+    assert [piece.text for piece in split([before + after], **params)] == [before, after]
+
+
+# What a chunker needs to part "A. A. B. B." by topic alone, without a hint from the layout or the size.
+SHIFT = {
+    "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 90.0},
+    "mst-semantic": {"granularity": "sentence", "lambda_": 0.2},
+    "universal-semantic": {"min_chunk_size": 0},
+    "optimal-semantic": {},
+}
+
+
+@pytest.mark.parametrize("name", [name for name, entry in TABLE.items() if "embedder" in dir(entry.chunker)])
+@pytest.mark.parametrize("before", [5, 7])
+def test_finds_a_shift_that_only_the_embedder_sees(name, before):
+    """The block of one paragraph: nothing but the vectors says where it turns."""
+    text = "".join(f"Ape {i} is here. " for i in range(before)) + "".join(f"Bee {i} is here. " for i in range(12 - before))
+    assert texts(TABLE[name].chunker(embedder=Topics(), **SHIFT[name]).chunk(text)) == [
+        text[: text.index("Bee")],
+        text[text.index("Bee") :],
+    ]
+
+
+def test_distant_paragraphs_are_grouped():
+    cats, laws = MSTSemanticChunker(n_chunks=2).chunk(CATS + LAWS + CATS)
+    assert cats.text == CATS + CATS
+    assert cats.spans == ((0, len(CATS)), (len(CATS + LAWS), len(CATS + LAWS + CATS)))
+    assert laws.text == LAWS
+
+
+def test_distant_paragraphs_are_not_grouped_if_chunks_are_to_be_passages():
+    chunks = MSTSemanticChunker(n_chunks=2, contiguous=True).chunk(CATS + LAWS + CATS)
+    assert texts(chunks) == [CATS, LAWS, CATS]
+
+
+def test_a_short_heading_goes_with_its_text_though_it_is_about_something_else():
+    """The reward that the published distance is made for: without it, each piece stands alone."""
+    text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
+    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.6).chunk(text)
+    assert texts(found) == [text[: text.index("# Index")], text[text.index("# Index") :]]
+    assert len(MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0).chunk(text)) == 4
+
+
+def test_optimal_semantic_pays_for_the_limit_where_it_hurts_least():
+    text = "Ants dig. Ants run. Ants eat. Bees hum. Bees fly. Bees nap."
+    chunks = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", max_tokens=8, centre=False).chunk(text)
+    assert texts(chunks) == [text[: text.index("Bees")], text[text.index("Bees") :]]
+
+
+def test_optimal_semantic_ignores_what_all_sentences_share():
+    """Here the first two dimensions; without centring, no segment is worth the penalty."""
+    rows = np.array([[9.0, 9.0, 3.0 * (i < 3), 3.0 * (i >= 3)] for i in range(6)])
+    text = "Aa. Bb. Cc. Dd. Ee. Ff."
+    assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5).chunk(text)) == ["Aa. Bb. Cc. ", "Dd. Ee. Ff."]
+    assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5, centre=False).chunk(text)) == [text]
+
+
+def test_recursive_ends_a_chunk_before_the_highest_heading_of_its_second_half():
+    text = "# One\n\nA a a. B b b.\n\n## Two\n\nC c c.\n\n# Three\n\nD d d. E e e."
+    chunks = RecursiveChunker(tokenizer="words", max_tokens=16).chunk(text)
+    assert texts(chunks) == [text[: text.index("# Three")], text[text.index("# Three") :]]
+    chunks = RecursiveChunker(tokenizer="words", max_tokens=11).chunk(text)
+    assert texts(chunks)[0] == text[: text.index("## Two")]
+
+
+# Context.
+
+
+def test_context_is_counted_and_embedded_but_no_part_of_the_text():
+    text = "# Tea\n\nGreen is steamed. Black is not.\n\n## Brew\n\nHot water is best. Cold is slow."
+    params = {"tokenizer": "words", "max_tokens": 11}
+    chunks = RecursiveChunker(**params, include_context=True).chunk(Document(text, metadata={"title": "Drinks"}))
+    assert [(c.context, c.text) for c in chunks] == [
+        ("Drinks", "# Tea\n\nGreen is steamed. Black is not.\n\n"),
+        ("Drinks > Tea", "## Brew\n\nHot water is best. "),
+        ("Drinks > Tea > Brew", "Cold is slow."),
+    ]
+    assert [c.tokens for c in chunks] == [len(c.embed_text.split()) for c in chunks] == [9, 9, 8]
+    assert chunks[1].embed_text == "Drinks > Tea\n\n## Brew\n\nHot water is best. "
+    assert {c.context for c in RecursiveChunker(**params).chunk(text)} == {""}
+
+
+# Reasons.
+
+
+def test_explain_says_why_there_is_a_cut_and_how_strong():
+    text = "Ape one. Ape two. Bee one. Bee two. Bee three. Bee four."
+    chunker = SemanticThresholdChunker(
+        embedder=Topics(), tokenizer="words", max_tokens=6, buffer_size=0, breakpoint_threshold_amount=90.0
+    )
+    found = chunker.explain(text)
+    assert [(text[: cut.offset].count("."), cut.reason, cut.score) for cut in found.cuts] == [
+        (2, "percentile", 1.0),
+        (5, "size", 0.0),
+    ]
+    assert found.figures["distances"].tolist() == [0, 1, 0, 0, 0]
+    assert found.figures["threshold"] == pytest.approx(0.6)
+    assert found.chunks == chunker.chunk(text)
+
+
+def test_explain_a_cut_within_a_sentence_is_for_size():
+    found = SemanticThresholdChunker(embedder=Topics(), tokenizer="words", max_tokens=4).explain(
+        "Ape, ape, ape, ape, ape, ape, ape. Bee."
+    )
+    assert {cut.reason for cut in found.cuts} <= {"size", "percentile"}
+    assert (found.cuts[0].offset, found.cuts[0].reason) == (20, "size")
+
+
+def test_explain_a_chunker_that_decides_nothing_but_size():
+    found = RecursiveChunker(tokenizer="words", max_tokens=2).explain("One. Two. Three. Four.")
+    assert [(cut.offset, cut.reason, cut.score) for cut in found.cuts] == [(10, "size", None)]
+    assert RecursiveChunker().explain(" \n").cuts == []
+
+
+def test_explain_labels_and_figures_of_a_grouping():
+    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.2).explain("Apes.\n\nBees.\n\nApes again.\n\nCats.")
+    assert found.figures["lambda_"] == 0.2
+    assert found.figures["labels"].tolist() == [0, 1, 0, 3]
+    assert len(found.figures["tree"].weight) == 3
+    assert {cut.reason for cut in found.cuts} == {"label"}
+
+
+def test_explain_the_cost_of_the_optimum():
+    text = "Ants dig. Ants run. Bees hum. Bees fly."
+    found = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, centre=False).explain(text)
+    assert found.figures == {"cost": pytest.approx(0.5), "segments": 2}
+    assert [(cut.offset, cut.reason) for cut in found.cuts] == [(20, "cost")]
+
+
+def test_scores_are_written_into_metadata_on_request():
+    text = "Ape one. Bee two. Bee three."
+    chunker = SemanticThresholdChunker(
+        embedder=Topics(), buffer_size=0, breakpoint_threshold_amount=50.0, add_scores=True
+    )
+    ape, bees = chunker.chunk(text)
+    assert ape.metadata == {"cut": "percentile", "cut_score": 1.0}
+    assert bees.metadata == {}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 17])
+@pytest.mark.parametrize("sentences", [17, 18, 30])
+def test_number_of_chunks_where_all_distances_differ(number, sentences):
+    angles = np.cumsum([0.02 * ((7 * i) % sentences + 1) ** 1.2 for i in range(sentences)])
+    rows = np.column_stack([np.cos(angles), np.sin(angles)])
+    chunker = SemanticThresholdChunker(
+        embedder=lambda _: rows, sentence_splitter="plain", number_of_chunks=number, buffer_size=0
+    )
+    found = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
+    assert len(set(found.figures["distances"].tolist())) == sentences - 1
+    assert len(found.chunks) == min(number, sentences - 1)

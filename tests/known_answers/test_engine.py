@@ -1,0 +1,467 @@
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk.engine import Embed, Job, adrive, drive, finished, within
+from advchunk.errors import BadModelOutput
+
+
+class Model:
+    """Answers a text with its length; notes its calls; may be slow, wrong, or refuse texts."""
+
+    def __init__(self, batch_size=4, refuses=(), seconds=0.0, answer=None):
+        self.batch_size, self.refuses, self.seconds = batch_size, set(refuses), seconds
+        self.answer = answer or (lambda texts: np.array([[len(text), 1.0] for text in texts], dtype=np.float32))
+        self.calls, self.awaited, self.now, self.most = [], [], 0, 0
+
+    def _answer(self, texts):
+        if bad := self.refuses & set(texts):
+            msg = f"refused {sorted(bad)}"
+            raise RuntimeError(msg)
+        return self.answer(texts)
+
+    def embed(self, texts):
+        self.calls.append(texts)
+        time.sleep(self.seconds)
+        return self._answer(texts)
+
+    async def aembed(self, texts):
+        self.awaited.append(texts)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.now -= 1
+        return self._answer(texts)
+
+
+def asking(model, *rounds):
+    """Ask for each round of texts in turn; return the first figure of every row of every round."""
+    found = []
+    for texts in rounds:
+        rows = yield Embed(tuple(texts), model)
+        found.append([float(row[0]) for row in rows])
+    return found
+
+
+def lengths(*rounds):
+    return [[float(len(text)) for text in texts] for texts in rounds]
+
+
+def failing(*texts):
+    raise ValueError(*texts)
+    yield
+
+
+def gathered(jobs, concurrency=4):
+    async def run():
+        return [result async for result in adrive(jobs, concurrency)]
+
+    return asyncio.run(run())
+
+
+def run_sync(jobs):
+    return list(drive(jobs))
+
+
+def instead(result):
+    return lambda error: Job(finished((result, type(error).__name__)))
+
+
+both = pytest.mark.parametrize("run", [run_sync, gathered], ids=["sync", "async"])
+
+
+@both
+def test_results_come_in_the_order_of_the_jobs(run):
+    model = Model(batch_size=3)
+    rounds = [[["a" * i] * (i % 3) for i in range(j % 4)] for j in range(20)]
+    assert run([Job(asking(model, *r)) for r in rounds]) == [lengths(*r) for r in rounds]
+
+
+@both
+def test_nothing_to_do_is_nothing_done(run):
+    model = Model()
+    assert run([]) == []
+    assert run([Job(finished(1)), Job(asking(model)), Job(asking(model, [], []))]) == [1, [], [[], []]]
+    assert model.calls == model.awaited == []
+
+
+def test_equal_items_are_asked_once():
+    model = Model(batch_size=100)
+    assert run_sync([Job(asking(model, ["a", "bb", "a"])), Job(asking(model, ["bb", "ccc"]))]) == [
+        [[1.0, 2.0, 1.0]],
+        [[2.0, 3.0]],
+    ]
+    assert model.calls == [("a", "bb", "ccc")]
+
+
+def test_a_plan_may_join_a_call_that_is_out():
+    model = Model(batch_size=1, seconds=0.02)
+    assert gathered([Job(asking(model, ["a"])) for _ in range(5)], concurrency=2) == [[[1.0]]] * 5
+    assert model.awaited == [("a",)]
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 64])
+@both
+def test_batches_are_full(run, batch_size):
+    model = Model(batch_size)
+    sizes = np.random.default_rng(0).integers(0, 6, 2000).tolist()
+    texts = iter(str(i) for i in range(10**6))
+    asked = [[next(texts) for _ in range(size)] for size in sizes]
+    assert run(Job(asking(model, texts)) for texts in asked) == [lengths(texts) for texts in asked]
+    assert len(model.calls) + len(model.awaited) == math.ceil(sum(sizes) / batch_size)
+
+
+@both
+def test_batches_of_several_models_are_full_too(run):
+    coarse, fine = Model(batch_size=50), Model(batch_size=5)
+    run(Job(asking(coarse if i % 2 else fine, [str(i)])) for i in range(200))
+    calls = [len(model.calls) + len(model.awaited) for model in (coarse, fine)]
+    assert calls == [2, 20]
+
+
+def test_rounds_share_batches():
+    model = Model(batch_size=10)
+    run_sync(Job(asking(model, [f"{i}"], [f"{i}b"], [f"{i}c"])) for i in range(100))
+    assert len(model.calls) == 30
+
+
+def counted(jobs):
+    """Return jobs that note how many plans are begun and unfinished, and the most there ever were."""
+    state = Counter()
+
+    def noted(plan):
+        state["open"] += 1
+        state["most"] = max(state["most"], state["open"])
+        result = yield from plan
+        state["open"] -= 1
+        return result
+
+    return (Job(noted(plan)) for plan in jobs), state
+
+
+@pytest.mark.parametrize(("concurrency", "bound"), [(None, 11), (3, 31)])
+def test_memory_holds_a_batch_a_call_and_one_plan(concurrency, bound):
+    model = Model(batch_size=10)
+    jobs, state = counted(asking(model, [str(i)]) for i in range(500))
+    found = run_sync(jobs) if concurrency is None else gathered(jobs, concurrency)
+    assert len(found) == 500
+    assert 10 <= state["most"] <= bound
+
+
+def test_jobs_are_taken_as_they_are_needed():
+    taken = Counter()
+
+    def jobs():
+        for i in range(10**4):
+            taken["jobs"] = i + 1
+            yield Job(asking(Model(batch_size=4), [str(i)])) if i % 2 else Job(finished(i))
+
+    results = drive(jobs())
+    assert [next(results) for _ in range(3)] == [0, [[1.0]], 2]
+    assert taken["jobs"] < 10
+
+
+def test_results_that_wait_for_an_earlier_one_are_bounded():
+    taken, model = Counter(), Model(batch_size=10)
+
+    def jobs():
+        yield Job(asking(model, ["first"]))
+        for i in range(10**4):
+            taken["jobs"] = i + 1
+            yield Job(finished(i))
+
+    assert next(drive(jobs())) == [[5.0]]
+    assert taken["jobs"] < 5000
+
+
+@both
+def test_a_refused_text_fails_only_the_plan_it_is_of(run):
+    model = Model(batch_size=5, refuses={"t7"})
+    found = run(Job(asking(model, [f"t{i}"]), recover=instead(i)) for i in range(20))
+    assert found[7] == (7, "RuntimeError")
+    assert found[:7] + found[8:] == [[[float(len(f"t{i}"))]] for i in range(20) if i != 7]
+    assert len(model.calls) + len(model.awaited) == 4 + 5  # a batch again, one by one
+
+
+@both
+def test_a_refused_text_fails_every_plan_it_is_of(run):
+    model = Model(batch_size=8, refuses={"bad"})
+    found = run([Job(asking(model, [text, "ok"]), recover=instead("x")) for text in ("bad", "good", "bad")])
+    assert found == [("x", "RuntimeError"), [[4.0, 2.0]], ("x", "RuntimeError")]
+
+
+@both
+def test_a_large_plan_is_asked_alone_in_batches_too(run):
+    model = Model(batch_size=3, refuses={"no"})
+    texts = ["x" * i for i in range(1, 9)]
+    found = run([Job(asking(model, ["no"]), recover=instead("x")), Job(asking(model, texts), recover=instead("y"))])
+    assert found == [("x", "RuntimeError"), lengths(texts)]
+    assert max(map(len, model.calls + model.awaited)) <= 3
+
+
+class Flaky(Model):
+    """Fails its first calls, whatever they are."""
+
+    def __init__(self, failures, **given):
+        super().__init__(**given)
+        self.failures = failures
+
+    def _answer(self, texts):
+        self.failures -= 1
+        if self.failures >= 0:
+            raise ConnectionError
+        return super()._answer(texts)
+
+
+@pytest.mark.parametrize("failures", range(7))
+@pytest.mark.parametrize("concurrency", [1, 2, 4, 9])
+def test_a_plan_in_two_calls_that_fail_is_answered_once(failures, concurrency):
+    model = Flaky(failures, batch_size=2, seconds=0.001)
+    shapes = [["e"], ["d1", "d22"], ["f"], ["g1", "g22", "g333", "e"]]
+    jobs = [Job(asking(model, texts, texts[::-1]), recover=instead(i)) for i, texts in enumerate(shapes)]
+    found = gathered(jobs, concurrency)
+    for i, (texts, got) in enumerate(zip(shapes, found, strict=True)):
+        assert got in (lengths(texts, texts[::-1]), (i, "ConnectionError"))
+
+
+@both
+def test_without_recovery_an_error_is_raised_at_once(run):
+    model = Model(batch_size=2, refuses={"b"})
+    with pytest.raises(RuntimeError, match="refused"):
+        run(Job(asking(model, [text])) for text in "abcdef")
+    assert len(model.calls + model.awaited) <= 3
+
+
+@both
+def test_an_error_in_a_plan_is_recovered_or_raised(run):
+    assert run([Job(finished(1)), Job(failing(), recover=instead(2)), Job(finished(3))]) == [1, (2, "ValueError"), 3]
+    with pytest.raises(ValueError, match="mine"):
+        run([Job(failing("mine"))])
+
+
+@both
+def test_a_plan_may_catch_its_models_error(run):
+    model = Model(refuses={"bad"})
+
+    def careful():
+        try:
+            yield Embed(("bad",), model)
+        except RuntimeError:
+            rows = yield Embed(("good",), model)
+            return rows.tolist()
+
+    assert run([Job(careful()), Job(asking(model, ["ok"]), recover=instead(1))]) == [[[4.0, 1.0]], [[2.0]]]
+
+
+@both
+def test_what_is_done_instead_may_fail_too(run):
+    model = Model(refuses={"a", "b"})
+
+    def then(*plans):
+        return Job(plans[0], recover=(lambda _: then(*plans[1:])) if plans[1:] else None)
+
+    plans = [asking(model, ["a"]), failing(), asking(model, ["b"]), asking(model, ["good"])]
+    assert run([then(*plans)]) == [[[4.0]]]
+    with pytest.raises(RuntimeError, match="'b'"):
+        run([then(asking(model, ["a"]), asking(model, ["b"]))])
+
+
+@both
+@pytest.mark.parametrize("rows", [[], [[1.0]], [[1.0]] * 9])
+def test_as_many_rows_as_items(run, rows):
+    model = Model(answer=lambda _: rows)
+    with pytest.raises(BadModelOutput, match=f"2 items with as many rows, got {len(rows)}"):
+        run([Job(asking(model, ["a", "b"]))])
+    assert run([Job(asking(model, ["a", "b"]), recover=instead(0)), Job(finished(1))]) == [(0, "BadModelOutput"), 1]
+
+
+@both
+def test_rows_need_not_be_arrays(run):
+    model = Model(batch_size=2, answer=lambda texts: [(len(text), text) for text in texts])
+    assert run([Job(asking(model, ["a", "bb", "ccc"])), Job(asking(model, ["bb"]))]) == [[[1.0, 2.0, 3.0]], [[2.0]]]
+
+
+@both
+def test_a_plan_that_computes_too_long_is_given_up(run):
+    released = threading.Event()
+
+    def slow():
+        released.wait(5)
+        return "late"
+        yield
+
+    began = time.monotonic()
+    assert run([Job(slow(), seconds=0.05, recover=instead("x")), Job(finished("next"))]) == [
+        ("x", "TimeoutError"),
+        "next",
+    ]
+    assert time.monotonic() - began < 1
+    released.set()
+
+
+def test_a_plan_that_takes_its_time_in_steps_is_given_up():
+    model = Model()
+
+    def steps():
+        for i in range(10):
+            time.sleep(0.03)
+            yield Embed((str(i),), model)
+
+    assert run_sync([Job(steps(), seconds=0.1, recover=instead("x"))]) == [("x", "TimeoutError")]
+    assert len(model.calls) <= 3
+
+
+@both
+def test_a_model_that_is_too_slow_is_given_up(run):
+    slow, quick = Model(seconds=1.0), Model()
+    began = time.monotonic()
+    found = run([Job(asking(slow, ["a"]), seconds=0.05, recover=instead("x")), Job(asking(quick, ["a"]), seconds=9.0)])
+    assert found == [("x", "TimeoutError"), [[1.0]]]
+    assert time.monotonic() - began < 0.7
+
+
+@both
+def test_a_call_for_many_may_take_what_they_have_together(run):
+    model = Model(batch_size=10, seconds=0.12)
+    jobs = [Job(asking(model, [str(i)]), seconds=0.05, recover=instead("x")) for i in range(10)]
+    assert run(jobs) == [[[1.0]]] * 10
+
+
+@both
+def test_who_asked_for_most_pays_for_most(run):
+    model = Model(batch_size=10, seconds=0.3)
+    large = Job(asking(model, [f"large {i}" for i in range(9)], ["again"]), seconds=0.2, recover=instead("large"))
+    small = Job(asking(model, ["small"]), seconds=0.2, recover=instead("small"))
+    assert run([large, small]) == [("large", "TimeoutError"), [[5.0]]]
+
+
+@both
+def test_a_call_that_hangs_takes_down_only_whose_text_it_is(run):
+    class Hangs(Model):
+        def embed(self, texts):
+            time.sleep(1.0 if "hang" in texts else 0)
+            return super().embed(texts)
+
+        async def aembed(self, texts):
+            await asyncio.sleep(1.0 if "hang" in texts else 0)
+            return await super().aembed(texts)
+
+    model = Hangs(batch_size=10)
+    texts = ["a", "hang", "c"]
+    jobs = [Job(asking(model, [text]), seconds=0.1 if text == "hang" else 0.2, recover=instead(text)) for text in texts]
+    assert run(jobs) == [[[1.0]], ("hang", "TimeoutError"), [[1.0]]]
+
+
+@both
+def test_a_models_own_time_out_is_an_error_like_any_other(run):
+    def answer(texts):
+        if "bad" in texts:
+            raise TimeoutError
+        return np.ones((len(texts), 1))
+
+    model = Model(batch_size=10, answer=answer)
+    jobs = [Job(asking(model, [text]), seconds=60.0, recover=instead(text)) for text in ("a", "bad", "c")]
+    assert run(jobs) == [[[1.0]], ("bad", "TimeoutError"), [[1.0]]]
+
+
+def test_within():
+    assert within(None, len, "four") == within(5, len, "four") == 4
+    with pytest.raises(ZeroDivisionError):
+        within(5, lambda: 1 / 0)
+    for left in (0, -1):
+        with pytest.raises(TimeoutError, match="0 s were left"):
+            within(left, len, "four")
+
+
+def test_awaiting_never_calls():
+    model = Model(batch_size=2)
+    assert gathered(Job(asking(model, [str(i)])) for i in range(9)) == [[[1.0]]] * 9
+    assert model.calls == []
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_as_many_calls_at_a_time_as_allowed(concurrency):
+    model = Model(batch_size=1, seconds=0.01)
+    gathered((Job(asking(model, [str(i)])) for i in range(12)), concurrency)
+    assert model.most == concurrency
+
+
+def test_the_event_loop_goes_on():
+    def heavy():
+        time.sleep(0.15)
+        return 1
+        yield
+
+    async def run():
+        latest = gap = 0.0
+
+        async def tick():
+            nonlocal latest, gap
+            latest = time.monotonic()
+            while True:
+                await asyncio.sleep(0.002)
+                gap, latest = max(gap, time.monotonic() - latest), time.monotonic()
+
+        ticking = asyncio.create_task(tick())
+        found = [result async for result in adrive([Job(heavy()), Job(asking(Model(seconds=0.1), ["a"]))])]
+        ticking.cancel()
+        return found, gap
+
+    found, gap = asyncio.run(run())
+    assert found == [1, [[1.0]]]
+    assert gap < 0.1
+
+
+def test_cancelling_cancels_the_calls():
+    model = Model(batch_size=1, seconds=30)
+
+    async def run():
+        async def consume():
+            return [result async for result in adrive([Job(asking(model, [str(i)])) for i in range(9)], 3)]
+
+        task = asyncio.create_task(consume())
+        while model.now < 3:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return model.now
+
+    assert asyncio.run(run()) == 0
+
+
+shapes = st.lists(
+    st.lists(st.lists(st.sampled_from(["a", "bb", "ccc", "no", "dddd", "eeeee"]), max_size=5), max_size=3), max_size=12
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(shapes, st.integers(1, 6), st.integers(1, 4), st.booleans(), st.booleans())
+def test_together_as_alone(plans, batch_size, models, refuse, awaited):
+    """The twin: each plan run by itself, every round of it one call."""
+
+    def jobs(of):
+        return [Job(asking(of[i % models], *rounds), recover=instead(i)) for i, rounds in enumerate(plans)]
+
+    def alone(i, rounds):
+        return (i, "RuntimeError") if refuse and any("no" in texts for texts in rounds) else lengths(*rounds)
+
+    of = [Model(batch_size, refuses={"no"} if refuse else ()) for _ in range(models)]
+    found = gathered(jobs(of), 3) if awaited else run_sync(jobs(of))
+    assert found == [alone(i, rounds) for i, rounds in enumerate(plans)]
+    for model in of:
+        assert max(map(len, model.calls + model.awaited), default=0) <= batch_size

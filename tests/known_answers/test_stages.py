@@ -1,0 +1,292 @@
+"""Each stage on an input small enough to check by eye."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from advchunk import boundaries, costs, graphs, signals, tiling
+from advchunk.graphs import Edges
+from advchunk.layout import BLOCK, HEADING, SENTENCE, Contexts, with_blocks
+from advchunk.models.counters import WORDS
+from advchunk.prechunk import prechunks
+from advchunk.readers import markdown
+from advchunk.records import Document
+from advchunk.sizes import Limits
+
+GUIDE = """\
+# Tea
+
+Green is steamed. Black is not.
+
+- mint. Hot.
+- sage
+
+> Quoted. Words.
+
+```py
+a = 1.  # One. Two.
+
+b = 2
+```
+
+| a | b |
+|---|---|
+| 1. | 2. Two |
+
+### Milk
+
+Whole."""
+
+
+def limits(most):
+    return Limits(most, 0, 0, WORDS)
+
+
+def edges(*triples):
+    left, right, weight = zip(*triples, strict=True)
+    return Edges(np.array(left), np.array(right), np.array(weight, dtype=float))
+
+
+# Boundaries.
+
+
+def test_at_sorts_and_says_every_cut_once():
+    assert boundaries.at(np.array([3, 1, 3]), 5).tolist() == [0, 1, 3, 5]
+    assert boundaries.at(np.array([0, 5]), 5).tolist() == [0, 5]
+    assert boundaries.at(np.array([], dtype=np.int64), 2).tolist() == [0, 2]
+
+
+def test_above_does_not_cut_at_the_threshold_itself():
+    assert boundaries.above(np.array([0.1, 0.9, 0.2]), 0.2).tolist() == [0, 2, 4]
+    assert boundaries.above(np.array([0.1, 0.1]), 0.1).tolist() == [0, 3]
+
+
+def test_runs_end_where_the_label_changes_though_it_comes_again():
+    assert boundaries.runs(np.array([4, 4, 1, 4])).tolist() == [0, 2, 3, 4]
+    assert boundaries.runs(np.array([7])).tolist() == [0, 1]
+
+
+def test_cheapest_cuts_where_the_rows_change():
+    rows = np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])
+    one, room = np.ones(6, dtype=int), np.full(6, 9)
+    assert boundaries.cheapest(costs.scatter(rows), one, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
+    assert boundaries.cheapest(costs.scatter(rows), one, room, segments=2)[0].tolist() == [0, 2, 6]
+    assert boundaries.cheapest(costs.scatter(rows), one, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 6]
+    assert boundaries.cheapest(costs.scatter(rows), one, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
+
+
+def test_cheapest_minds_the_budget_of_each_start():
+    """Only what starts at the first unit may have three."""
+    rows, budget = np.zeros((5, 1)), np.array([3, 2, 2, 2, 2])
+    assert boundaries.cheapest(costs.scatter(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
+
+
+def test_cheapest_always_allows_one_unit():
+    cuts, _ = boundaries.cheapest(costs.scatter(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
+    assert cuts.tolist() == [0, 1, 2, 3]
+
+
+def test_scatter_is_the_squared_distance_to_the_mean():
+    rows = np.array([[0.0], [2.0], [7.0]])
+    assert costs.scatter(rows)(np.array([0, 1, 2]), 3) == pytest.approx([26.0, 12.5, 0.0])
+
+
+# Graphs.
+
+
+def test_components_are_named_after_their_first_node():
+    assert graphs.components(6, [edges((4, 5, 0), (1, 2, 0)), edges((2, 4, 0))]).tolist() == [0, 1, 1, 3, 1, 1]
+    assert graphs.components(3, []).tolist() == [0, 1, 2]
+
+
+def test_a_spanning_tree_takes_of_equal_edges_the_first_in_the_text():
+    tree = graphs.spanning_tree(4, [edges((1, 2, 0.5), (0, 2, 0.5), (2, 3, -1), (0, 1, 0.5), (1, 3, 0))])
+    assert list(zip(*(part.tolist() for part in tree), strict=True)) == [(2, 3, -1), (1, 3, 0), (0, 1, 0.5)]
+    assert tree.lightest(2).right.tolist() == [3, 3]
+
+
+def test_a_spanning_forest_of_what_does_not_hang_together():
+    tree = graphs.spanning_tree(5, [edges((0, 1, 2)), edges((2, 4, 1))])
+    assert list(zip(*(part.tolist() for part in tree), strict=True)) == [(2, 4, 1), (0, 1, 2)]
+    assert len(graphs.spanning_tree(3, []).weight) == 0
+
+
+# Signals.
+
+
+def test_unit_rows_leave_a_zero_row_zero():
+    assert signals.unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
+
+
+def test_centring_takes_out_what_all_rows_share():
+    rows = np.array([[9.0, 1.0], [9.0, -1.0]])
+    assert signals.centred(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
+
+
+def test_neighbour_similarity():
+    rows = np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, -0.8], [0.0, 0.0]])
+    assert signals.neighbour_similarity(rows) == pytest.approx([0.6, -1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("rule", "amount", "threshold", "cut"),
+    [
+        ("percentile", 75, 4.0, [4]),
+        ("percentile", 50, 2.0, [3, 4]),
+        ("percentile", 100, 10.0, []),
+        ("standard_deviation", 1.0, 3.6 + 10.24**0.5, [4]),  # 3.6 is the mean
+        ("standard_deviation", 0.1, 3.6 + 0.1 * 10.24**0.5, [3, 4]),
+        ("interquartile", 1.5, 3.6 + 1.5 * 3.0, [4]),  # quartiles 1 and 4
+        ("interquartile", 0.1, 3.6 + 0.1 * 3.0, [3, 4]),
+        ("gradient", 75, 4.0, [4]),
+    ],
+)
+def test_breakpoint_rules(rule, amount, threshold, cut):
+    distances = np.array([1.0, 1.0, 2.0, 4.0, 10.0])  # its gradient is 0, .5, 1.5, 4, 6
+    gaps, found = signals.breakpoint_threshold(distances, rule, amount)
+    assert found == pytest.approx(threshold)
+    assert np.flatnonzero(gaps > found).tolist() == cut
+
+
+def test_the_gradient_is_another_curve_than_the_distances():
+    gaps, _ = signals.breakpoint_threshold(np.array([0.0, 4.0, 4.0, 5.0]), "gradient", 50)
+    assert gaps.tolist() == [4.0, 2.0, 0.5, 1.0]
+    assert signals.breakpoint_threshold(np.array([0.3]), "gradient", 50) == (np.array([0.0]), 0.0)
+
+
+# Layout.
+
+
+def test_with_blocks_says_how_good_a_place_each_edge_is():
+    units = with_blocks(tiling.sentences(GUIDE), markdown.read(GUIDE))
+    strengths = dict(zip(units.strings(), units.strength.tolist(), strict=False))
+    assert strengths == {
+        "# Tea\n\n": HEADING + 5,
+        "Green is steamed. ": BLOCK,
+        "Black is not.\n\n": SENTENCE,
+        "- mint. ": BLOCK,
+        "Hot.\n": SENTENCE,
+        "- sage\n\n": BLOCK,
+        "> Quoted. ": BLOCK,
+        "Words.\n\n": SENTENCE,
+        "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": BLOCK,
+        "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n": BLOCK,
+        "### Milk\n\n": HEADING + 3,
+        "Whole.": BLOCK,
+    }
+    assert len(units.strength) == len(units) + 1
+
+
+def test_a_text_without_blocks_keeps_its_units():
+    text = "One. Two. Three."
+    units = with_blocks(tiling.sentences(text), Document(text, blocks=()))
+    assert units.strings() == ["One. ", "Two. ", "Three."]
+    assert units.strength.tolist() == [SENTENCE] * 4
+
+
+def test_white_space_before_the_first_block_has_no_unit_of_its_own():
+    text = "\n\n  \n# Tea\n\nGreen."
+    assert with_blocks(tiling.sentences(text), markdown.read(text)).strings() == ["\n\n  \n# Tea\n\n", "Green."]
+
+
+def test_text_around_a_protected_block_is_cut_at_its_edges_only():
+    text = "Before. So.\n```\na. B. C.\n```\nAfter. So."
+    units = with_blocks(tiling.words(text), markdown.read(text))
+    assert units.strings() == ["Before. ", "So.\n", "```\na. B. C.\n```\n", "After. ", "So."]
+
+
+# Context.
+
+
+def contexts(text, most, **metadata):
+    document = Document(text, blocks=markdown.blocks(text), metadata=metadata)
+    found = Contexts(document, limits(most))
+    return lambda word: found(text.index(word))
+
+
+def test_context_is_the_title_and_the_headings_above():
+    context = contexts("# Tea\n\nGreen.\n\n## Brew\n\nHot.\n\n# Milk\n\nWhole.", 40, title="Drinks")
+    assert context("Green") == ("Drinks > Tea", 3)
+    assert context("Hot") == ("Drinks > Tea > Brew", 5)
+    assert context("Whole") == ("Drinks > Milk", 3)
+
+
+def test_a_heading_is_no_context_of_itself():
+    context = contexts("# Tea\n\nGreen.\n\n## Brew\n\nHot.", 40, title="Drinks")
+    assert context("# Tea") == ("Drinks", 1)
+    assert context("## Brew") == ("Drinks > Tea", 3)
+
+
+def test_a_heading_is_not_under_the_section_before_it():
+    context = contexts("# Tea\n\nGreen.\n\n## Brew\n\nHot.\n\n## Cool\n\nIced.\n\n# Milk\n\nWhole.", 40, title="Drinks")
+    assert context("## Cool") == ("Drinks > Tea", 3)
+    assert context("# Milk") == ("Drinks", 1)
+
+
+def test_context_is_dropped_from_the_outside_until_it_takes_half_of_the_chunk():
+    text = "# Tea leaves\n\n## Brew\n\nHot."
+    found = [contexts(text, most, title="All my drinks")("Hot") for most in (16, 15, 8, 7, 2, 1)]
+    assert found == [
+        ("All my drinks > Tea leaves > Brew", 8),
+        ("Tea leaves > Brew", 4),
+        ("Tea leaves > Brew", 4),
+        ("Brew", 1),
+        ("Brew", 1),
+        ("", 0),
+    ]
+
+
+# Pieces for clustering.
+
+
+def cut(text, granularity="paragraph", most=30):
+    return prechunks(markdown.read(text), granularity, tiling.sentences, limits(most)).strings()
+
+
+def test_every_block_is_a_piece():
+    assert cut(GUIDE) == [
+        "# Tea\n\n",
+        "Green is steamed. Black is not.\n\n",
+        "- mint. Hot.\n",
+        "- sage\n\n",
+        "> Quoted. Words.\n\n",
+        "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n",
+        "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n",
+        "### Milk\n\n",
+        "Whole.",
+    ]
+
+
+def test_prose_may_be_cut_into_sentences_but_never_code_or_tables():
+    pieces = cut(GUIDE, "sentence")
+    assert pieces[1:3] == ["Green is steamed. ", "Black is not.\n\n"]
+    assert "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n" in pieces
+    assert "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n" in pieces
+
+
+UNWRAPPED = "A line so long that nobody would have wrapped it there. It goes on and on, well past what " * 2 + "is usual.\n"
+
+
+def test_a_long_paragraph_of_lines_falls_back_to_its_lines():
+    lines = [UNWRAPPED, "A second line. Of two.\n", "A third."]
+    text = "".join(lines)
+    assert cut(text, most=WORDS(text)) == [text]
+    assert cut(text, most=WORDS(text) - 1) == lines
+
+
+def test_a_line_that_is_still_too_long_falls_back_to_its_sentences():
+    pieces = cut(UNWRAPPED + "A second line. Of two.\n", most=24)
+    assert pieces[0] == "A line so long that nobody would have wrapped it there. "
+    assert pieces[-1] == "A second line. Of two.\n"
+    assert "".join(pieces) == UNWRAPPED + "A second line. Of two.\n"
+
+
+def test_a_long_hard_wrapped_paragraph_falls_back_to_its_sentences():
+    wrapped = "One two three. Four\nfive six seven. Eight\nnine ten."
+    assert cut(wrapped, most=4) == ["One two three. ", "Four\nfive six seven. ", "Eight\nnine ten."]
+
+
+def test_code_that_is_too_long_is_left_to_the_token_budget():
+    code = "```\n" + "a = 1\n\n" * 20 + "```\n"
+    assert cut(f"Before.\n\n{code}", most=10) == ["Before.\n\n", code]
