@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test check clean
+.PHONY: demo test check freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -26,6 +26,10 @@ check: .venv/dev
 .venv/dev: .venv/base
 	$(PIP) -e '.[dev]'
 	touch $@
+
+freeze: .venv/dev
+	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu//'; } > constraints.new
+	mv constraints.new constraints.txt
 
 clean:
 	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -147,9 +147,9 @@ def our_tasks(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
     from langchain_advchunk import MSTSemanticSplitter
     from llamaindex_advchunk import MSTSemanticNodeParser
 
-    def chunker(name: str, params: Mapping[str, Any]) -> Task:
-        needs = {"embedder": embedder} if "embedder" in advchunk.describe(name)["resources"] else {}
-        built = advchunk.create(name, **params, **needs)
+    def chunker(name: str, params: dict[str, Any]) -> Task:
+        needs = {"embedder"}.intersection(advchunk.describe(name)["resources"])
+        built = advchunk.create(name, **params, **dict.fromkeys(needs, embedder))
         return lambda: [built.chunk(text) for text in texts]
 
     splitter, parser = MSTSemanticSplitter(embeddings=embedder), MSTSemanticNodeParser(embed_model=embedder)

@@ -78,7 +78,7 @@ def test_text_shows_each_chunk_and_a_summary(two_files):
     assert first == "[0]  0-20  6 tokens  Cats"
     assert "  > Cats\n" in rest
     assert "    Judges sit in court.\n" in rest
-    assert f"{two_files[1]}: 1 chunk, 33 characters, tokens min 7 mean 7 max 7" in rest
+    assert f"{two_files[1]}: 1 chunk, 33 characters, tokens min 8 mean 8 max 8, " in rest
     assert "\x1b" not in output
 
 
@@ -114,7 +114,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_go_on(two_files, tm
     ]
 
 
-def fail_on_boats(self, texts):
+def fail_on_boats(_self, texts):
     if any("Boats" in text for text in texts):
         msg = "no\nboats"
         raise RuntimeError(msg)
@@ -145,7 +145,7 @@ def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
 def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
     asked = []
 
-    def embed(self, texts):
+    def embed(_self, texts):
         asked.append(len(texts))
         return np.eye(len(texts), 64, dtype=np.float32)
 
@@ -214,7 +214,7 @@ def test_out_holds_what_would_have_been_printed(two_files, tmp_path):
 
 
 def test_a_run_that_breaks_off_leaves_the_old_output_as_it_was(two_files, tmp_path, monkeypatch):
-    def interrupted(self, texts):
+    def interrupted(_self, _texts):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(StaticEmbedder, "embed", interrupted)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.baselines import RecursiveChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
@@ -24,32 +27,33 @@ class Topics:
     """An embedder that knows the topic of a text by its first letter, and nothing else."""
 
     def embed(self, asked):
-        return np.array([np.eye(26)[ord(text.strip().lower()[0]) - 97] for text in asked])
+        return np.array([np.eye(26)[ord(re.search("[A-Z]", text)[0]) - ord("A")] for text in asked])
 
 
-def test_finds_the_planted_topic_shift(split, planted):
-    before, after, params = planted
-    assert [piece.text for piece in split([before + after], **params)] == [before, after]
-
-
-# What a chunker needs to part "A. A. B. B." by topic alone, without a hint from the layout or the size.
+# Two topics in one paragraph, so that no layout helps; and what each chunker needs to part them.
+BEFORE = [
+    "The cat naps on the sofa. ", "The kitten purrs and naps. ", "A cat chases a mouse. ", "Cats and kittens eat fish. ",
+    "My cat purrs on my lap. ", "The kitten chases the cat. ",
+]  # fmt: skip
+AFTER = [
+    "The court heard the appeal. ", "Judges ruled on the law. ", "The court issued its ruling. ", "A lawyer argued the law. ",
+    "The appeal went to the judge. ", "The judge and the lawyer agreed. ",
+]  # fmt: skip
+UNREWARDED = {"vicinity_reward": 0.0, "heading_reward": 0.0}
 SHIFT = {
-    "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 90.0},
-    "mst-semantic": {"granularity": "sentence", "lambda_": 0.2},
-    "universal-semantic": {"min_chunk_size": 0},
+    "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 91.0},
+    "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
+    "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
     "optimal-semantic": {},
 }
+SEMANTIC = [name for name, entry in TABLE.items() if issubclass(entry.chunker, EmbeddingChunker)]
 
 
-@pytest.mark.parametrize("name", [name for name, entry in TABLE.items() if "embedder" in dir(entry.chunker)])
-@pytest.mark.parametrize("before", [5, 7])
-def test_finds_a_shift_that_only_the_embedder_sees(name, before):
-    """The block of one paragraph: nothing but the vectors says where it turns."""
-    text = "".join(f"Ape {i} is here. " for i in range(before)) + "".join(f"Bee {i} is here. " for i in range(12 - before))
-    assert texts(TABLE[name].chunker(embedder=Topics(), **SHIFT[name]).chunk(text)) == [
-        text[: text.index("Bee")],
-        text[text.index("Bee") :],
-    ]
+@pytest.mark.parametrize("name", SEMANTIC)
+@pytest.mark.parametrize("before", [4, 6])
+def test_finds_the_planted_topic_shift(name, before):
+    first, second = "".join(BEFORE[:before]), "".join(AFTER)
+    assert texts(TABLE[name].chunker(**SHIFT[name]).chunk(first + second)) == [first, second]
 
 
 def test_distant_paragraphs_are_grouped():
@@ -144,7 +148,7 @@ def test_explain_a_chunker_that_decides_nothing_but_size():
 
 
 def test_explain_labels_and_figures_of_a_grouping():
-    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.2).explain("Apes.\n\nBees.\n\nApes again.\n\nCats.")
+    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, **UNREWARDED).explain("Apes.\n\nBees.\n\nApes again.\n\nCats.")
     assert found.figures["lambda_"] == 0.2
     assert found.figures["labels"].tolist() == [0, 1, 0, 3]
     assert len(found.figures["tree"].weight) == 3

@@ -124,9 +124,10 @@ def test_batches_are_full(run, batch_size):
 
 
 @both
-def test_batches_of_several_models_are_full_too(run):
+@pytest.mark.parametrize("first", [0, 1])
+def test_batches_of_several_models_are_full_too(run, first):
     coarse, fine = Model(batch_size=50), Model(batch_size=5)
-    run(Job(asking(coarse if i % 2 else fine, [str(i)])) for i in range(200))
+    run(Job(asking(coarse if i % 2 == first else fine, [str(i)])) for i in range(200))
     calls = [len(model.calls) + len(model.awaited) for model in (coarse, fine)]
     assert calls == [2, 20]
 
@@ -161,12 +162,12 @@ def test_memory_holds_a_batch_a_call_and_one_plan(concurrency, bound):
 
 
 def test_jobs_are_taken_as_they_are_needed():
-    taken = Counter()
+    taken, model = Counter(), Model(batch_size=4)
 
     def jobs():
         for i in range(10**4):
             taken["jobs"] = i + 1
-            yield Job(asking(Model(batch_size=4), [str(i)])) if i % 2 else Job(finished(i))
+            yield Job(asking(model, [str(i)])) if i % 2 else Job(finished(i))
 
     results = drive(jobs())
     assert [next(results) for _ in range(3)] == [0, [[1.0]], 2]
@@ -193,6 +194,14 @@ def test_a_refused_text_fails_only_the_plan_it_is_of(run):
     assert found[7] == (7, "RuntimeError")
     assert found[:7] + found[8:] == [[[float(len(f"t{i}"))]] for i in range(20) if i != 7]
     assert len(model.calls) + len(model.awaited) == 4 + 5  # a batch again, one by one
+
+
+@both
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_no_job_is_lost_after_one_that_failed(run, concurrency):
+    jobs = [Job(asking(Model(1, refuses={"no"}), ["no", "never asked"]), recover=instead(0)), Job(finished("next"))]
+    found = run(jobs) if run is run_sync else run(jobs, concurrency)
+    assert found == [(0, "RuntimeError"), "next"]
 
 
 @both
