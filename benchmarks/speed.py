@@ -45,6 +45,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "universal-semantic": ("universal-semantic", {}),
     "mst-semantic": ("mst-semantic", {}),
     "semantic-threshold": ("semantic-threshold", {}),
+    "semantic-threshold, plain sentences": ("semantic-threshold", {"sentence_splitter": "plain"}),  # as the peers'
     "semantic-threshold, embed_buffer": ("semantic-threshold", {"embed_buffer": True}),
     "optimal-semantic": ("optimal-semantic", {}),
     "recursive": ("recursive", {}),
@@ -148,8 +149,8 @@ def our_tasks(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
     from llamaindex_advchunk import MSTSemanticNodeParser
 
     def chunker(name: str, params: dict[str, Any]) -> Task:
-        needs = {"embedder"}.intersection(advchunk.describe(name)["resources"])
-        built = advchunk.create(name, **params, **dict.fromkeys(needs, embedder))
+        needs: dict[str, Any] = {"embedder": embedder} if "embedder" in advchunk.describe(name)["resources"] else {}
+        built = advchunk.create(name, **params, **needs)
         return lambda: [built.chunk(text) for text in texts]
 
     splitter, parser = MSTSemanticSplitter(embeddings=embedder), MSTSemanticNodeParser(embed_model=embedder)

@@ -22,7 +22,8 @@ def table() -> str:
     rows = ["| name | classes | group | source | what it does |", "|---|---|---|---|---|"]
     for name, entry in TABLE.items():
         stem = entry.chunker.__name__.removesuffix("Chunker")
-        rows.append(f"| `{name}` | `{stem}` | {entry.group} | {entry.source} | {summary(name)} |")
+        does = summary(name).replace("``", "`")
+        rows.append(f"| `{name}` | `{stem}` | {entry.group} | {entry.source} | {does} |")
     return "\n".join([*rows, ""])
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from inspect import getdoc
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TextIO, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TextIO, TypeAlias
 
 import click
 
@@ -122,7 +122,6 @@ def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
         known = registry.describe(method)
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
-    hints = get_type_hints(registry.TABLE[method].chunker)
     found = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -136,20 +135,7 @@ def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
             found[name] = json.loads(text)
         except json.JSONDecodeError:
             found[name] = text
-        if name in known["parameters"] and not _fits(found[name], hints[name]):
-            said = str(hints[name]).removeprefix("typing.") if get_args(hints[name]) else hints[name].__name__
-            msg = f"{name} must be {said}, got {text!r}" + ("; write true or false" if hints[name] is bool else "")
-            raise click.UsageError(msg)
     return found
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of the type a parameter is annotated with; the chunker checks ranges and choices."""
-    if get_origin(hint) is Literal:
-        return isinstance(value, str)
-    if args := get_args(hint):
-        return any(_fits(value, arg) for arg in args)
-    return type(value) in ((int, float) if hint is float else (hint,))
 
 
 def _chunked(

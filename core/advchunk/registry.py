@@ -69,7 +69,7 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
         raise ConfigurationError(msg)
     known = [field.name for field in fields(entry.chunker)]
     for param in params.keys() - set(known):
-        msg = f"{name} has no parameter {param!r}{nearest(param, known)}; it has {', '.join(known)}"
+        msg = f"{name} has no parameter {param!r}{nearest(param, known) or '; it has ' + ', '.join(known)}"
         raise ConfigurationError(msg)
     return entry.chunker(**params)
 
@@ -109,6 +109,6 @@ def summary(name: str) -> str:
 
 def _entry(name: str) -> Entry:
     if name not in TABLE:
-        msg = f"no chunker {name!r}{nearest(name, TABLE)}; there are {', '.join(TABLE)}"
+        msg = f"no chunker {name!r}{nearest(name, TABLE) or '; there are ' + ', '.join(TABLE)}"
         raise ConfigurationError(msg)
     return TABLE[name]

@@ -27,7 +27,7 @@ class Topics:
     """An embedder that knows the topic of a text by its first letter, and nothing else."""
 
     def embed(self, asked):
-        return np.array([np.eye(26)[ord(re.search("[A-Z]", text)[0]) - ord("A")] for text in asked])
+        return np.array([np.eye(26)[ord(re.search("[a-z]", text.lower())[0]) - ord("a")] for text in asked])
 
 
 # Two topics in one paragraph, so that no layout helps; and what each chunker needs to part them.
@@ -39,7 +39,6 @@ AFTER = [
     "The court heard the appeal. ", "Judges ruled on the law. ", "The court issued its ruling. ", "A lawyer argued the law. ",
     "The appeal went to the judge. ", "The judge and the lawyer agreed. ",
 ]  # fmt: skip
-UNREWARDED = {"vicinity_reward": 0.0, "heading_reward": 0.0}
 SHIFT = {
     "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 91.0},
     "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
@@ -86,7 +85,10 @@ def test_optimal_semantic_ignores_what_all_sentences_share():
     """Here the first two dimensions; without centring, no segment is worth the penalty."""
     rows = np.array([[9.0, 9.0, 3.0 * (i < 3), 3.0 * (i >= 3)] for i in range(6)])
     text = "Aa. Bb. Cc. Dd. Ee. Ff."
-    assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5).chunk(text)) == ["Aa. Bb. Cc. ", "Dd. Ee. Ff."]
+    assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5).chunk(text)) == [
+        "Aa. Bb. Cc. ",
+        "Dd. Ee. Ff.",
+    ]
     assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5, centre=False).chunk(text)) == [text]
 
 
@@ -148,7 +150,9 @@ def test_explain_a_chunker_that_decides_nothing_but_size():
 
 
 def test_explain_labels_and_figures_of_a_grouping():
-    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, **UNREWARDED).explain("Apes.\n\nBees.\n\nApes again.\n\nCats.")
+    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, vicinity_reward=0, heading_reward=0).explain(
+        "Apes.\n\nBees.\n\nApes again.\n\nCats."
+    )
     assert found.figures["lambda_"] == 0.2
     assert found.figures["labels"].tolist() == [0, 1, 0, 3]
     assert len(found.figures["tree"].weight) == 3

@@ -19,8 +19,8 @@ GUIDE = """\
 
 Green is steamed. Black is not.
 
-- mint. Hot.
-- sage
+- Mint
+- Dill
 
 > Quoted. Words.
 
@@ -165,9 +165,8 @@ def test_with_blocks_says_how_good_a_place_each_edge_is():
         "# Tea\n\n": HEADING + 5,
         "Green is steamed. ": BLOCK,
         "Black is not.\n\n": SENTENCE,
-        "- mint. ": BLOCK,
-        "Hot.\n": SENTENCE,
-        "- sage\n\n": BLOCK,
+        "- Mint\n": BLOCK,
+        "- Dill\n\n": BLOCK,
         "> Quoted. ": BLOCK,
         "Words.\n\n": SENTENCE,
         "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": BLOCK,
@@ -248,8 +247,8 @@ def test_every_block_is_a_piece():
     assert cut(GUIDE) == [
         "# Tea\n\n",
         "Green is steamed. Black is not.\n\n",
-        "- mint. Hot.\n",
-        "- sage\n\n",
+        "- Mint\n",
+        "- Dill\n\n",
         "> Quoted. Words.\n\n",
         "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n",
         "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n",
@@ -265,7 +264,9 @@ def test_prose_may_be_cut_into_sentences_but_never_code_or_tables():
     assert "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n" in pieces
 
 
-UNWRAPPED = "A line so long that nobody would have wrapped it there. It goes on and on, well past what " * 2 + "is usual.\n"
+UNWRAPPED = (
+    "A line so long that nobody would have wrapped it there. It goes on and on, well past what " * 2 + "is usual.\n"
+)
 
 
 def test_a_long_paragraph_of_lines_falls_back_to_its_lines():

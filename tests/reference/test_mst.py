@@ -315,7 +315,7 @@ def test_a_component_is_packed_in_order_and_nothing_dropped(drawn, most):
     units = units_of(lengths)
     found = pieces(sizes.gather(units, np.array(labels), limits_of(most)), units)
     assert found == merged(labels, lengths, most)
-    assert sorted(sum(found, [])) == list(range(len(lengths)))
+    assert sorted(i for piece in found for i in piece) == list(range(len(lengths)))
 
 
 # Where the published formulae are undefined.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -133,7 +134,9 @@ def test_llamaindex_percentile(text, amount, buffer_size):
 def test_the_rules_do_not_all_cut_alike():
     """Else the comparisons above would show little."""
     text = " ".join(f"Number {i}." for i in range(60))
-    found = {rule: ours(text, breakpoint_threshold_type=rule, breakpoint_threshold_amount=a) for rule, a in RULES.items()}
+    found = {
+        rule: ours(text, breakpoint_threshold_type=rule, breakpoint_threshold_amount=a) for rule, a in RULES.items()
+    }
     assert len({tuple(chunks) for chunks in found.values()}) >= 3
     assert all(len(chunks) > 2 for chunks in found.values())
     assert all(" ".join(chunks) == re.sub(r"\s+", " ", text) for chunks in found.values())
@@ -144,11 +147,13 @@ def test_averaged_buffers_weigh_every_sentence_by_its_tokens(buffer_size):
     """What the default does instead of embedding each buffer."""
     sentences = [f"{'so ' * (i % 4)}{i}. " for i in range(12)]
     text = "".join(sentences)
-    chunker = SemanticThresholdChunker(embedder=rows, sentence_splitter="plain", tokenizer="words", buffer_size=buffer_size)
+    chunker = SemanticThresholdChunker(
+        embedder=rows, sentence_splitter="plain", tokenizer="words", buffer_size=buffer_size
+    )
     unit = [vector(s) / np.linalg.norm(vector(s)) for s in sentences]
     mean = [
         sum(len(sentences[j].split()) * unit[j] for j in range(len(unit)) if abs(i - j) <= buffer_size)
         for i in range(len(unit))
     ]
-    cosine = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(mean[:-1], mean[1:], strict=True)]
+    cosine = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in pairwise(mean)]
     assert chunker.explain(text).figures["distances"] == pytest.approx(1 - np.array(cosine), abs=1e-6)

@@ -54,7 +54,9 @@ def test_the_specification_miscounts_its_words():
 
 
 @pytest.mark.parametrize(
-    ("words", "buffers"), [(TRUE_WORDS, (17, 24, 17, 25, 11)), (STATED_WORDS, (20, 28, 18, 28, 13))], ids=["true", "stated"]
+    ("words", "buffers"),
+    [(TRUE_WORDS, (17, 24, 17, 25, 11)), (STATED_WORDS, (20, 28, 18, 28, 13))],
+    ids=["true", "stated"],
 )
 def test_the_worked_example_row_by_row(words, buffers):
     said = ("continue", "semantic", "continue", "semantic", "continue")
@@ -128,9 +130,7 @@ def documents(draw):
 @settings(deadline=None)
 @given(documents(), st.sampled_from([-0.9, 0.1, 0.5, 0.7, 0.99]), st.integers(0, 30), st.integers(12, 40))
 def test_the_published_loop(document, threshold, minimum, maximum):
-    cuts = cuts_of(
-        *document, threshold=threshold, min_chunk_size=min(minimum, maximum), max_chunk_size=maximum
-    )
+    cuts = cuts_of(*document, threshold=threshold, min_chunk_size=min(minimum, maximum), max_chunk_size=maximum)
     expected = published(*document, threshold, min(minimum, maximum), maximum)
     assert [list(range(a, b)) for a, b in pairwise(cuts)] == expected
 

@@ -109,8 +109,6 @@ class MSTSemanticParams(GroupedParams):
     def check(self) -> None:
         """Add the rules for what must be positive."""
         super().check()
-        choices = {"paragraph", "sentence"}
-        require(self.granularity in choices, "granularity must be 'paragraph' or 'sentence'", self.granularity)
         require(self.n_chunks is None or self.n_chunks >= 1, "n_chunks must be >= 1 or None", self.n_chunks)
         both = self.lambda_ is not None and self.n_chunks is not None
         require(not both, "lambda_ and n_chunks exclude each other", (self.lambda_, self.n_chunks))

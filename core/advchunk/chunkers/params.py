@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Final, Literal
+from functools import cache
+from types import UnionType
+from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from advchunk.errors import require
 
@@ -45,18 +47,16 @@ class Params:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
+        for name, hint in hints(type(self)).items():
+            require(_fits(getattr(self, name), hint), f"{name} must be {_said(hint)}", getattr(self, name))
         self.check()
 
     def check(self) -> None:
         """Raise `ConfigurationError` on a value that breaks a rule; subclasses add theirs."""
-        for name in ("max_tokens", "min_tokens", "overlap_tokens"):
-            value = getattr(self, name)
-            require(isinstance(value, int) and not isinstance(value, bool), f"{name} must be a whole number", value)
         require(self.max_tokens >= 1, "max_tokens must be >= 1", self.max_tokens)
         require(0 <= self.min_tokens <= self.max_tokens, "min_tokens must be in 0..max_tokens", self.min_tokens)
         rule = "overlap_tokens must be in 0..max_tokens - 1"
         require(0 <= self.overlap_tokens < self.max_tokens, rule, self.overlap_tokens)
-        require(self.markup in {"markdown", "plain"}, "markup must be 'markdown' or 'plain'", self.markup)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 
     def fingerprint(self) -> str:
@@ -68,6 +68,35 @@ class Params:
 def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
     """Return the hyper-parameters that class ``of`` declares (default: the object's own) by name."""
     return {f.name: getattr(obj, f.name) for f in fields(of or obj) if not f.metadata.get("resource")}
+
+
+@cache
+def hints(of: Any) -> dict[str, Any]:
+    """Return the types of the hyper-parameters of a class, by name."""
+    known = get_type_hints(of)
+    return {f.name: known[f.name] for f in fields(of) if not f.metadata.get("resource")}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that a parameter is annotated with."""
+    origin, options = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return isinstance(value, str) and value in options
+    if origin in {Union, UnionType}:
+        return any(_fits(value, option) for option in options)
+    if hint is float:
+        return type(value) in {int, float}  # not bool, which is an int to Python
+    return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
+
+
+def _said(hint: Any) -> str:
+    """Say a type as a user would."""
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) in {Union, UnionType}:
+        return " or ".join(map(_said, get_args(hint)))
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "None"}
+    return words.get(hint, str(hint))
 
 
 @dataclass(kw_only=True)

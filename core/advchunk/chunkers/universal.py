@@ -72,7 +72,6 @@ class UniversalSemanticParams(Params):
         require(self.max_chunk_size >= 1, "max_chunk_size must be >= 1", self.max_chunk_size)
         rule = "min_chunk_size must be in 0..max_chunk_size"
         require(0 <= self.min_chunk_size <= self.preset()[1], rule, self.min_chunk_size)
-        require(self.sentences in {"plain", "accurate"}, "sentences must be 'plain' or 'accurate'", self.sentences)
         given = (self.threshold, self.max_chunk_size) != (0.5, 1500)
         rule = "domain stands for threshold and max_chunk_size, so give either it or them"
         require(self.domain is None or not given, rule, (self.domain, self.threshold, self.max_chunk_size))

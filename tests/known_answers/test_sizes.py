@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import advchunk
+from advchunk import tiling
+from advchunk.models.counters import CHARACTERS, WORDS, CallableCounter, as_counter
+from advchunk.records import Document, Units
+from advchunk.sizes import Limits, assemble, fit, gather
+
+
+def merging(text):
+    """Count like a BPE: a longer text can have fewer tokens, and counts do not add up."""
+    return len(re.findall(r"cat dog|do|\. |[\s\S]", text))
+
+
+def utf8(text):
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+COUNTERS = [CHARACTERS, WORDS, as_counter("tokens"), CallableCounter(merging), CallableCounter(utf8)]
+PIECES = [
+    "cat",
+    "cat dog",
+    "dog",
+    " ",
+    ". ",
+    ", ",
+    "\n",
+    "\n\n",
+    "。",
+    "東京",
+    "e\u0301",
+    "👨\u200d👩\u200d👧",
+    "\ud800",
+    "x" * 9,
+    "\f",
+]
+texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=40).map("".join).filter(str.strip)
+relaxed = settings(max_examples=250, deadline=None)
+
+
+def context(offset):
+    """Stand for a heading that begins at character 20."""
+    return ("A b", 2) if offset >= 20 else ("", 0)
+
+
+@st.composite
+def cases(draw):
+    text, counter = draw(texts), draw(st.sampled_from(COUNTERS))
+    top = draw(st.integers(1, 30))
+    limits = Limits(top, draw(st.integers(0, top)), draw(st.integers(0, top - 1)), counter)
+    units = draw(st.sampled_from([tiling.sentences, tiling.words, tiling.paragraphs, tiling.plain_sentences]))(text)
+    strong = draw(st.booleans())
+    strength = np.array(draw(st.lists(st.integers(0, 3), min_size=len(units) + 1, max_size=len(units) + 1)))
+    return Units(text, units.edges, strength=strength if strong else None), limits
+
+
+def cut(data, units):
+    inner = data.draw(st.sets(st.integers(1, len(units) - 1))) if len(units) > 1 else set()
+    return np.array([0, *sorted(inner), len(units)])
+
+
+def oversize_only_where_nothing_can_be_cut(chunk, limits):
+    size = limits.counter(chunk.embed_text)
+    assert chunk.tokens == size
+    assert (size > limits.max_tokens) == ("oversize" in chunk.metadata)
+    assert size <= limits.max_tokens or len(chunk.text) == 1
+
+
+@relaxed
+@given(cases())
+def test_what_fits_is_the_text_again_and_within_the_budget(case):
+    units, limits = case
+    found = fit(units, limits)
+    assert "".join(found.strings()) == units.text
+    assert set(units.edges.tolist()) <= set(found.edges.tolist())
+    assert found.counted().tolist() == [limits.counter(text) for text in found.strings()]
+    budgets = [limits.budget(start) for start in found.edges[:-1].tolist()]
+    for size, budget, text in zip(found.counted().tolist(), budgets, found.strings(), strict=True):
+        assert size <= budget or len(text) == 1
+    if units.strength is not None:  # an edge keeps its strength; a new one has none
+        old = dict(zip(units.edges.tolist(), units.strength.tolist(), strict=True))
+        assert found.strength.tolist() == [old.get(edge, 0) for edge in found.edges.tolist()]
+
+
+@relaxed
+@given(cases(), st.data())
+def test_chunks_are_bounded_lossless_and_in_order(case, data):
+    units, limits = case
+    units = fit(units, limits)
+    covered = 0
+    for chunk in assemble(units, cut(data, units), limits):
+        ((start, end),) = chunk.spans
+        assert chunk.text == units.text[start:end]
+        assert start <= covered < end
+        assert limits.counter(units.text[start:covered]) <= limits.overlap_tokens or start == covered
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        covered = end
+    assert covered == len(units.text)
+
+
+@relaxed
+@given(cases(), st.data())
+def test_grouped_chunks_are_bounded_and_lossless(case, data):
+    units, limits = case
+    limits = limits._replace(overlap_tokens=0)
+    units = fit(units, limits)
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
+    chunks = gather(units, labels, limits)
+    spans = sorted(span for chunk in chunks for span in chunk.spans)
+    assert "".join(units.text[a:b] for a, b in spans) == units.text
+    assert [a for a, _ in spans] == [0, *(b for _, b in spans[:-1])]
+    assert [chunk.spans for chunk in chunks] == sorted(chunk.spans for chunk in chunks)
+    for chunk in chunks:
+        assert all(a.end < b.start for a, b in pairwise(chunk.spans))
+        assert chunk.text == "".join(units.text[a:b] for a, b in chunk.spans)
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+
+
+@relaxed
+@given(cases(), st.data())
+def test_context_counts(case, data):
+    units, limits = case
+    limits = limits._replace(max_tokens=limits.max_tokens + 4, context=context)
+    units = fit(units, limits)
+    for chunk in assemble(units, cut(data, units), limits):
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
+    for chunk in gather(units, labels, limits._replace(overlap_tokens=0)):
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        if limits.counter is WORDS:  # adds up, so the context was rightly expected to fit
+            assert chunk.context == context(chunk.start)[0]
+
+
+def packed_slowly(units, limits):
+    """The twin: from the left, one unit after the other, while the text of them fits."""
+    runs, start = [], 0
+    for end in range(1, len(units) + 1):
+        text = units.text[units.edges[start] : units.edges[end]]
+        if limits.counter(text) > limits.max_tokens and end - 1 > start:
+            runs.append(units.text[units.edges[start] : units.edges[end - 1]])
+            start = end - 1
+    return [*runs, units.text[units.edges[start] :]]
+
+
+@relaxed
+@given(texts, st.integers(1, 30), st.sampled_from([CHARACTERS, WORDS, as_counter("tokens"), CallableCounter(utf8)]))
+def test_packing_is_greedy(text, top, counter):
+    limits = Limits(top, 0, 0, counter)
+    units = fit(tiling.words(text), limits)
+    found = assemble(units, np.array([0, len(units)]), limits)
+    assert [chunk.text for chunk in found] == packed_slowly(units, limits)
+
+
+@relaxed
+@given(texts, st.integers(1, 30), st.data())
+def test_what_is_short_joins_where_there_is_room(text, low, data):
+    limits = Limits(30, low, 0, CHARACTERS)
+    units = fit(tiling.words(text), limits)
+    sizes = [chunk.tokens for chunk in assemble(units, cut(data, units), limits)]
+    assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
+
+
+def test_what_is_short_joins_the_more_similar_neighbour():
+    units = Units("aaaa b cccc", np.array([0, 5, 7, 11]))
+    limits = Limits(8, 3, 0, CHARACTERS)
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]])
+    for rows, expected in ((vectors, ["aaaa ", "b cccc"]), (vectors[[1, 1, 0]], ["aaaa b ", "cccc"]), (None, ["aaaa b ", "cccc"])):  # fmt: skip
+        assert [c.text for c in assemble(units, np.arange(4), limits, rows)] == expected
+
+
+@pytest.mark.parametrize(
+    ("strength", "expected"),
+    [
+        ([0, 9, 0, 0, 0, 0, 0, 0, 0], ["a b c d ", "e f g h"]),  # the strongest of all is in the first half
+        ([0, 0, 1, 2, 1, 0, 0, 0, 0], ["a b c ", "d e f g ", "h"]),
+        ([0, 0, 1, 1, 1, 0, 0, 0, 0], ["a b c d ", "e f g h"]),  # the last of equals
+        (None, ["a b c d ", "e f g h"]),
+    ],
+)
+def test_a_chunk_ends_at_the_strongest_edge_of_its_second_half(strength, expected):
+    units = Units("a b c d e f g h", np.r_[0:15:2, 15], strength=None if strength is None else np.array(strength))
+    assert [c.text for c in assemble(units, np.array([0, 8]), Limits(4, 0, 0, WORDS))] == expected
+
+
+@pytest.mark.parametrize(
+    ("overlap", "repeated"),
+    [(0, ""), (2, "four. "), (3, "Three four. "), (5, "One two. Three four. ")],
+)
+def test_overlap_repeats_whole_units_then_less(overlap, repeated):
+    text = "One two. Three four. Five six."
+    units = Units(text, np.array([0, 9, 21, 30]))
+    limits = Limits(12, 0, overlap, CallableCounter(lambda text: len(re.findall(r"\w+|\.", text)), adds_up=True))
+    second = assemble(units, np.array([0, 2, 3]), limits)[1]
+    assert second.text == repeated + "Five six."
+
+
+class Counting:
+    """A counter that sums the characters it is shown."""
+
+    def __init__(self, count, adds_up):
+        self.count, self.adds_up, self.shown = count, adds_up, 0
+
+    def __call__(self, text):
+        self.shown += len(text)
+        return self.count(text)
+
+    def counts(self, texts):
+        return np.array([self(text) for text in texts], dtype=np.int64)
+
+
+def four_letters(text):
+    """Count like a BPE that merges what stands side by side, so that the parts count more than the whole."""
+    return -(-len(text) // 4)
+
+
+SENTENCE = "The cat sat on the mat, and the dogs of parliament slept; nobody minded. "
+LONG = {
+    "prose": lambda n: ((SENTENCE * 7 + "\n\n") * n)[:n],
+    "one word": lambda n: "abcdefgh" * (n // 8),
+    "no spaces": lambda n: ("今天天气很好，我们去公园。" * n)[:n],
+    "one grapheme": lambda n: "a" + "\u0301" * (n - 1),
+    "surrogates": lambda n: "\ud800" * n,
+    "short words": lambda n: ("a " * n)[:n],
+}
+
+
+def shown_per_character(name, text, count, adds_up, **params):
+    counter = Counting(count, adds_up)
+    known = advchunk.describe(name)["resources"]
+    resources = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in known else {}
+    spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
+    given = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
+    chunks = advchunk.create(name, **given).chunk(Document(text, blocks=()))
+    assert all(chunk.tokens <= 64 for chunk in chunks)
+    return counter.shown / len(text)
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("name", advchunk.names())
+@pytest.mark.parametrize(
+    ("count", "adds_up", "most"), [(lambda text: len(text.split()), True, 3.1), (four_letters, False, 11.0)]
+)
+def test_tokenisation_is_linear(name, kind, count, adds_up, most):
+    shown = [shown_per_character(name, LONG[kind](n), count, adds_up) for n in (2000, 4000, 8000, 16000)]
+    assert max(shown) <= most
+    assert shown[-1] <= shown[0] * 1.25
+
+
+def test_prose_is_counted_once():
+    for name in advchunk.names():
+        shown = shown_per_character(name, LONG["prose"](8000), lambda text: len(text.split()), adds_up=True)
+        assert shown <= 2.0
