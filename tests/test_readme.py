@@ -25,11 +25,11 @@ def blocks(path, kind):
     return [found for found in FENCE.finditer(text) if found["kind"] == kind and not found["remote"]]
 
 
-def run(path, monkeypatch):
-    """Run all Python of a page, block after block in one module, each where it stands for the sake of tracebacks."""
+def run(path, monkeypatch, which=slice(None)):
+    """Run Python of a page, block after block in one module, each where it stands for the sake of tracebacks."""
     module = ModuleType("shown")
     monkeypatch.setitem(sys.modules, "shown", module)  # where dataclasses look themselves up
-    for block in blocks(path, "python"):
+    for block in blocks(path, "python")[which]:
         line = block.string.count("\n", 0, block.start("code"))
         code = compile("\n" * line + block["code"], ROOT / path, "exec")
         with redirect_stdout(StringIO()) as out:
@@ -46,8 +46,13 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_readme_runs(monkeypatch):
+def test_the_readme_runs_from_top_to_bottom(monkeypatch):
     run("README.md", monkeypatch)
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_each_way_in_runs_by_itself(which, monkeypatch):
+    run("README.md", monkeypatch, slice(which, which + 1))
 
 
 def test_the_guide_to_adding_a_chunker_runs_and_its_chunker_keeps_the_contract(monkeypatch):

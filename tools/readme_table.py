@@ -1,9 +1,4 @@
-"""Write the README's table of chunkers from the registry.
-
-    python tools/readme_table.py            print it
-    python tools/readme_table.py --write    put it into README.md
-    python tools/readme_table.py --check    fail if README.md has another
-"""
+"""Print the README's table of chunkers, made from the registry; --write puts it there, --check compares."""
 
 from __future__ import annotations
 
@@ -29,7 +24,7 @@ def table() -> str:
 
 def main() -> None:
     """Print, write or check."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="put it into README.md")
     parser.add_argument("--check", action="store_true", help="fail if README.md has another")
     given, text = parser.parse_args(), README.read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ class CachedEmbedder:
 
     def __post_init__(self) -> None:
         if not model_name(self.embedder.model):
-            msg = f"a cache needs an embedder with a model_name, got {self.embedder.model!r}"
+            msg = f"a cache needs an embedder with a model_name (set one on a function), got {self.embedder.model!r}"
             raise ConfigurationError(msg)
 
     def __eq__(self, other: object) -> bool:

@@ -51,10 +51,12 @@ class Headings:
     def __init__(self, text: str, blocks: Iterable[Block]) -> None:
         self._starts: list[int] = []
         self._paths: list[tuple[str, ...]] = [()]
+        self._above: list[tuple[str, ...]] = []
         above: list[tuple[int, str]] = []
         for block in blocks:
             if block.kind == "heading":
                 above = [(level, title) for level, title in above if level < block.level]
+                self._above.append(tuple(title for _, title in above if title))
                 above.append((block.level, heading_text(text[slice(*block.span)])))
                 self._starts.append(block.span.start)
                 self._paths.append(tuple(title for _, title in above if title))
@@ -62,3 +64,9 @@ class Headings:
     def path(self, offset: int) -> tuple[str, ...]:
         """Return the headings above a character, innermost last; a heading stands under itself."""
         return self._paths[bisect_right(self._starts, offset)]
+
+    def above(self, offset: int) -> tuple[str, ...]:
+        """Return the headings above a text that starts at a character, without the one it starts with."""
+        place = bisect_right(self._starts, offset)
+        own = place and self._starts[place - 1] == offset
+        return self._above[place - 1] if own else self._paths[place]

@@ -48,7 +48,7 @@ class Contexts:
 
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at ``offset``, and its tokens."""
-        path = (*self._title, *self._headings.path(offset - 1))  # not the heading that the text starts with
+        path = (*self._title, *self._headings.above(offset))
         if path not in self._known:
             said = ("", 0)
             for outermost in range(len(path)):

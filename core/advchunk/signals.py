@@ -49,11 +49,11 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
     return gradient, float(np.percentile(gradient, amount))
 
 
-def percentile_for_chunks(number: int, gaps: int) -> float:
-    """Return the percentile of ``gaps`` distances above which there should be ``number`` - 1 of them.
+def threshold_for_chunks(distances: Floats, number: int) -> float:
+    """Return the threshold above which ``number`` - 1 of the distances lie (fewer, where some are equal).
 
-    LangChain's interpolation: 100 for one chunk, 0 for as many as there are gaps; so about as
-    many chunks as asked for, not exactly.
+    LangChain goes by way of a percentile, where rounding can make it one more or one less.
     """
-    wanted = max(min(number, gaps), 1)
-    return 100.0 if gaps == 1 else 100.0 * (gaps - wanted) / (gaps - 1)
+    if number > len(distances):
+        return -np.inf
+    return float(np.sort(distances)[len(distances) - number])

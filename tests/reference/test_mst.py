@@ -167,6 +167,8 @@ OTHER = [
     {"base_threshold": 400},
     {"scaling_factor": 0.4, "long_term_window": 4, "immediate_window": 3},
     {"long_term_window": 0, "immediate_window": 0},
+    {"long_term_window": 1, "immediate_window": 3},
+    {"short_factor": 1.0},
     {"min_len": 40, "short_threshold": 50, "short_factor": 0.9},
     {"semantic_base": 0.9, "semantic_density": 0.1, "vicinity_base": 0.3, "vicinity_rate": -1.0},
     {"alpha_slope": 1.0, "alpha_base": 0.5, "lambda_decay": 0.3, "locality_fragmentation": 0.1},
@@ -189,6 +191,11 @@ def documents(draw, most=40):
 def test_profile(document, p):
     figures, _ = slow(*document, p)
     assert mst.profile(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
+
+
+def test_a_piece_of_exactly_short_factor_mean_lengths_is_no_fragment():
+    rows, p = np.eye(4), MSTSemanticParams(short_factor=1.5)
+    assert mst.profile(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
 
 
 def test_profile_of_a_document_of_several_blocks():

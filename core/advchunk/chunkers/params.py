@@ -47,7 +47,8 @@ class Params:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        for name, hint in hints(type(self)).items():
+        mine: Any = type(self)
+        for name, hint in hints(mine).items():
             require(_fits(getattr(self, name), hint), f"{name} must be {_said(hint)}", getattr(self, name))
         self.check()
 

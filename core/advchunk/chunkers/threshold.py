@@ -44,7 +44,7 @@ class SemanticThresholdParams(Params):
     breakpoint_threshold_type : "percentile", "standard_deviation", "interquartile" or "gradient".
     breakpoint_threshold_amount : percentile (0..100), or number of deviations or ranges (>= 0);
         None is 95, 3, 1.5 and 95.
-    number_of_chunks : about this many instead, >= 1, by the inverse of the percentile rule.
+    number_of_chunks : this many instead, >= 1 (before sizes; fewer if distances are equal).
     embed_buffer : embed the text of each buffer, exactly as the peers do, instead of averaging.
     centre : subtract the document's mean vector first, which helps static embedders most.
 
@@ -106,8 +106,10 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         """Compare neighbours."""
         distances = 1 - signals.neighbour_similarity(signals.centred(vectors) if self.centre else vectors)
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
-        if self.number_of_chunks is not None:
-            kind, amount = "percentile", signals.percentile_for_chunks(self.number_of_chunks, len(distances))
-        gaps, threshold = signals.breakpoint_threshold(distances, kind, _AMOUNTS[kind] if amount is None else amount)
+        if self.number_of_chunks is None:
+            amount = _AMOUNTS[kind] if amount is None else amount
+            gaps, threshold = signals.breakpoint_threshold(distances, kind, amount)
+        else:
+            gaps, threshold = distances, signals.threshold_for_chunks(distances, self.number_of_chunks)
         figures = {"distances": distances, "threshold": threshold}
         return Segmentation(boundaries.above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)

@@ -156,10 +156,12 @@ def _named(name: str) -> Any:
     if find_spec("tiktoken"):
         import tiktoken
 
-        if name in tiktoken.list_encoding_names():
-            return tiktoken.get_encoding(name)
-        if name in tiktoken.model.MODEL_TO_ENCODING:
-            return tiktoken.encoding_for_model(name)
+        if encoding := name if name in tiktoken.list_encoding_names() else tiktoken.model.MODEL_TO_ENCODING.get(name):
+            try:
+                return tiktoken.get_encoding(encoding)
+            except OSError as error:  # of requests
+                msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; TIKTOKEN_CACHE_DIR is where it looks first"
+                raise ModelUnavailable(msg) from error
     try:
         from transformers import AutoTokenizer
     except ImportError:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Any, Protocol
 
 import numpy as np
@@ -206,7 +207,17 @@ def identity(resource: Any) -> str:
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
     named = resource if hasattr(resource, "__qualname__") else type(resource)
-    return f"{named.__module__}.{named.__qualname__}:{model_name(resource)}"
+    return f"{named.__module__}.{named.__qualname__}:{model_name(resource) or _code(resource)}"
+
+
+def _code(function: Any) -> str:
+    """Tell apart functions of one name, such as lambdas, by what they do and hold."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    constants = [constant for constant in code.co_consts if isinstance(constant, (str, int, float, tuple))]
+    held = [identity(cell.cell_contents) for cell in function.__closure__ or ()]
+    return sha256(repr((code.co_code, code.co_names, constants, held)).encode()).hexdigest()[:16]
 
 
 def model_name(model: Any) -> str:

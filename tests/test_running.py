@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+
+import numpy as np
+import pytest
+
+import advchunk
+from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
+
+TEXT = (
+    "# Cats\n\nCats purr. Cats nap in the sun all day. Cats eat fish and purr.\n\n"
+    "## Naps\n\nCats nap. Naps are long.\n\n# Law\n\nJudges sit in court. Courts rule on law. Courts hear appeals."
+)
+DOCUMENTS = [TEXT, "", "Short.", Document(TEXT, id="named"), " \n", "One. Two. Three.", TEXT]
+
+
+class Model:
+    """Embeds a text by its letters; notes its calls; refuses texts with a word in them; may be slow."""
+
+    model_name = "letters"
+
+    def __init__(self, batch_size=None, refuses="\0", seconds=0.0):
+        self.batch_size, self.refuses, self.seconds, self.calls = batch_size, refuses, seconds, []
+
+    def embed(self, texts):
+        self.calls.append(list(texts))
+        time.sleep(self.seconds)
+        if any(self.refuses in text for text in texts):
+            msg = f"cannot embed {self.refuses}"
+            raise RuntimeError(msg)
+        return [[text.count(letter) + 0.1 for letter in "aeiou"] for text in texts]
+
+
+def takes_embedder(name):
+    return "embedder" in advchunk.describe(name)["resources"]
+
+
+def build(name, **given):
+    if takes_embedder(name):
+        given.setdefault("embedder", Model())
+    return advchunk.create(name, **{"max_tokens": 20, "overlap_tokens": 0, **given})
+
+
+def shapes(chunks):
+    return [(chunk.text, chunk.spans, chunk.tokens, chunk.context, chunk.metadata) for chunk in chunks]
+
+
+async def listed(stream):
+    return [chunks async for chunks in stream]
+
+
+every = pytest.mark.parametrize("name", advchunk.names())
+with_model = pytest.mark.parametrize("name", [name for name in advchunk.names() if takes_embedder(name)])
+
+
+@every
+def test_all_ways_to_run_give_the_same(name):
+    chunker = build(name, min_tokens=3)
+    many = chunker.chunk_many(DOCUMENTS)
+    assert [len(chunks) > 0 for chunks in many] == [True, False, True, True, False, True, True]
+    assert list(many) == list(chunker.stream(DOCUMENTS))
+    assert many == asyncio.run(chunker.achunk_many(DOCUMENTS, concurrency=2))
+    assert list(many) == asyncio.run(listed(chunker.astream(DOCUMENTS)))
+    assert many == chunker.chunk_many(iter(DOCUMENTS))
+    for document, chunks in zip(DOCUMENTS, many, strict=True):
+        alone = chunker.chunk(document)
+        assert alone == asyncio.run(chunker.achunk(document)) == chunker.explain(document).chunks
+        assert shapes(alone) == shapes(chunks)
+    assert many.failures == []
+    ids = [chunk.id for chunks in many for chunk in chunks]
+    assert len(set(ids)) == len(ids)
+
+
+@every
+@pytest.mark.parametrize("blank", ["", " ", "\n\t\u3000", Document("\n", metadata={"title": "T"})])
+def test_blank_documents_have_no_chunks(name, blank):
+    model = Model()
+    chunker = build(name, **({"embedder": model} if takes_embedder(name) else {}))
+    assert chunker.chunk(blank) == chunker.explain(blank).chunks == []
+    assert model.calls == []
+
+
+@with_model
+def test_texts_of_many_documents_share_full_batches(name):
+    model = Model(batch_size=64)
+    documents = [f"Number {i} purrs.\n\nThen {i} naps. \n\nLaw {i} rules." for i in range(1000)]
+    found = build(name, embedder=model).chunk_many(documents)
+    assert len(found) == 1000
+    distinct = {text for call in model.calls for text in call}
+    assert sum(map(len, model.calls)) == len(distinct) > 2000
+    assert len(model.calls) == math.ceil(len(distinct) / 64)
+
+
+@every
+def test_documents_are_taken_as_they_are_needed(name):
+    taken = 0
+
+    def documents():
+        nonlocal taken
+        while taken < 3000:
+            taken += 1
+            yield f"Cat {taken} purrs.\n\nLaw {taken} rules."
+
+    chunker = build(name, **({"embedder": Model(batch_size=8)} if takes_embedder(name) else {}))
+    stream = chunker.stream(documents())
+    assert taken == 0
+    assert len([next(stream) for _ in range(5)]) == 5
+    assert taken <= 30
+
+
+@with_model
+@pytest.mark.parametrize("awaited", [False, True])
+def test_one_bad_document_takes_no_other_down(name, awaited, caplog):
+    def run(**given):
+        chunker = build(name, embedder=Model(refuses="Dogs"))
+        documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad"), None, "One. Two.\n\nThree."]
+        return (
+            asyncio.run(chunker.achunk_many(documents, **given)) if awaited else chunker.chunk_many(documents, **given)
+        )
+
+    collected = run(on_error="collect")
+    assert [len(chunks) > 0 for chunks in collected] == [True, False, False, True]
+    assert sorted((f.index, f.source, type(f.error)) for f in collected.failures) == [
+        (1, "bad", RuntimeError),
+        (2, "", ConfigurationError),
+    ]
+    seen = []
+    assert list(run(on_error=seen.append)) == list(collected)
+    assert sorted(failure.index for failure in seen) == [1, 2]
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        skipped = run(on_error="skip")
+    assert list(skipped) == list(collected)
+    assert skipped.failures == []
+    assert "document 1 ('bad') skipped: RuntimeError: cannot embed Dogs" in caplog.text
+    with pytest.raises((RuntimeError, ConfigurationError)):
+        run()
+
+
+@every
+def test_an_error_says_in_which_document(name):
+    with pytest.raises(ConfigurationError, match="text must be a str") as caught:
+        build(name).chunk_many(["One. Two.", None])
+    assert any("document 1" in note for note in getattr(caught.value, "__notes__", []))
+
+
+@every
+@pytest.mark.parametrize("bad", [None, 7, b"bytes", ["text"]])
+def test_what_is_no_document_is_refused(name, bad):
+    with pytest.raises(ConfigurationError, match="text must be a str"):
+        build(name).chunk(bad)
+
+
+@pytest.mark.parametrize("bad", ["text", Document("text")])
+def test_one_document_is_not_several(bad):
+    with pytest.raises(ConfigurationError, match="for one there is chunk"):
+        RecursiveChunker().chunk_many(bad)
+
+
+@pytest.mark.parametrize("bad", ["ignore", 3, None])
+def test_what_to_do_on_an_error_is_checked(bad):
+    with pytest.raises(ConfigurationError, match="on_error must be"):
+        RecursiveChunker().chunk_many(["text"], on_error=bad)
+
+
+def test_concurrency_is_checked():
+    with pytest.raises(ConfigurationError, match="concurrency must be >= 1, got 0"):
+        asyncio.run(RecursiveChunker().achunk_many(["text"], concurrency=0))
+    with pytest.raises(ConfigurationError, match="concurrency must be >= 1, got 0"):
+        asyncio.run(listed(RecursiveChunker().astream(["text"], concurrency=0)))
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_progress_is_told(awaited, capsys):
+    chunker, done = RecursiveChunker(), []
+    run = (lambda **given: asyncio.run(chunker.achunk_many(DOCUMENTS, **given))) if awaited else (
+        lambda **given: chunker.chunk_many(DOCUMENTS, **given)
+    )  # fmt: skip
+    run(progress=done.append)
+    assert done == [1, 2, 3, 4, 5, 6, 7]
+    assert capsys.readouterr().err == ""
+    run(progress=True)
+    assert "7/7" in capsys.readouterr().err
+
+
+@with_model
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_fallback_chunks_what_fails(name, awaited, caplog):
+    chunker = build(name, embedder=Model(refuses="Dogs"), fallback=RecursiveChunker(max_tokens=9))
+    documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad")]
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        well, bad = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
+    assert all("chunker" not in chunk.metadata for chunk in well)
+    assert "".join(chunk.text for chunk in bad) == documents[1].text
+    for chunk in bad:
+        assert chunk.metadata["chunker"] == "recursive"
+        assert chunk.metadata["fallback_from"] == name
+    assert "document 1 ('bad')" in caplog.text
+    assert "RuntimeError: cannot embed Dogs" in caplog.text
+    assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]
+
+
+@with_model
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_fallback_chunks_what_takes_too_long(name, awaited):
+    chunker = build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=RecursiveChunker())
+    found = asyncio.run(chunker.achunk(TEXT)) if awaited else chunker.chunk(TEXT)
+    assert {chunk.metadata["chunker"] for chunk in found} == {"recursive"}
+    with pytest.raises(TimeoutError, match="not done in the time allowed|^$"):
+        build(name, embedder=Model(seconds=0.5), timeout=0.1).chunk(TEXT)
+
+
+def test_a_model_that_hangs_does_not_hold_up_await():
+    began = time.monotonic()
+    chunker = SemanticThresholdChunker(embedder=Model(batch_size=1, seconds=1.0), timeout=0.05)
+    found = asyncio.run(chunker.achunk_many([f"One {i}. Two {i}." for i in range(12)], on_error="collect"))
+    assert len(found.failures) == 12
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_document_brings_its_layout_and_where_it_came_from():
+    text = "Head\n\nBody one. Body two."
+    blocks = (Block("heading", Span(0, 4), level=1), Block("paragraph", Span(6, 25)))
+    offsets = np.arange(len(text) + 1) * 2 + 7
+    given = {"source": "a.txt", "nested": {"list": [1]}}
+    chunks = RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks, offsets=offsets, metadata=given))
+    assert "".join(chunk.text for chunk in chunks) == text
+    for chunk in chunks:
+        assert chunk.source_spans == tuple(Span(a * 2 + 7, b * 2 + 7) for a, b in chunk.spans)
+        assert chunk.metadata["source"] == "a.txt"
+        assert chunk.metadata["title_path"] == "Head"
+    chunks[0].metadata["nested"]["list"].append(2)
+    assert given["nested"] == {"list": [1]} == chunks[1].metadata["nested"]
+    assert chunks[0].id != RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks))[0].id
+
+
+@every
+def test_context_is_embedded_with_the_text_but_no_part_of_it(name):
+    document = Document(TEXT, metadata={"title": "Pets"})
+    chunks = build(name, include_context=True, max_tokens=24).chunk(document)
+    plain = build(name, include_context=False, max_tokens=24).chunk(document)
+    assert all(chunk.context == "" for chunk in plain)
+    spans = sorted(span for chunk in chunks for span in chunk.spans)
+    assert "".join(TEXT[a:b] for a, b in spans) == TEXT
+    assert all(chunk.tokens <= 24 and chunk.context.startswith("Pets") for chunk in chunks)
+    assert all(chunk.embed_text == f"{chunk.context}\n\n{chunk.text}" for chunk in chunks)
+
+
+@every
+def test_scores_say_why_a_chunk_ends(name):
+    chunker = build(name, add_scores=True)
+    chunks = chunker.chunk(TEXT)
+    cuts = {cut.offset: cut for cut in chunker.explain(TEXT).cuts}
+    assert len(chunks) > 1
+    for chunk in chunks:
+        assert ("cut" in chunk.metadata) == (chunk.end < len(TEXT))
+        if chunk.end < len(TEXT):
+            assert chunk.metadata["cut"] == cuts[chunk.end].reason
+            score = cuts[chunk.end].score
+            assert chunk.metadata.get("cut_score") == (None if score is None else round(score, 4))
+    assert all("cut" not in chunk.metadata for chunk in build(name).chunk(TEXT))
