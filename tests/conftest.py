@@ -16,21 +16,22 @@ from advchunk.registry import TABLE
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+# Two topics in one paragraph, so that no layout helps.
 CATS = (
-    "Cats purr softly and cats nap. Cats nap all day. Cats eat fish and cats purr.\n\n"
-    "Cats chase mice while cats nap. Cats like naps.\n\nCats purr when cats nap softly all day.\n\n"
+    "The cat naps on the sofa. The kitten purrs and naps. A cat chases a mouse. Cats and kittens eat fish. "
+    "My cat purrs on my lap. The kitten chases the cat. "
 )
-LAWS = (
-    "Courts hear appeals and courts rule. Courts weigh evidence.\n\n"
-    "Courts issue rulings when courts rule. Courts follow law. Courts cite law.\n\nCourts rule when courts hear law."
+COURTS = (
+    "The court heard the appeal. Judges ruled on the law. The court issued its ruling. A lawyer argued the law. "
+    "The appeal went to the judge. The judge and the lawyer agreed. "
 )
-# One configuration a chunker that finds the planted shift (30 words before it); a new chunker adds a line.
+# What each chunker needs to part them; a new chunker adds a line. The baselines know sizes only.
 PLANTED = {
-    "sliding-window": {"max_tokens": 39, "overlap_tokens": 0},
-    "recursive": {"max_tokens": 41},
-    "semantic-threshold": {"breakpoint_threshold_amount": 92},
-    "mst-semantic": {"n_chunks": 2},
-    "universal-semantic": {"threshold": 0.2, "min_chunk_size": 10},
+    "sliding-window": {"max_tokens": 45},
+    "recursive": {"max_tokens": 45},
+    "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 91.0},
+    "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
+    "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
     "optimal-semantic": {},
 }
 
@@ -99,7 +100,7 @@ def split(request, name):
 @pytest.fixture
 def planted(name):
     """Return the two halves of a text, and a configuration of this chunker that parts them."""
-    return CATS, LAWS, PLANTED[name]
+    return CATS, COURTS, PLANTED[name]
 
 
 @pytest.fixture

@@ -209,7 +209,7 @@ def test_a_fallback_chunks_what_takes_too_long(name, awaited):
     chunker = build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=RecursiveChunker())
     found = asyncio.run(chunker.achunk(TEXT)) if awaited else chunker.chunk(TEXT)
     assert {chunk.metadata["chunker"] for chunk in found} == {"recursive"}
-    with pytest.raises(TimeoutError, match="not done in the time allowed|^$"):
+    with pytest.raises(TimeoutError, match="not done in the time allowed"):
         build(name, embedder=Model(seconds=0.5), timeout=0.1).chunk(TEXT)
 
 

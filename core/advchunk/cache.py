@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.engine import BATCH_SIZE
+from advchunk.engine import BATCH_SIZE, in_thread
 from advchunk.errors import ConfigurationError
 from advchunk.models.embedders import CheckedEmbedder, as_embedder, identity, model_name
 from advchunk.records import Floats
@@ -80,7 +80,7 @@ class CachedEmbedder:
 
     def __post_init__(self) -> None:
         if not model_name(self.embedder.model):
-            msg = f"a cache needs an embedder with a model_name (set one on a function), got {self.embedder.model!r}"
+            msg = f"a cache needs an embedder with a model_name (set one on a function), got {identity(self.embedder.model)}"
             raise ConfigurationError(msg)
 
     def __eq__(self, other: object) -> bool:
@@ -101,8 +101,9 @@ class CachedEmbedder:
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
         """Await `embed`."""
-        keys, known, unknown = self._look_up(texts)
-        return self._rows(keys, known, unknown, await self.embedder.aembed(list(unknown.values())) if unknown else ())
+        keys, known, unknown = await in_thread(self._look_up, texts)
+        rows = await self.embedder.aembed(list(unknown.values())) if unknown else ()
+        return await in_thread(self._rows, keys, known, unknown, rows)
 
     def _look_up(self, texts: Sequence[str]) -> tuple[list[str], dict[str, bytes], dict[str, str]]:
         model = identity(self.embedder.model)

@@ -22,6 +22,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,11 +30,12 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from advchunk.errors import BadModelOutput
+from advchunk.errors import BadModelOutput, require
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+WINDOW = 4096  # jobs begun whose results are not handed on; more would only pile up behind a slow one
 BATCH_SIZE = 1024  # items a call, of a model that does not say how many it likes
 REMEMBERED = 16_384  # rows kept of each model, for texts that come up again
 
@@ -139,6 +141,7 @@ class Scheduler(Generic[T]):
         self._running: dict[int, Job[T]] = {}
         self._results: dict[int, T] = {}
         self._admitted = self._handed_on = 0
+        self._exhausted = False
         self._waiting: dict[_Key, dict[Any, list[_Request]]] = {}  # item -> who wants it, until it is answered
         self._unsent: dict[_Key, deque[Any]] = {}
         self._memory: dict[_Key, _Memory] = {}
@@ -146,15 +149,19 @@ class Scheduler(Generic[T]):
 
     def batch(self) -> Batch | None:
         """Return the next call to make; None if there is none before another answer, or at all."""
-        while not self._alone and not self._full() and self._admit():
-            pass
+        while not self._alone and not self._full():
+            if self._handed_on in self._results:
+                return None  # hand it on first: what needs no model needs no memory either
+            if not self._admit():
+                break
         while self._alone:
             request = self._alone.popleft()
             if not request.closed:
                 rest = [item for item in dict.fromkeys(request.ask.items) if item not in request.rows]
                 ask = type(request.ask)(tuple(rest[: _batch_size(request.ask.model)]), request.ask.model)
                 return Batch(ask, self._running[request.number].seconds, alone=request)
-        for (kind, model), unsent in self._unsent.items():
+        for kind, model in sorted(self._unsent, key=self._shortage):
+            unsent = self._unsent[kind, model]
             waiting, size, items = self._waiting[kind, model], _batch_size(model), list[Any]()
             while unsent and len(items) < size:
                 item = unsent.popleft()
@@ -180,7 +187,7 @@ class Scheduler(Generic[T]):
         if not isinstance(rows, Exception) and len(rows) != len(items):
             rows = BadModelOutput(f"a model must answer {len(items)} items with as many rows, got {len(rows)}")
         if isinstance(rows, Exception):
-            self._failed(batch, rows, [request for request, _ in claims])
+            self._failed(rows, [request for request, _ in claims])
             return
         self._memory[type(batch.ask), batch.ask.model].put(items, rows)
         if len(claims) == 1 and claims[0][0].ask.items == items:
@@ -201,7 +208,17 @@ class Scheduler(Generic[T]):
             self._handed_on += 1
 
     def _full(self) -> bool:
-        return any(len(unsent) >= _batch_size(model) for (_, model), unsent in self._unsent.items())
+        enough = self._admitted - self._handed_on >= WINDOW
+        return enough or any(self._shortage(key) <= 0 for key in self._unsent)
+
+    def _shortage(self, key: _Key) -> int:
+        """Return how many items a batch still lacks."""
+        return _batch_size(key[1]) - len(self._unsent[key])
+
+    @property
+    def done(self) -> bool:
+        """Whether there was no job left to admit and none is under way."""
+        return self._exhausted and not self._running and not self._results
 
     def _admit(self) -> bool:
         for job in islice(self._jobs, 1):
@@ -209,12 +226,13 @@ class Scheduler(Generic[T]):
             self._admitted += 1
             self._step(self._admitted - 1, None)
             return True
+        self._exhausted = True
         return False
 
     def _claims(self, batch: Batch) -> list[tuple[_Request, list[Any]]]:
         """Return the open requests that a batch answers, and which of its items each wants."""
-        if batch.alone:
-            return [(batch.alone, list(batch.ask.items))]
+        if batch.alone:  # unless another call has closed it meanwhile
+            return [] if batch.alone.closed else [(batch.alone, list(batch.ask.items))]
         waiting, claims = self._waiting[type(batch.ask), batch.ask.model], dict[int, tuple[_Request, list[Any]]]()
         for item in batch.ask.items:
             for request in waiting.pop(item):
@@ -263,11 +281,10 @@ class Scheduler(Generic[T]):
             waiting[item].append(request)
         return request
 
-    def _failed(self, batch: Batch, error: Exception, requests: list[_Request]) -> None:
+    def _failed(self, error: Exception, requests: list[_Request]) -> None:
         """Raise the error in the plan whose ask it was; to find out whose, ask again for each alone."""
-        known = len(requests) == 1 or (isinstance(error, TimeoutError) and batch.seconds is not None)
         for request in requests:
-            if known or self._running[request.number].recover is None:
+            if len(requests) == 1 or self._running[request.number].recover is None:
                 self._close(request, error)
             else:
                 self._alone.append(request)
@@ -276,15 +293,19 @@ class Scheduler(Generic[T]):
 def drive(jobs: Iterable[Job[T]]) -> Iterator[T]:
     """Yield the results of jobs in their order; models are called."""
     scheduler = Scheduler(jobs)
-    while batch := scheduler.batch():
+    while True:
+        yield from scheduler.ready()
+        batch = scheduler.batch()
+        if batch is None:
+            if scheduler.done:
+                return
+            continue
         began = time.monotonic()
         try:
             rows = within(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)][0]), batch.ask.items)
         except Exception as error:  # noqa: BLE001 - the scheduler decides what a failed model means
             rows = error
         scheduler.answer(batch, rows, time.monotonic() - began)
-        yield from scheduler.ready()
-    yield from scheduler.ready()
 
 
 async def adrive(jobs: Iterable[Job[T]], concurrency: int = 4) -> AsyncIterator[T]:
@@ -292,20 +313,23 @@ async def adrive(jobs: Iterable[Job[T]], concurrency: int = 4) -> AsyncIterator[
 
     Plans compute in a thread, off the event loop, one after the other.
     """
+    require(concurrency >= 1, "concurrency must be >= 1", concurrency)
     scheduler = Scheduler(jobs)
     calls: dict[asyncio.Task[tuple[Any, float]], Batch] = {}
     try:
         while True:
-            while len(calls) < concurrency and (batch := await asyncio.to_thread(scheduler.batch)):
+            while len(calls) < concurrency and (batch := await in_thread(scheduler.batch)):
                 calls[asyncio.create_task(_awaited(batch))] = batch
             for result in scheduler.ready():
                 yield result
             if not calls:
-                return
+                if scheduler.done:
+                    return
+                continue
             done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
             for call in done:
                 rows, seconds = call.result()
-                await asyncio.to_thread(scheduler.answer, calls.pop(call), rows, seconds)
+                await in_thread(scheduler.answer, calls.pop(call), rows, seconds)
     finally:
         for call in calls:
             call.cancel()
@@ -350,6 +374,32 @@ def _advance(plan: Plan[T], answer: Any) -> Ask | _Done[T]:
         return plan.throw(answer) if isinstance(answer, Exception) else plan.send(answer)
     except StopIteration as stop:  # a value from here on: StopIteration may not cross a thread
         return _Done(stop.value)
+
+
+async def in_thread(call: Callable[..., R], *args: Any) -> R:
+    """Await a call in a thread of its own.
+
+    The threads of `asyncio.to_thread` are few, and all are waited for when the loop ends: calls
+    that were given up would stop the others, and then the program.
+    """
+    loop, context = asyncio.get_running_loop(), copy_context()
+    future: asyncio.Future[R] = loop.create_future()
+
+    def settle(result: R | None, error: Exception | None) -> None:
+        if not future.done():
+            future.set_exception(error) if error else future.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        outcome: tuple[R | None, Exception | None]
+        try:
+            outcome = context.run(call, *args), None
+        except Exception as error:  # noqa: BLE001 - raised again where it is awaited
+            outcome = None, error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await future
 
 
 async def _awaited(batch: Batch) -> tuple[Any, float]:

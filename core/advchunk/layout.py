@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from advchunk.headings import Headings
 from advchunk.readers.markdown import protected
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
+from advchunk.tiling import Tiler, from_ends
 
-WITHIN, SENTENCE, BLOCK, HEADING = 0, 1, 2, 3  # see `records.Units`
+STRANDED, WITHIN, SENTENCE, BLOCK, HEADING = -1, 0, 1, 2, 3  # see `records.Units`
+
+
+def tiled(document: Document, tiler: Tiler) -> Units:
+    """Return the units of a tiler that reads prose: each heading, list item and quote by itself, and nothing verbatim."""
+    text, blocks = document.text, document.blocks or ()
+    edges, whole = [0], {start for start, _ in protected(blocks)}
+    starts = [b.span.start for a, b in pairwise(blocks) if not a.kind == b.kind == "paragraph"]
+    for start, end in pairwise([0, *starts, len(text)]):
+        if start not in whole:
+            edges += (tiler(text[start:end]).edges + start).tolist()
+    return from_ends(text, edges)
 
 
 def with_blocks(units: Units, document: Document) -> Units:
@@ -30,9 +44,11 @@ def with_blocks(units: Units, document: Document) -> Units:
         edges = edges[(block < 0) | (edges >= whole[block, 1])]
     strength = np.full(len(edges), SENTENCE)
     strength[np.isin(edges, starts) | np.isin(edges, ends)] = BLOCK
+    after = [block.span.start for above, block in pairwise(blocks) if above.kind == "heading"]
     levels = {block.span.start: block.level for block in blocks if block.kind == "heading"}
     heads = np.isin(edges, list(levels))
     strength[heads] = [HEADING + max(6 - levels[edge], 0) for edge in edges[heads].tolist()]
+    strength[np.isin(edges, after)] = STRANDED
     return Units(text, edges, None, strength)
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from advchunk import tiling
-from advchunk.layout import with_blocks
+from advchunk.layout import tiled, with_blocks
 from advchunk.readers.markdown import protected
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
@@ -23,8 +23,7 @@ def prechunks(
     Of granularity "sentence", prose is cut into its sentences too. A paragraph over ``max_tokens``
     falls back to its lines, unless it is hard-wrapped, and a line over it to its sentences.
     """
-    tiler = sentences if granularity == "sentence" else tiling.paragraphs
-    pieces = with_blocks(tiler(document.text), document)
+    pieces = with_blocks(tiled(document, sentences if granularity == "sentence" else tiling.paragraphs), document)
     whole = {start for start, _ in protected(document.blocks or ())}
     sizes = limits.counter.counts(pieces.strings())
     ends: list[int] = []

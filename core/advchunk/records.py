@@ -111,8 +111,8 @@ class Units:
     Parameters
     ----------
     sizes : (n,) tokens of each unit, once `sizes.fit` has counted them.
-    strength : (n + 1,) how good a place each edge is to end a chunk, if known: 0 within a
-        sentence, 1 between sentences, 2 between blocks, more before a heading.
+    strength : (n + 1,) how good a place each edge is to end a chunk, if known: 0 within a sentence,
+        1 between sentences, 2 between blocks, more before a heading; -1 between it and its text.
     """
 
     text: str

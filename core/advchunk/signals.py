@@ -8,6 +8,8 @@ import numpy as np
 
 from advchunk.records import Floats
 
+_ROUNDING = 1e-6  # of a unit row in float32
+
 ThresholdRule: TypeAlias = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
 
 
@@ -18,8 +20,13 @@ def unit_rows(x: Floats) -> Floats:
 
 
 def centred(x: Floats) -> Floats:
-    """Return unit rows of ``x`` less its mean row: takes out what all units of a document share."""
-    return unit_rows(x - x.mean(axis=0))
+    """Return unit rows of ``x`` less its mean row: takes out what all units of a document share.
+
+    Rows that differ from the mean by rounding only become zero, not that rounding blown up.
+    """
+    rest = x - x.mean(axis=0)
+    rest[np.linalg.norm(rest, axis=1) < _ROUNDING] = 0
+    return unit_rows(rest)
 
 
 def neighbour_similarity(vectors: Floats) -> Floats:

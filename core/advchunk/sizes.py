@@ -78,24 +78,26 @@ class Ruler:
             self._counted[start, end] = self._counter(run)
         return self._counted[start, end]
 
-    def furthest(self, start: int, budget: int) -> int:
-        """Return the last end of a run from ``start`` that is within ``budget``; one unit is always allowed."""
-        fits, too_far = start + 1, len(self.units) + 1
-        probe = self.about(start, budget)
-        if self._adds_up(start, min(probe + 1, len(self.units))):
-            return max(probe, fits)
-        tries = 0
+    def furthest(self, start: int, end: int, budget: int) -> int:
+        """Return the last end, up to ``end``, of a run from ``start`` that is within ``budget``; one unit always is."""
+        probe = min(self.about(start, budget), end)
+        if self._adds_up(start, min(probe + 1, end)):
+            return max(probe, start + 1)
+        fits, too_far, tries = start + 1, end + 1, 0
         while too_far - fits > 1:
             probe = min(max(probe, fits + 1), too_far - 1)
-            spare = budget - self.size(start, probe)
-            fits, too_far = (probe, too_far) if spare >= 0 else (fits, probe)
+            size = self.size(start, probe)
+            fits, too_far = (probe, too_far) if size <= budget else (fits, probe)
             tries += 1
-            probe = self.about(probe, spare) if tries < 4 else (fits + too_far) // 2
+            if tries < 4:  # as if all units shrank alike when they are joined
+                probe = self.about(start, int(budget * (self._total[probe] - self._total[start]) / max(size, 1)))
+            else:  # halve, but look no further than twice as far as is known to fit: a look costs what it covers
+                probe = min((fits + too_far) // 2, 2 * fits - start)
         return fits
 
-    def furthest_back(self, end: int, budget: int) -> int:
-        """Return the first start of a run to ``end`` that is within ``budget``; ``end`` if no unit is."""
-        start = int(np.searchsorted(self._total, self._total[end] - budget))
+    def furthest_back(self, end: int, budget: int, floor: int = 0) -> int:
+        """Return the first start, from ``floor`` on, of a run to ``end`` that is within ``budget``; ``end`` if none is."""
+        start = max(int(np.searchsorted(self._total, self._total[end] - budget)), floor)
         while start < end and self.size(start, end) > budget:
             start += 1
         return start
@@ -156,7 +158,7 @@ def _pieces(text: str, offset: int, limits: Limits, ladder: Sequence[tiling.Tile
             yield from _pieces(text[edges[i] : edges[i + 1]], start, limits, rest)
             i += 1
         else:
-            end = ruler.furthest(i, limits.budget(start))
+            end = ruler.furthest(i, len(units), limits.budget(start))
             yield offset + edges[end], ruler.size(i, end)
             i = end
 
@@ -194,9 +196,9 @@ def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = 
             runs = _packed(ruler, members[0], members[-1] + 1, limits, full=True)
             pieces += [range(a, b) for a, b in runs]
         else:
-            together = _together(units, members)
+            together = Ruler(_together(units, members), limits.counter)
             pieces += [
-                members[a:b] for a, b in _packed(Ruler(together, limits.counter), 0, len(members), limits, full=True)
+                members[a:b] for a, b in _packed(together, 0, len(members), limits, full=True, at=units.edges[members])
             ]
     chunks = []
     for piece in _join_short(ruler, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
@@ -206,20 +208,27 @@ def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = 
     return sorted(chunks, key=lambda chunk: chunk.spans)
 
 
-def _packed(ruler: Ruler, start: int, end: int, limits: Limits, *, full: bool = False) -> Iterable[tuple[int, int]]:
+def _packed(
+    ruler: Ruler, start: int, end: int, limits: Limits, *, full: bool = False, at: Ints | None = None
+) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` that are within the budget, packed from the left.
 
-    A run ends at the strongest edge of its second half, the last of equals; or, to be
-    ``full``, at the last that fits.
+    A run ends at the strongest edge of its second half, the last of equals, or before if that
+    would leave a heading without its text; or, to be ``full``, at the last edge that fits. The
+    units begin ``at`` these offsets of the document, if not at their edges.
     """
     units = ruler.units
+    starts = units.edges if at is None else at
     while start < end:
-        budget = limits.budget(int(units.edges[start]))
-        stop = min(ruler.furthest(start, budget), end)
+        budget = limits.budget(int(starts[start]))
+        stop = ruler.furthest(start, end, budget)
         if stop < end and not full and units.strength is not None:
-            middle = max(ruler.about(start, budget // 2), start + 1)
-            good = units.strength[middle : stop + 1][::-1]
-            stop -= int(np.argmax(good)) if len(good) else 0
+            middle = min(ruler.about(start, (budget - 1) // 2) + 1, stop)
+            while middle > start + 1 and units.strength[middle : stop + 1].max() < 0:
+                middle -= 1
+            best = sorted(range(stop, middle - 1, -1), key=units.strength.__getitem__, reverse=True)
+            # To some tokenizers less text is more tokens: "cat dog" may be one, "cat " two.
+            stop = next(edge for edge in best if edge == stop or ruler.size(start, edge) <= budget)
         yield start, stop
         start = stop
 
@@ -271,7 +280,7 @@ def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) 
     here = int(units.edges[start])
     if not limits.overlap_tokens or start == 0:
         return here
-    reached = max(ruler.furthest_back(start, limits.overlap_tokens), floor)
+    reached = ruler.furthest_back(start, limits.overlap_tokens, floor)
     offset = int(units.edges[reached])
     if reached == start:  # the unit before is itself too long
         last = int(units.edges[start - 1])

@@ -7,13 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.baselines import RecursiveChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
+from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.records import Document
-from advchunk.registry import TABLE
 
 CATS = "Cats purr softly and cats nap all day long.\n\n"
 LAWS = "Courts hear appeals, judges rule on law.\n\n"
@@ -30,29 +29,9 @@ class Topics:
         return np.array([np.eye(26)[ord(re.search("[a-z]", text.lower())[0]) - ord("a")] for text in asked])
 
 
-# Two topics in one paragraph, so that no layout helps; and what each chunker needs to part them.
-BEFORE = [
-    "The cat naps on the sofa. ", "The kitten purrs and naps. ", "A cat chases a mouse. ", "Cats and kittens eat fish. ",
-    "My cat purrs on my lap. ", "The kitten chases the cat. ",
-]  # fmt: skip
-AFTER = [
-    "The court heard the appeal. ", "Judges ruled on the law. ", "The court issued its ruling. ", "A lawyer argued the law. ",
-    "The appeal went to the judge. ", "The judge and the lawyer agreed. ",
-]  # fmt: skip
-SHIFT = {
-    "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 91.0},
-    "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
-    "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
-    "optimal-semantic": {},
-}
-SEMANTIC = [name for name, entry in TABLE.items() if issubclass(entry.chunker, EmbeddingChunker)]
-
-
-@pytest.mark.parametrize("name", SEMANTIC)
-@pytest.mark.parametrize("before", [4, 6])
-def test_finds_the_planted_topic_shift(name, before):
-    first, second = "".join(BEFORE[:before]), "".join(AFTER)
-    assert texts(TABLE[name].chunker(**SHIFT[name]).chunk(first + second)) == [first, second]
+def test_finds_the_planted_topic_shift(split, planted):
+    before, after, params = planted
+    assert [piece.text for piece in split([before + after], **params)] == [before, after]
 
 
 def test_distant_paragraphs_are_grouped():
@@ -75,10 +54,16 @@ def test_a_short_heading_goes_with_its_text_though_it_is_about_something_else():
     assert len(MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0).chunk(text)) == 4
 
 
-def test_optimal_semantic_pays_for_the_limit_where_it_hurts_least():
-    text = "Ants dig. Ants run. Ants eat. Bees hum. Bees fly. Bees nap."
-    chunks = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", max_tokens=8, centre=False).chunk(text)
-    assert texts(chunks) == [text[: text.index("Bees")], text[text.index("Bees") :]]
+def test_optimal_semantic_pays_for_the_limits_where_it_hurts_least():
+    """Not where a chunk is full, after the first bee; and the lone cat goes with the dogs."""
+    text = "Ants dig. Ants run. Ants eat. Bees hum. Bees fly. Bees nap. Cat. Dogs dig."
+    chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", max_tokens=8, penalty=9, centre=False)
+    whole = text[: text.index("Cat")]
+    assert texts(chunker.chunk(whole)) == [text[: text.index("Bees")], whole[text.index("Bees") :]]
+    chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", min_tokens=3, penalty=0, centre=False)
+    found = chunker.explain(text)
+    assert texts(found.chunks)[-1] == "Cat. Dogs dig."
+    assert len(found.chunks) == found.figures["segments"]
 
 
 def test_optimal_semantic_ignores_what_all_sentences_share():
@@ -135,6 +120,13 @@ def test_explain_says_why_there_is_a_cut_and_how_strong():
     assert found.chunks == chunker.chunk(text)
 
 
+def test_explain_gives_each_cut_its_own_reason():
+    text = "Ape one here. Bee two here. Bee three here. Bee four here. Cat five here."
+    chunker = UniversalSemanticChunker(embedder=Topics(), min_chunk_size=3, max_chunk_size=7)
+    found = [(text[: cut.offset].count("."), cut.reason) for cut in chunker.explain(text).cuts]
+    assert found == [(1, "semantic"), (3, "forced"), (4, "semantic")]
+
+
 def test_explain_a_cut_within_a_sentence_is_for_size():
     found = SemanticThresholdChunker(embedder=Topics(), tokenizer="words", max_tokens=4).explain(
         "Ape, ape, ape, ape, ape, ape, ape. Bee."
@@ -164,6 +156,8 @@ def test_explain_the_cost_of_the_optimum():
     found = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, centre=False).explain(text)
     assert found.figures == {"cost": pytest.approx(0.5), "segments": 2}
     assert [(cut.offset, cut.reason) for cut in found.cuts] == [(20, "cost")]
+    whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_chunks=1, centre=False).explain(text)
+    assert whole.figures == {"cost": pytest.approx(2.0), "segments": 1}  # four rows, each half a square from the mean
 
 
 def test_scores_are_written_into_metadata_on_request():
@@ -176,7 +170,7 @@ def test_scores_are_written_into_metadata_on_request():
     assert bees.metadata == {}
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 5, 17])
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 16, 17, 40])
 @pytest.mark.parametrize("sentences", [17, 18, 30])
 def test_number_of_chunks_where_all_distances_differ(number, sentences):
     angles = np.cumsum([0.02 * ((7 * i) % sentences + 1) ** 1.2 for i in range(sentences)])
@@ -186,4 +180,4 @@ def test_number_of_chunks_where_all_distances_differ(number, sentences):
     )
     found = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
     assert len(set(found.figures["distances"].tolist())) == sentences - 1
-    assert len(found.chunks) == min(number, sentences - 1)
+    assert len(found.chunks) == min(number, sentences)

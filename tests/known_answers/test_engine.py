@@ -441,7 +441,7 @@ def test_cancelling_cancels_the_calls():
             return [result async for result in adrive([Job(asking(model, [str(i)])) for i in range(9)], 3)]
 
         task = asyncio.create_task(consume())
-        while model.now < 3:  # noqa: ASYNC110
+        while model.now < 3:
             await asyncio.sleep(0.001)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):

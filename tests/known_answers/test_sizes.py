@@ -190,6 +190,15 @@ def test_a_chunk_ends_at_the_strongest_edge_of_its_second_half(strength, expecte
     assert [c.text for c in assemble(units, np.array([0, 8]), Limits(4, 0, 0, WORDS))] == expected
 
 
+def test_a_strong_edge_is_no_good_where_less_text_is_more_tokens():
+    text = "dog. cat dog cat dog dog cat dog cat dog dog. dog. a dodoa dodog a dog. "
+    strength = np.array([0, 2, 3, 1, 2, 3, 1, 3, 3, 3, 1, 1, 3, 0, 2, 2, 3, 3])
+    limits = Limits(15, 2, 0, CallableCounter(merging))
+    units = fit(Units(text, tiling.words(text).edges, strength=strength), limits)
+    for chunk in assemble(units, np.array([0, len(units)]), limits):
+        assert chunk.tokens == merging(chunk.text) <= 15
+
+
 @pytest.mark.parametrize(
     ("overlap", "repeated"),
     [(0, ""), (2, "four. "), (3, "Three four. "), (6, "One two. Three four. ")],

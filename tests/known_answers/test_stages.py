@@ -7,7 +7,7 @@ import pytest
 
 from advchunk import boundaries, costs, graphs, signals, tiling
 from advchunk.graphs import Edges
-from advchunk.layout import BLOCK, HEADING, SENTENCE, Contexts, with_blocks
+from advchunk.layout import BLOCK, HEADING, SENTENCE, STRANDED, Contexts, with_blocks
 from advchunk.models.counters import WORDS
 from advchunk.prechunk import prechunks
 from advchunk.readers import markdown
@@ -135,15 +135,15 @@ def test_neighbour_similarity():
         ("percentile", 75, 4.0, [4]),
         ("percentile", 50, 2.0, [3, 4]),
         ("percentile", 100, 10.0, []),
-        ("standard_deviation", 1.0, 3.6 + 11.44**0.5, [4]),  # mean 3.6, variance 11.44
-        ("standard_deviation", 0.1, 3.6 + 0.1 * 11.44**0.5, [3, 4]),
-        ("interquartile", 1.5, 3.6 + 1.5 * 3.0, [4]),  # quartiles 1 and 4
-        ("interquartile", 0.1, 3.6 + 0.1 * 3.0, [3, 4]),
+        ("standard_deviation", 1.0, 3.4 + 12.64**0.5, [4]),  # mean 3.4, variance 12.64
+        ("standard_deviation", 0.1, 3.4 + 0.1 * 12.64**0.5, [3, 4]),
+        ("interquartile", 1.5, 3.4 + 1.5 * 3.0, [4]),  # quartiles 1 and 4
+        ("interquartile", 0.1, 3.4 + 0.1 * 3.0, [3, 4]),
         ("gradient", 75, 4.0, [4]),
     ],
 )
 def test_breakpoint_rules(rule, amount, threshold, cut):
-    distances = np.array([1.0, 1.0, 2.0, 4.0, 10.0])  # its gradient is 0, .5, 1.5, 4, 6
+    distances = np.array([0.0, 1.0, 2.0, 4.0, 10.0])  # its gradient is 1, 1, 1.5, 4, 6
     gaps, found = signals.breakpoint_threshold(distances, rule, amount)
     assert found == pytest.approx(threshold)
     assert np.flatnonzero(gaps > found).tolist() == cut
@@ -163,7 +163,7 @@ def test_with_blocks_says_how_good_a_place_each_edge_is():
     strengths = dict(zip(units.strings(), units.strength.tolist(), strict=False))
     assert strengths == {
         "# Tea\n\n": HEADING + 5,
-        "Green is steamed. ": BLOCK,
+        "Green is steamed. ": STRANDED,
         "Black is not.\n\n": SENTENCE,
         "- Mint\n": BLOCK,
         "- Dill\n\n": BLOCK,
@@ -172,7 +172,7 @@ def test_with_blocks_says_how_good_a_place_each_edge_is():
         "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": BLOCK,
         "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n": BLOCK,
         "### Milk\n\n": HEADING + 3,
-        "Whole.": BLOCK,
+        "Whole.": STRANDED,
     }
     assert len(units.strength) == len(units) + 1
 
@@ -193,6 +193,15 @@ def test_text_around_a_protected_block_is_cut_at_its_edges_only():
     text = "Before. So.\n```\na. B. C.\n```\nAfter. So."
     units = with_blocks(tiling.words(text), markdown.read(text))
     assert units.strings() == ["Before. ", "So.\n", "```\na. B. C.\n```\n", "After. ", "So."]
+
+
+@pytest.mark.parametrize("after", ["", "\n", "\n\n  "])
+def test_a_protected_block_may_end_the_text(after):
+    text = f"Before.\n\n```\na. B.\n```{after}"
+    assert with_blocks(tiling.sentences(text), markdown.read(text)).strings() == [
+        "Before.\n\n",
+        f"```\na. B.\n```{after}",
+    ]
 
 
 # Context.
@@ -277,10 +286,11 @@ def test_a_long_paragraph_of_lines_falls_back_to_its_lines():
 
 
 def test_a_line_that_is_still_too_long_falls_back_to_its_sentences():
-    pieces = cut(UNWRAPPED + "A second line. Of two.\n", most=24)
-    assert pieces[0] == "A line so long that nobody would have wrapped it there. "
-    assert pieces[-1] == "A second line. Of two.\n"
-    assert "".join(pieces) == UNWRAPPED + "A second line. Of two.\n"
+    before = ["# Head\n\n", "A first line. Of two.\n"]
+    pieces = cut("".join(before) + UNWRAPPED, most=24)
+    assert pieces[:3] == [*before, "A line so long that nobody would have wrapped it there. "]
+    assert len(pieces) == 5
+    assert "".join(pieces) == "".join(before) + UNWRAPPED
 
 
 def test_a_long_hard_wrapped_paragraph_falls_back_to_its_sentences():

@@ -325,6 +325,13 @@ def test_a_component_is_packed_in_order_and_nothing_dropped(drawn, most):
     assert sorted(i for piece in found for i in piece) == list(range(len(lengths)))
 
 
+def test_a_short_piece_joins_its_neighbour_in_the_text():
+    """And not in the list of components, where the two of the first come before it."""
+    units = units_of([5, 2, 5])
+    chunks = sizes.gather(units, np.array([0, 1, 0]), limits_of(7)._replace(min_tokens=3))
+    assert pieces(chunks, units) == [[0, 1], [2]]
+
+
 # Where the published formulae are undefined.
 
 

@@ -28,7 +28,7 @@ from advchunk.errors import require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.headings import Headings
 from advchunk.ids import Namer
-from advchunk.layout import Contexts, with_blocks
+from advchunk.layout import Contexts, tiled, with_blocks
 from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder, identity
 from advchunk.readers import markdown
@@ -130,7 +130,6 @@ class Chunker(Params, ABC):
         concurrency: int = 4,
     ) -> Results:
         """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls under way."""
-        require(concurrency >= 1, "concurrency must be >= 1", concurrency)
         results, failures, namer = Results(), list[Failure](), Namer()
         with _Ticker(progress, documents) as tick:
             async for found in adrive(self._jobs(documents, on_error, failures), concurrency):
@@ -197,8 +196,7 @@ class Chunker(Params, ABC):
                 _log.warning("document %d (%r) skipped: %s: %s", index, source, type(error).__name__, error)
             return Job(finished(Explanation(Document("", id=source), [])))
 
-        final = self.fallback is None and on_error == "raise"
-        return Job(self._checked(document, instead_of), self.timeout, None if final else recover)
+        return Job(self._checked(document, instead_of), self.timeout, recover)
 
     def _checked(self, given: str | Document, instead_of: str) -> Plan[Explanation]:
         document = given if isinstance(given, Document) else Document(given)
@@ -254,7 +252,7 @@ class Chunker(Params, ABC):
 
     def tile(self, document: Document) -> Units:
         """Return the units the algorithm reasons about (sentences), each within the token budget, with strengths."""
-        return self.fitted(document, tiling.as_tiler(self.sentence_splitter, self.language)(document.text))
+        return self.fitted(document, tiled(document, tiling.as_tiler(self.sentence_splitter, self.language)))
 
     def fitted(self, document: Document, units: Units) -> Units:
         """Return units that also end where blocks do, leave protected blocks whole, and are within the budget."""

@@ -179,7 +179,8 @@ def threshold(mean: float, p: MSTSemanticParams) -> float:
     """Return lambda, the greatest distance that connects, for a mean distance; 0 if that is not positive."""
     if mean <= 0:
         return 0.0
-    return float(mean ** (p.alpha_slope * mean + p.alpha_base) * np.exp(-p.lambda_decay / mean))
+    with np.errstate(over="ignore"):  # past any distance: everything connects
+        return float(np.float64(mean) ** (p.alpha_slope * mean + p.alpha_base) * np.exp(-p.lambda_decay / mean))
 
 
 def near(vectors: Floats, sizes: Ints, of: Profile, limit: float, p: MSTSemanticParams) -> Iterator[Edges]:

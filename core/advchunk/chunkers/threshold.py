@@ -89,11 +89,9 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, n)
         weights = np.ones(n) if units.sizes is None else np.maximum(units.sizes, 1)
         if self.embed_buffer and reach:
-            total = np.r_[0, np.cumsum(weights)]
-            limit = as_embedder(self.embedder).max_tokens
-            if limit is None or (total[last] - total[first]).max() <= limit:
-                edges = units.edges
-                buffers = [units.text[a:b].strip() for a, b in zip(edges[first], edges[last], strict=True)]
+            embedder, edges = as_embedder(self.embedder), units.edges
+            buffers = [units.text[a:b].strip() for a, b in zip(edges[first], edges[last], strict=True)]
+            if embedder.max_tokens is None or embedder.counter.counts(buffers).max() <= embedder.max_tokens:
                 answer: Floats = yield Embed(tuple(buffers), self.model)
                 return answer
         rows: Floats = yield Embed(tuple(units.strings()), self.model)

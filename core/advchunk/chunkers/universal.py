@@ -12,6 +12,7 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params
 from advchunk.errors import require
 from advchunk.explain import Segmentation
+from advchunk.layout import tiled
 from advchunk.models.counters import WORDS, count_words
 from advchunk.records import Chunk, Document, Floats, Units
 from advchunk.sizes import Limits
@@ -110,7 +111,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         plain = self.sentences == "plain" and self.sentence_splitter is None
         split = tiling.plain_sentences if plain else tiling.as_tiler(self.sentence_splitter, self.language)
         in_words = Limits(self.preset()[1], 0, 0, WORDS)
-        return self.fitted(document, Units(document.text, sizes.fit(split(document.text), in_words).edges))
+        return self.fitted(document, Units(document.text, sizes.fit(tiled(document, split), in_words).edges))
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Go through the sentences once."""

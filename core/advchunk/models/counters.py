@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
+from numbers import Integral
 from typing import Any, Protocol
 
 import numpy as np
@@ -92,13 +93,18 @@ def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
             return make(tokenizer)
     call = tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None)
     if call is None:
-        msg = f"a tokenizer is a name, a callable or has encode, got {tokenizer!r}"
+        msg = f"a tokenizer is a name, a callable or has encode, got {type(tokenizer).__qualname__}"
         raise ConfigurationError(msg)
     return CallableCounter(call)
 
 
 def _number(tokens: Any) -> int:
-    return tokens if isinstance(tokens, int) else len(tokens)
+    return int(tokens) if isinstance(tokens, Integral) else len(tokens)
+
+
+def sayable(text: str) -> str:
+    """Return what UTF-8 can say of a text: half a surrogate pair is U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +114,10 @@ class _Fast:
     tokenizer: Any
 
     def __call__(self, text: str) -> Any:
-        return self.tokenizer.encode(text, add_special_tokens=False)
+        return self.batch([text])[0]
 
     def batch(self, texts: list[str]) -> Any:
-        return self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return self.tokenizer.encode_batch_fast([sayable(text) for text in texts], add_special_tokens=False)
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,8 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from advchunk.engine import in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
-from advchunk.models.counters import Counter, as_counter
+from advchunk.models.counters import Counter, as_counter, sayable
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
 from advchunk.signals import unit_rows
@@ -75,11 +75,11 @@ class CheckedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (len(texts), d) float32 unit rows."""
-        return _checked(self.call(list(texts)), len(texts))
+        return _checked(self.call(_sayable(texts)), len(texts))
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
         """Await `embed`; a model without an async method works in a thread."""
-        rows = await (self.acall(list(texts)) if self.acall else asyncio.to_thread(self.call, list(texts)))
+        rows = await (self.acall(_sayable(texts)) if self.acall else in_thread(self.call, _sayable(texts)))
         return _checked(rows, len(texts))
 
 
@@ -117,7 +117,7 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
             return CheckedEmbedder(
                 model, quiet, acall, batch_size or getattr(model, "batch_size", None), limit, tokenizer
             )
-    msg = f"an embedder is a name, a callable or has one of {[now for now, _ in _METHODS[:-1]]}, got {model!r}"
+    msg = f"an embedder is a name, a callable or has one of {[now for now, _ in _METHODS[:-1]]}, got {identity(model)}"
     raise ConfigurationError(msg)
 
 
@@ -190,6 +190,11 @@ def _sentence_transformer(model: Any) -> Any:
     return None
 
 
+def _sayable(texts: Sequence[str]) -> list[str]:
+    """Return what UTF-8 can say of the texts: most models cannot read half a surrogate pair."""
+    return list(map(sayable, texts))
+
+
 def _checked(rows: Any, n: int) -> Floats:
     try:
         rows = np.asarray(rows, dtype=np.float32)
@@ -216,8 +221,17 @@ def _code(function: Any) -> str:
     if code is None:
         return ""
     constants = [constant for constant in code.co_consts if isinstance(constant, (str, int, float, tuple))]
-    held = [identity(cell.cell_contents) for cell in function.__closure__ or ()]
+    held = [_held(cell) for cell in function.__closure__ or ()]
     return sha256(repr((code.co_code, code.co_names, constants, held)).encode()).hexdigest()[:16]
+
+
+def _held(cell: Any) -> str:
+    try:
+        value = cell.cell_contents
+    except ValueError:  # not given a value yet
+        return ""
+    # A function may hold itself, so those held count by name.
+    return str(value.__qualname__) if hasattr(value, "__code__") else identity(value)
 
 
 def model_name(model: Any) -> str:
