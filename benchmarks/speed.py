@@ -297,9 +297,10 @@ def pieces(n: int, d: int = 256) -> tuple[Rows, NDArray[np.int64]]:
     rng = np.random.default_rng(n)
     topics = unit(rng.standard_normal((max(n // 40, 2), d), np.float32))
     topic = np.repeat(rng.integers(0, len(topics), n), rng.integers(1, 12, n))[:n]
-    rows = unit(rng.standard_normal((n, d), np.float32))
-    for some in np.array_split(np.arange(n), ceil(n / 4096)):  # so that no copy of it all sets the peak
-        rows[some] = unit(0.2**0.5 * np.eye(1, d) + 0.25**0.5 * topics[topic[some]] + 0.55**0.5 * rows[some])
+    rows = np.empty((n, d), np.float32)
+    for some in np.array_split(np.arange(n), ceil(n / 4096)):  # no copy of it all, which would hide a peak
+        noise = unit(rng.standard_normal((len(some), d), np.float32))
+        rows[some] = unit(0.2**0.5 * np.eye(1, d) + 0.25**0.5 * topics[topic[some]] + 0.55**0.5 * noise)
     return rows, np.clip(rng.lognormal(3.7, 0.8, n), 3, 400).astype(np.int64)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
-from llama_index.core.schema import BaseNode, Document, MetadataMode, NodeRelationship, TextNode
+from llama_index.core.schema import BaseNode, Document, MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.utils import get_tqdm_iterable
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
 
@@ -88,11 +88,13 @@ class AdvchunkNodeParser(TextSplitter):
     def _written(self, parents: Sequence[BaseNode], found: list[list[Chunk]]) -> list[BaseNode]:
         written: list[BaseNode] = []
         last: dict[tuple[str | None, int], BaseNode] = {}
+        in_context = self.core().include_context
         for parent, chunks in zip(parents, found, strict=True):
             if not chunks and _has_media(parent):
                 written.append(parent)
                 continue
-            nodes = [self._node(parent, chunk) for chunk in chunks]
+            source = parent.source_node or parent.as_related_node_info()  # which hashes the whole text: once
+            nodes = [self._node(parent, source, chunk, in_context) for chunk in chunks]
             for node, chunk in zip(nodes, chunks, strict=True):  # hashes are final from here on, so links hold
                 if chunk.parent is not None:
                     above = nodes[chunk.parent]
@@ -108,13 +110,13 @@ class AdvchunkNodeParser(TextSplitter):
             written += nodes
         return written
 
-    def _node(self, parent: BaseNode, chunk: Chunk) -> TextNode:
+    def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, in_context: bool) -> TextNode:
         shift = _place_in_root(parent)
         metadata = {**chunk.metadata, "token_count": chunk.tokens, "level": chunk.level}
         if len(chunk.spans) > 1 and shift is not None:
             metadata["spans"] = flat_spans(chunk.spans, shift)
         hidden = [key for key in metadata if key not in parent.metadata]
-        if self.core().include_context and chunk.context:
+        if in_context and chunk.context:
             metadata["context"] = chunk.context
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
@@ -122,7 +124,7 @@ class AdvchunkNodeParser(TextSplitter):
             start_char_idx=None if shift is None else shift + chunk.start,
             end_char_idx=None if shift is None else shift + chunk.end,
             metadata=metadata,
-            relationships={NodeRelationship.SOURCE: parent.source_node or parent.as_related_node_info()},
+            relationships={NodeRelationship.SOURCE: source},
             excluded_embed_metadata_keys=[*parent.excluded_embed_metadata_keys, *hidden],
             excluded_llm_metadata_keys=[*parent.excluded_llm_metadata_keys, *hidden],
             metadata_template=parent.metadata_template,

@@ -52,6 +52,7 @@ def test_importing_the_core_loads_numpy_and_nothing_heavier():
 
 
 def test_importing_the_core_takes_less_than_a_quarter_of_a_second():
-    code = "import time; t = time.perf_counter(); import advchunk; print(time.perf_counter() - t)"
+    # Of CPU time: the machine may be busy with other tests.
+    code = "import time; t = time.process_time(); import advchunk; print(time.process_time() - t)"
     runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5))
     assert min(float(run.stdout) for run in runs) < 0.25

@@ -241,7 +241,7 @@ def test_what_embeds(make, now, later):
 def test_the_embedded_default():
     embedder = as_embedder()
     assert embedder == as_embedder(default_embedder())
-    assert (embedder.max_tokens, embedder.batch_size) == (None, None)
+    assert (embedder.max_tokens, embedder.batch_size) == (None, 8192)
     assert as_embedder(None, 7).batch_size == 7
 
 

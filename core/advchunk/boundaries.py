@@ -68,23 +68,24 @@ def cheapest(
     previous = np.zeros((wanted + 1, n + 1), dtype=np.int64)
     short = 0.0  # what a segment under the minimum costs: more than all else together
     if minimum:
-        short = 2.0 * float(cost(np.array([0]), n)[0]) + n * penalty + 1.0
-    for end in range(1, n + 1):
-        starts = np.arange(first[end - 1], end)
-        held = total[end] - total[starts]
-        value = cost(starts, end) + penalty + short * (held < minimum)
-        value[:-1][held[:-1] > budget[starts[:-1]]] = np.inf
-        before = best[:-1, starts] if known else best[:1, starts]
-        choice = np.argmin(before + value, axis=1)
-        rows = slice(1, None) if known else slice(0, 1)
-        best[rows, end] = (before + value)[np.arange(len(choice)), choice]
-        previous[rows, end] = starts[choice]
+        short = 2.0 * float(cost(0, n)[0]) + n * penalty + 1.0
+    reach = total[:-1] + budget  # where a segment from each unit must have ended
+    rows, before = (slice(1, None), best[:-1]) if known else (slice(0, 1), best[:1])
+    for end, start in enumerate(first.tolist(), start=1):
+        value = cost(start, end) + penalty
+        if minimum:
+            value += short * (total[end] - total[start:end] < minimum)
+        value[:-1][reach[start : end - 1] < total[end]] = np.inf
+        sums = before[:, start:end] + value
+        choice = sums.argmin(axis=1)
+        best[rows, end] = sums[np.arange(len(choice)), choice]
+        previous[rows, end] = start + choice
     row, path = wanted if known else 0, [n]
     while path[-1]:
         path.append(int(previous[row, path[-1]]))
         row -= known
     cuts = np.array(path[::-1], dtype=np.int64)
-    spent = sum(float(cost(np.array([a]), b)[0]) + penalty for a, b in pairwise(cuts.tolist()))
+    spent = sum(float(cost(a, b)[0]) + penalty for a, b in pairwise(cuts.tolist()))
     return cuts, spent
 
 

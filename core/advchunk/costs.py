@@ -1,7 +1,7 @@
 """Additive costs of a segment, from prefix sums, for `boundaries.cheapest`.
 
-A cost is called as ``cost(starts, end)`` and returns the cost of each segment
-``[starts[i], end)`` of units: an (m,) array for an (m,) array of starts.
+A cost is called as ``cost(first, end)`` and returns the costs of the segments of units that end
+at ``end`` and start at ``first``, ``first + 1``, ...: (end - first,).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from advchunk.records import Floats, Ints
+from advchunk.records import Floats
 
-Cost: TypeAlias = Callable[[Ints, int], Floats]
+Cost: TypeAlias = Callable[[int, int], Floats]
 
 
 def scatter(rows: Floats) -> Cost:
@@ -26,9 +26,12 @@ def scatter(rows: Floats) -> Cost:
     rows = rows.astype(np.float64)
     total = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
     squares = np.r_[0.0, np.cumsum(np.einsum("ij,ij->i", rows, rows))]
+    counts = np.arange(len(total), dtype=np.float64)
 
-    def cost(starts: Ints, end: int) -> Floats:
-        inside = total[end] - total[starts]
-        return np.asarray(squares[end] - squares[starts] - np.einsum("ij,ij->i", inside, inside) / (end - starts))
+    def cost(first: int, end: int) -> Floats:
+        inside = total[end] - total[first:end]
+        return np.asarray(
+            squares[end] - squares[first:end] - np.einsum("ij,ij->i", inside, inside) / counts[end - first : 0 : -1]
+        )
 
     return cost

@@ -39,7 +39,7 @@ def components(n: int, blocks: Iterable[Edges]) -> Ints:
     from scipy.sparse.csgraph import connected_components
 
     label = np.arange(n, dtype=np.int64)
-    for edges in _gathered(blocks):
+    for edges in _gathered(edges for edges in blocks if len(edges.left)):
         left, right = np.r_[edges.left, np.arange(n)], np.r_[edges.right, label]
         graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n))
         _, found = connected_components(graph, directed=False)

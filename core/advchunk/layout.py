@@ -49,7 +49,8 @@ def with_blocks(units: Units, document: Document) -> Units:
     heads = np.isin(edges, list(levels))
     strength[heads] = [HEADING + max(6 - levels[edge], 0) for edge in edges[heads].tolist()]
     strength[np.isin(edges, after)] = STRANDED
-    return Units(text, edges, None, strength)
+    sizes = units.sizes if np.array_equal(edges, units.edges) else None
+    return Units(text, edges, sizes, strength)
 
 
 class Contexts:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from advchunk import tiling
 from advchunk.layout import tiled, with_blocks
 from advchunk.readers.markdown import protected
@@ -26,24 +28,27 @@ def prechunks(
     pieces = with_blocks(tiled(document, sentences if granularity == "sentence" else tiling.paragraphs), document)
     whole = {start for start, _ in protected(document.blocks or ())}
     sizes = limits.counter.counts(pieces.strings())
-    ends: list[int] = []
+    edges, counted = [0], list[int]()
     for (start, end), size in zip(pairwise(pieces.edges.tolist()), sizes.tolist(), strict=True):
         if size <= limits.max_tokens or start in whole:
-            ends.append(end)
+            edges.append(end)
+            counted.append(size)
         else:
-            ends += _loosened(document.text[start:end], start, sentences, limits)
-    return tiling.from_ends(document.text, ends)
+            finer = _loosened(document.text[start:end], sentences, limits)
+            edges += (finer.edges[1:] + start).tolist()
+            counted += finer.counted().tolist()
+    return Units(document.text, np.array(edges, dtype=np.int64), np.array(counted, dtype=np.int64))
 
 
-def _loosened(paragraph: str, offset: int, sentences: Tiler, limits: Limits) -> list[int]:
-    """Return where the pieces of a long paragraph end."""
+def _loosened(paragraph: str, sentences: Tiler, limits: Limits) -> Units:
+    """Return the pieces of a long paragraph, counted."""
     lines = tiling.lines(paragraph)
     if max(map(len, lines.strings())) <= _HARD_WRAP:
         lines = Units(paragraph, lines.edges[[0, -1]])
-    ends: list[int] = []
-    for (start, end), size in zip(pairwise(lines.edges.tolist()), limits.counter.counts(lines.strings()), strict=True):
-        if size <= limits.max_tokens:
-            ends.append(offset + end)
-        else:
-            ends += (sentences(paragraph[start:end]).edges[1:] + (offset + start)).tolist()
-    return ends
+    sizes = limits.counter.counts(lines.strings())
+    long = np.flatnonzero(sizes > limits.max_tokens).tolist()
+    if not long:
+        return Units(paragraph, lines.edges, sizes)
+    inner = [sentences(paragraph[a:b]).edges + a for a, b in (lines.edges[i : i + 2].tolist() for i in long)]
+    finer = Units(paragraph, np.unique(np.concatenate([lines.edges, *inner])))
+    return Units(paragraph, finer.edges, limits.counter.counts(finer.strings()))

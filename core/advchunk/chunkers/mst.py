@@ -19,6 +19,7 @@ from advchunk.records import Document, Floats, Ints, Units
 from advchunk.sizes import Limits
 
 _IDENTICAL = 1e-6  # mean cosine distance under which all units of a text say the same
+_PAIRS = 2**15  # compared at once: 64 MB of vectors
 _SLACK = 1e-5  # what float32 may add to or take from a cosine
 
 
@@ -183,13 +184,16 @@ def threshold(mean: float, p: MSTSemanticParams) -> float:
         return float(np.float64(mean) ** (p.alpha_slope * mean + p.alpha_base) * np.exp(-p.lambda_decay / mean))
 
 
-def near(vectors: Floats, sizes: Ints, of: Profile, limit: float, p: MSTSemanticParams) -> Iterator[Edges]:
-    """Yield all pairs whose distance is at most ``limit``, in blocks.
+def near(
+    vectors: Floats, sizes: Ints, of: Profile, limit: float, p: MSTSemanticParams, runs: Ints | None = None
+) -> Iterator[Edges]:
+    """Yield all pairs whose distance is at most ``limit``, in blocks; of different ``runs`` only, if given.
 
     No cosine distance is negative, so pieces whose place penalty less the greatest reward is
     over the limit need not be compared: on most texts that leaves a dozen of neighbours.
     """
     n = len(vectors)
+    runs = np.arange(n) if runs is None else runs
     apart = np.arange(1, of.reach)
     fixed = _penalty(apart, p) * of.locality_weight + _greatest_reward(apart, p) * of.vicinity_weight
     possible = np.flatnonzero(fixed <= limit + _SLACK)
@@ -197,11 +201,11 @@ def near(vectors: Floats, sizes: Ints, of: Profile, limit: float, p: MSTSemantic
         return
     band = int(possible[-1]) + 1
     # The least cosine similarity that a pair so far apart needs, for a first and quick look.
-    enough = (1 - (limit - fixed[:band]) / of.semantic_weight - _SLACK).astype(vectors.dtype)
-    if np.isinf(limit):
-        enough[:] = -np.inf
+    enough = np.maximum(1 - (limit - fixed[:band]) / of.semantic_weight - _SLACK, -2).astype(vectors.dtype)
     height = max(64, min(band, 1024))
     for top in range(0, n - 1, height):
+        if runs[top] == runs[min(top + height + band, n) - 1]:
+            continue
         rows = vectors[top : top + height]
         similar = np.full((len(rows), len(rows) + band), -np.inf, dtype=vectors.dtype)
         others = vectors[top : top + len(rows) + band]
@@ -212,10 +216,13 @@ def near(vectors: Floats, sizes: Ints, of: Profile, limit: float, p: MSTSemantic
             similar[:, 1:], (len(rows), band), (similar.strides[0] + step, step), writeable=False
         )  # row i, column k: piece i and the piece k + 1 after it
         i, k = np.nonzero(diagonal >= enough)
-        left, right = top + i, top + i + k + 1
-        weight = distances(vectors, sizes, left, right, of, p)
-        keep = weight <= limit
-        yield Edges(left[keep], right[keep], weight[keep])
+        other = runs[top + i] != runs[top + i + k + 1]
+        every_left, every_right = (top + i)[other], (top + i + k + 1)[other]
+        for at in range(0, len(every_left), _PAIRS):
+            left, right = every_left[at : at + _PAIRS], every_right[at : at + _PAIRS]
+            weight = distances(vectors, sizes, left, right, of, p)
+            keep = weight <= limit
+            yield Edges(left[keep], right[keep], weight[keep])
 
 
 def distances(vectors: Floats, sizes: Ints, left: Ints, right: Ints, of: Profile, p: MSTSemanticParams) -> Floats:
@@ -287,14 +294,20 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         n, lengths = len(units), units.counted()
         of = profile(rows, lengths, self)
 
+        first = np.arange(n - 1)
+        beside = distances(rows, lengths, first, first + 1, of, self)
+
         def tree() -> Edges:
             # Neighbours connect everything, so nothing longer than the longest of those is in the tree.
-            first = np.arange(n - 1)
-            longest = float(distances(rows, lengths, first, first + 1, of, self).max())
-            return graphs.spanning_tree(n, near(rows, lengths, of, longest, self))
+            return graphs.spanning_tree(n, near(rows, lengths, of, float(beside.max()), self))
 
         if self.n_chunks is None:
-            labels = graphs.components(n, near(rows, lengths, of, of.lambda_, self))
+            # Neighbours within lambda are runs; what is left to find is which runs hold together.
+            runs = np.r_[0, np.cumsum(beside > of.lambda_)]
+            begin = np.flatnonzero(np.diff(runs, prepend=-1))
+            bridges = near(rows, lengths, of, of.lambda_, self, runs)
+            joined = (Edges(runs[some.left], runs[some.right], some.weight) for some in bridges)
+            labels = begin[graphs.components(len(begin), joined)][runs]
         else:
             kept = max(n - self.n_chunks, 0)
             labels = graphs.components(n, [tree().lightest(kept)])

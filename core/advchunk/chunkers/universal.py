@@ -110,8 +110,10 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         """Return sentences, none over ``max_chunk_size`` words."""
         plain = self.sentences == "plain" and self.sentence_splitter is None
         split = tiling.plain_sentences if plain else tiling.as_tiler(self.sentence_splitter, self.language)
-        in_words = Limits(self.preset()[1], 0, 0, WORDS)
-        return self.fitted(document, Units(document.text, sizes.fit(tiled(document, split), in_words).edges))
+        units, maximum = tiled(document, split), self.preset()[1]
+        if np.diff(units.edges).max() > 2 * maximum:  # else none has so many words
+            units = Units(document.text, sizes.fit(units, Limits(maximum, 0, 0, WORDS)).edges)
+        return self.fitted(document, units)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Go through the sentences once."""

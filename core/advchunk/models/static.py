@@ -42,6 +42,7 @@ class StaticEmbedder:
     """
 
     model_name = "advchunk/minilm-static-256"
+    batch_size = 8192
 
     def __init__(self, tokenizer: WordPiece, table: NDArray[np.float32]) -> None:
         self.tokenizer = tokenizer
