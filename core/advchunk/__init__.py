@@ -5,7 +5,7 @@
 [(Span(start=0, end=9),), (Span(start=9, end=20),)]
 """
 
-from advchunk.chunkers.base import Chunker, EmbeddingChunker, Failure, LinearChunker, Results
+from advchunk.chunkers.base import Chunker, EmbeddingChunker, LinearChunker
 from advchunk.chunkers.baselines import (
     RecursiveChunker,
     RecursiveParams,
@@ -15,6 +15,7 @@ from advchunk.chunkers.baselines import (
 from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
 from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
 from advchunk.chunkers.params import GroupedParams, Params
+from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple, TextIO, TypeAlias
 import click
 
 from advchunk import __version__, registry
-from advchunk.chunkers.base import Chunker, Failure
+from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import Params, parameters
+from advchunk.chunkers.results import Failure
 from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
 from advchunk.records import Chunk, Document, flat_spans
 

@@ -14,15 +14,16 @@ import copy
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from advchunk import sizes, tiling
 from advchunk.cache import with_cache
 from advchunk.chunkers.params import RESOURCE, Params
+from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
 from advchunk.engine import Embed, Job, Plan, adrive, drive, finished
 from advchunk.errors import require
 from advchunk.explain import Explanation, Segmentation
@@ -36,28 +37,6 @@ from advchunk.records import Chunk, Document, Floats, Units
 from advchunk.sizes import Limits
 
 _log = logging.getLogger("advchunk")
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A document that could not be chunked: its place in the call, its id or source, and why."""
-
-    index: int
-    source: str
-    error: Exception
-
-
-OnError: TypeAlias = Literal["raise", "skip", "collect"] | Callable[[Failure], None]
-Progress: TypeAlias = bool | Callable[[int], None] | None
-
-
-class Results(list[list[Chunk]]):
-    """The chunks of each document, in order; a document that failed has none.
-
-    ``failures`` lists those, if they were to be collected.
-    """
-
-    failures: list[Failure]
 
 
 @dataclass(kw_only=True)
@@ -116,7 +95,7 @@ class Chunker(Params, ABC):
         progress : called with the number of documents done; True shows a bar.
         """
         results, failures = Results(), list[Failure]()
-        with _Ticker(progress, documents) as tick:
+        with Ticker(progress, documents) as tick:
             results.extend(tick(found) for found in self._stream(documents, on_error, failures))
         results.failures = failures
         return results
@@ -131,7 +110,7 @@ class Chunker(Params, ABC):
     ) -> Results:
         """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls under way."""
         results, failures, namer = Results(), list[Failure](), Namer()
-        with _Ticker(progress, documents) as tick:
+        with Ticker(progress, documents) as tick:
             async for found in adrive(self._jobs(documents, on_error, failures), concurrency):
                 results.append(tick(namer.name(found.document.source, found.chunks)))
         results.failures = failures
@@ -355,32 +334,6 @@ class EmbeddingChunker(Chunker):
             return units
         finer = sizes.fit(replace(units, sizes=None), Limits(embedder.max_tokens, 0, 0, counter))
         return sizes.fit(replace(finer, sizes=None), self.limits(document))
-
-
-class _Ticker:
-    """Tells a callback, or a bar, how many documents are done."""
-
-    def __init__(self, progress: Progress, documents: Iterable[Any]) -> None:
-        self._done, self._bar, self._call = 0, None, progress if callable(progress) else None
-        if progress is True:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=len(documents) if isinstance(documents, Sequence) else None, unit="doc")
-
-    def __enter__(self) -> _Ticker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def __call__(self, chunks: list[Chunk]) -> list[Chunk]:
-        self._done += 1
-        if self._bar is not None:
-            self._bar.update()
-        if self._call is not None:
-            self._call(self._done)
-        return chunks
 
 
 def _identity(resource: Any) -> str:
