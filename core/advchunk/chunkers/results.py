@@ -49,6 +49,7 @@ class Ticker:
             self._bar.close()
 
     def __call__(self, chunks: list[Chunk]) -> list[Chunk]:
+        """Count a document, and hand on its chunks."""
         self._done += 1
         if self._bar is not None:
             self._bar.update()
