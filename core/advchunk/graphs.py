@@ -20,7 +20,8 @@ class Edges(NamedTuple):
     weight: Floats
 
     def lightest(self, n: int) -> Edges:
-        """Return the first ``n`` of edges that are in order of weight."""
+        """Return the first ``n`` of edges that are in order of weight; none if it is negative."""
+        n = max(n, 0)
         return Edges(self.left[:n], self.right[:n], self.weight[:n])
 
 

@@ -54,7 +54,8 @@ class MSTSemanticParams(GroupedParams):
         are one each) or "sentence".
     centre : subtract the document's mean vector first.
     lambda_ : the greatest distance that connects, instead of the adaptive one.
-    n_chunks : the number of components (before packing), >= 1, instead of any lambda.
+    lambda_percentile : or this percentile (0..100) of the tree's own edges, whatever the embedder.
+    n_chunks : or the number of components (before packing), >= 1.
     base_threshold, scaling_factor : pieces that are max(base_threshold, scaling_factor * n) or more
         apart are never compared.
     short_factor : a piece counts as a fragment under this many mean lengths.
@@ -83,6 +84,7 @@ class MSTSemanticParams(GroupedParams):
     granularity: Literal["paragraph", "sentence"] = "paragraph"
     centre: bool = False
     lambda_: float | None = None
+    lambda_percentile: float | None = None
     n_chunks: int | None = None
     base_threshold: int = 5
     scaling_factor: float = 0.03
@@ -111,8 +113,11 @@ class MSTSemanticParams(GroupedParams):
         """Add the rules for what must be positive."""
         super().check()
         require(self.n_chunks is None or self.n_chunks >= 1, "n_chunks must be >= 1 or None", self.n_chunks)
-        both = self.lambda_ is not None and self.n_chunks is not None
-        require(not both, "lambda_ and n_chunks exclude each other", (self.lambda_, self.n_chunks))
+        share = self.lambda_percentile
+        require(share is None or 0 <= share <= 100, "lambda_percentile must be in 0..100 or None", share)
+        fixed = {name: getattr(self, name) for name in ("lambda_", "lambda_percentile", "n_chunks")}
+        fixed = {name: value for name, value in fixed.items() if value is not None}
+        require(len(fixed) <= 1, "only one of lambda_, lambda_percentile and n_chunks can be given", fixed)
         require(self.base_threshold >= 2, "base_threshold must be >= 2", self.base_threshold)
         for name in (
             "scaling_factor",
@@ -301,16 +306,17 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             # Neighbours connect everything, so nothing longer than the longest of those is in the tree.
             return graphs.spanning_tree(n, near(rows, lengths, of, float(beside.max()), self))
 
-        if self.n_chunks is None:
+        if self.n_chunks is not None:
+            labels = graphs.components(n, [tree().lightest(n - self.n_chunks)])
+        else:
+            if self.lambda_percentile is not None:
+                of = of._replace(lambda_=float(np.percentile(tree().weight, self.lambda_percentile)))
             # Neighbours within lambda are runs; what is left to find is which runs hold together.
             runs = np.r_[0, np.cumsum(beside > of.lambda_)]
             begin = np.flatnonzero(np.diff(runs, prepend=-1))
             bridges = near(rows, lengths, of, of.lambda_, self, runs)
             joined = (Edges(runs[some.left], runs[some.right], some.weight) for some in bridges)
             labels = begin[graphs.components(len(begin), joined)][runs]
-        else:
-            kept = max(n - self.n_chunks, 0)
-            labels = graphs.components(n, [tree().lightest(kept)])
         return Segmentation(
             boundaries.runs(labels),
             labels=None if self.contiguous else labels,
