@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 from langchain_core.documents import Document
@@ -12,7 +12,8 @@ from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.params import RESOURCE, parameters
+from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
+from advchunk.chunkers.results import as_handler
 from advchunk.errors import MissingExtra, require
 from advchunk.records import flat_spans
 
@@ -44,8 +45,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
     )
 
     def __post_init__(self) -> None:
-        rule = "on_error must be 'raise', 'skip' or a callable that is given each Failure"
-        require(self.on_error in {"raise", "skip"} or callable(self.on_error), rule, self.on_error)
+        as_handler(self.on_error)  # raises on anything else
         core = self.core()  # built once here, so that a bad parameter is an error at once
         TextSplitter.__init__(
             self,
@@ -98,7 +98,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
         ours = {**chunk.metadata, "chunk_index": chunk.index, "token_count": chunk.tokens, "level": chunk.level}
-        if self.add_start_index:
+        if self.add_start_index and chunk.spans:
             ours |= {"start_index": chunk.start, "end_index": chunk.end}
         if len(chunk.spans) > 1:
             ours["spans"] = flat_spans(chunk.spans)
@@ -129,7 +129,7 @@ class LinearSplitter(AdvchunkSplitter):
 
     Parameters
     ----------
-    chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``; given, they win.
+    chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
     length_function : counts tokens: a name ("words", "characters", of a tiktoken encoding ...), a
         tokenizer, or a callable; None follows the embeddings, else is the embedded WordPiece.
     sentence_splitter : finds sentences (see `advchunk.tiling.as_tiler`).
@@ -145,11 +145,17 @@ class LinearSplitter(AdvchunkSplitter):
 
     def core(self) -> Chunker:
         """Return the core chunker with this splitter's parameters and resources."""
-        given = parameters(self, self.chunker_class)
-        for ours, theirs in (("max_tokens", self.chunk_size), ("overlap_tokens", self.chunk_overlap)):
-            given |= {} if theirs is None else {ours: theirs}
-        resources = [f.name for f in fields(self.chunker_class) if f.metadata.get("resource")]
-        return self.chunker_class(**given, **{name: getattr(self, _NAMES.get(name, name)) for name in resources})
+        given = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
+        return self.chunker_class(**parameters(self, self.chunker_class), **given)
+
+    def __post_init__(self) -> None:
+        for theirs, ours in ALIASES.items():
+            if getattr(self, theirs) is not None:
+                usual = {getattr(self, theirs), getattr(type(self), ours)}
+                rule = f"{theirs} is another name for {ours}: give one"
+                require(getattr(self, ours) in usual, rule, (getattr(self, theirs), getattr(self, ours)))
+                setattr(self, ours, getattr(self, theirs))
+        super().__post_init__()
 
     @classmethod
     def from_tiktoken_encoder(

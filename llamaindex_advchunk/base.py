@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 from llama_index.core.callbacks import CallbackManager
@@ -16,13 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
 
 from advchunk import Chunk, Chunker
 from advchunk import Document as Source
-from advchunk.chunkers.params import parameters
+from advchunk.chunkers.params import ALIASES, parameters, resources
+from advchunk.chunkers.results import as_handler
 from advchunk.errors import require
 from advchunk.models.embedders import identity
 from advchunk.records import flat_spans
 
 _NAMES = {"embedder": "embed_model"}  # what the core calls a resource, and LlamaIndex otherwise
-_ALIASES = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 
 
 class AdvchunkNodeParser(TextSplitter):
@@ -48,8 +47,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        rule = "on_error must be 'raise', 'skip' or a callable that is given each Failure"
-        require(self.on_error in {"raise", "skip"} or callable(self.on_error), rule, self.on_error)
+        as_handler(self.on_error)  # raises on anything else
         self.core()  # raises on a bad parameter
         return self
 
@@ -121,8 +119,8 @@ class AdvchunkNodeParser(TextSplitter):
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             text=chunk.text,
-            start_char_idx=None if shift is None else shift + chunk.start,
-            end_char_idx=None if shift is None else shift + chunk.end,
+            start_char_idx=None if shift is None or not chunk.spans else shift + chunk.start,
+            end_char_idx=None if shift is None or not chunk.spans else shift + chunk.end,
             metadata=metadata,
             relationships={NodeRelationship.SOURCE: source},
             excluded_embed_metadata_keys=[*parent.excluded_embed_metadata_keys, *hidden],
@@ -179,7 +177,7 @@ class LinearNodeParser(AdvchunkNodeParser):
         if not isinstance(data, dict):
             return data
         data = dict(data)
-        for alias, name in _ALIASES.items():
+        for alias, name in ALIASES.items():
             if data.get(alias) is not None:
                 same = data.setdefault(name, data[alias]) == data[alias]
                 require(same, f"{alias} is another name for {name}: give one", (data[alias], data[name]))
@@ -188,15 +186,14 @@ class LinearNodeParser(AdvchunkNodeParser):
         return data
 
     def __setattr__(self, name: str, value: Any) -> None:
-        for alias, ours in _ALIASES.items():  # LlamaIndex's Settings set chunk_size on a parser that is built
+        for alias, ours in ALIASES.items():  # LlamaIndex's Settings set chunk_size on a parser that is built
             if name in {alias, ours}:
                 super().__setattr__(ours if name == alias else alias, value)
         super().__setattr__(name, value)
 
     def core(self) -> Chunker:
         """Return the core chunker with this parser's parameters and resources."""
-        resources = [f.name for f in fields(self.chunker_class) if f.metadata.get("resource")]
-        given = {name: getattr(self, _NAMES.get(name, name)) for name in resources}
+        given = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
         return self.chunker_class(**parameters(self, self.chunker_class), **given)
 
 

@@ -63,7 +63,7 @@ def test_json_lists_each_document(two_files):
     assert [row["document"] for row in found] == [str(path) for path in two_files]
     assert [c["text"] for c in found[1]["chunks"]] == ["Boats are moored in the harbour.\n"]
     assert set(found[1]["chunks"][0]) == {
-        "index", "id", "text", "spans", "tokens", "context", "level", "parent", "metadata",
+        "index", "id", "text", "spans", "tokens", "context", "level", "parent", "metadata", "source_spans",
     }  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from advchunk.headings import Headings, heading_text
-from advchunk.readers.markdown import blocks, parsed, protected, read
+from advchunk.layout import protected
+from advchunk.readers.markdown import blocks, parsed, read
 
 MARKS = [
     "# ",

@@ -90,12 +90,11 @@ def cheapest(
 
 
 def fewest(sizes: Ints, budget: Ints) -> int:
-    """Return the least number of segments within the budget: as many as filling each from the left makes.
-
-    That is the least where the budget does not fall faster than the units pass, as it never does.
-    """
-    total, start, count = np.r_[0, np.cumsum(sizes)], 0, 0
-    while start < len(sizes):
-        start = max(int(np.searchsorted(total, total[start] + budget[start], "right")) - 1, start + 1)
-        count += 1
+    """Return the least number of segments within the budget."""
+    total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
+    furthest = np.maximum(np.searchsorted(total, total[:-1] + budget, "right") - 1, np.arange(1, n + 1))
+    furthest = np.maximum.accumulate(furthest)  # a segment may end early, so that the next starts where there is room
+    end = count = 0
+    while end < n:
+        end, count = int(furthest[end]), count + 1
     return count

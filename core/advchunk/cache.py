@@ -8,15 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
 
 from advchunk.engine import BATCH_SIZE, in_thread
 from advchunk.errors import ConfigurationError
-from advchunk.models.embedders import CheckedEmbedder, as_embedder, identity, model_name
+from advchunk.models.embedders import CheckedEmbedder, identity, model_name
 from advchunk.records import Floats
 
+_MAKING = Lock()
 _MOST_KEYS = 500  # of one SQL statement; SQLite's own limit is 999 or more
 
 
@@ -41,7 +43,7 @@ class FileStore:
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the values that are there."""
         found: dict[str, bytes] = {}
-        with closing(self._open()) as file:
+        with closing(self._file()) as file:
             for some in _groups(keys):
                 marks = ",".join("?" * len(some))
                 found.update(file.execute(f"SELECT k, v FROM kv WHERE k IN ({marks})", some))
@@ -49,15 +51,22 @@ class FileStore:
 
     def set_many(self, values: Mapping[str, bytes]) -> None:
         """Keep values."""
-        with closing(self._open()) as file, file:
+        with closing(self._file()) as file, file:
             file.executemany("INSERT OR REPLACE INTO kv VALUES (?, ?)", values.items())
 
-    def _open(self) -> sqlite3.Connection:
-        Path(self.path).expanduser().parent.mkdir(parents=True, exist_ok=True)
+    def __post_init__(self) -> None:
+        try:
+            Path(self.path).expanduser().parent.mkdir(parents=True, exist_ok=True)
+            with _MAKING, closing(self._file()) as file:  # no timeout waits for another's change to WAL
+                file.execute("PRAGMA journal_mode=WAL")
+                file.execute("CREATE TABLE IF NOT EXISTS kv (k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID")
+        except (OSError, sqlite3.Error) as error:
+            msg = f"a cache must be the path of a new file or of an SQLite file, got {self.path!r} ({error})"
+            raise ConfigurationError(msg) from error
+
+    def _file(self) -> sqlite3.Connection:
         file = sqlite3.connect(Path(self.path).expanduser(), timeout=60)
-        file.execute("PRAGMA journal_mode=WAL")
         file.execute("PRAGMA synchronous=NORMAL")
-        file.execute("CREATE TABLE IF NOT EXISTS kv (k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID")
         return file
 
 
@@ -145,7 +154,7 @@ def with_cache(embedder: CheckedEmbedder, cache: Any) -> CheckedEmbedder | Cache
     elif not (hasattr(cache, "get_many") and hasattr(cache, "set_many")):
         msg = f"a cache is a path, a dict, or has get_many and set_many, got {cache!r}"
         raise ConfigurationError(msg)
-    return CachedEmbedder(as_embedder(embedder), cache)
+    return CachedEmbedder(embedder, cache)
 
 
 def _groups(keys: Sequence[str]) -> Iterable[list[str]]:

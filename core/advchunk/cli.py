@@ -110,7 +110,7 @@ def _chunker(
         if fallback:
             shared = {**parameters(chunker, Params), "tokenizer": chunker.counter}
             chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
-        chunker.open()
+        chunker.load()
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     except (MissingExtra, ModelUnavailable) as error:
@@ -237,17 +237,7 @@ def _json(value: Any) -> str:
 
 
 def _record(c: Chunk) -> dict[str, Any]:
-    return {
-        "index": c.index,
-        "id": c.id,
-        "text": c.text,
-        "spans": c.spans,
-        "tokens": c.tokens,
-        "context": c.context,
-        "level": c.level,
-        "parent": c.parent,
-        "metadata": c.metadata,
-    }
+    return {f.name: getattr(c, f.name) for f in fields(c)}
 
 
 def _text(results: Iterable[Chunked]) -> Iterator[str]:

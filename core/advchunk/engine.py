@@ -3,10 +3,9 @@
 A plan is a generator. It yields an ask, is sent the answer (a model's failure is raised where
 it asked), and returns its result:
 
-    def plan(self, document):
-        units = self.tile(document)
+    def decide(self, units, limits):
         vectors = yield Embed(tuple(units.strings()), self.model)
-        return self.outcome(document, units, self.segment(units, vectors))
+        return self.segment(units, vectors, limits)
 
 No algorithm knows whether it runs alone, beside a thousand others, or under ``await``. A
 `Scheduler` merges the asks of many plans into full, de-duplicated batches and never calls
@@ -21,10 +20,10 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -47,9 +46,17 @@ class Ask:
     items: tuple[Any, ...]
     model: Any
 
+    def answer(self, rows: Sequence[Any]) -> Any:
+        """Return what the plan is sent for its rows, one an item."""
+        return list(rows)
+
 
 class Embed(Ask):
     """Answered by a (len(items), d) float32 array of unit rows."""
+
+    def answer(self, rows: Sequence[Any]) -> Any:
+        """Return the rows as one array."""
+        return np.asarray(rows)
 
 
 # The method of a model that answers each kind of ask, and its async twin.
@@ -91,6 +98,10 @@ class _Request:
     rows: dict[Any, Any] = field(default_factory=dict)
     closed: bool = False
 
+    def dealt(self) -> Any:
+        """Return the answer, once every row is there."""
+        return self.ask.answer([self.rows[item] for item in self.ask.items])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
@@ -101,7 +112,7 @@ class Batch:
     alone: _Request | None = None
 
 
-_Key: TypeAlias = tuple[type[Ask], Any]
+_Key: TypeAlias = Ask  # without its items: asks that differ in nothing else share batches
 
 
 class _Memory:
@@ -158,11 +169,11 @@ class Scheduler(Generic[T]):
             request = self._alone.popleft()
             if not request.closed:
                 rest = [item for item in dict.fromkeys(request.ask.items) if item not in request.rows]
-                ask = type(request.ask)(tuple(rest[: _batch_size(request.ask.model)]), request.ask.model)
+                ask = replace(request.ask, items=tuple(rest[: _batch_size(request.ask)]))
                 return Batch(ask, self._running[request.number].seconds, alone=request)
-        for kind, model in sorted(self._unsent, key=self._shortage):
-            unsent = self._unsent[kind, model]
-            waiting, size, items = self._waiting[kind, model], _batch_size(model), list[Any]()
+        for key in sorted(self._unsent, key=self._shortage):
+            unsent, waiting = self._unsent[key], self._waiting[key]
+            size, items = _batch_size(key), list[Any]()
             while unsent and len(items) < size:
                 item = unsent.popleft()
                 if any(not request.closed for request in waiting[item]):
@@ -174,7 +185,7 @@ class Scheduler(Generic[T]):
                 left = [self._running[number].seconds for number in wanting]
                 # A call for several documents may take what they have left together.
                 seconds = None if None in left else sum(max(s, 0.0) for s in left if s is not None)
-                return Batch(kind(tuple(items), model), seconds)
+                return Batch(replace(key, items=tuple(items)), seconds)
         return None
 
     def answer(self, batch: Batch, rows: Any, seconds: float = 0.0) -> None:
@@ -189,15 +200,15 @@ class Scheduler(Generic[T]):
         if isinstance(rows, Exception):
             self._failed(rows, [request for request, _ in claims])
             return
-        self._memory[type(batch.ask), batch.ask.model].put(items, rows)
+        self._memory[_key(batch.ask)].put(items, rows)
         if len(claims) == 1 and claims[0][0].ask.items == items:
-            self._close(claims[0][0], rows)
+            self._close(claims[0][0], batch.ask.answer(rows))
         else:
             row_of = dict(zip(items, rows, strict=True))
             for request, mine in claims:
                 request.rows.update((item, row_of[item]) for item in mine)
                 if len(request.rows) == request.wanted:
-                    self._close(request, _dealt(request))
+                    self._close(request, request.dealt())
                 elif batch.alone:
                     self._alone.append(request)
 
@@ -213,7 +224,7 @@ class Scheduler(Generic[T]):
 
     def _shortage(self, key: _Key) -> int:
         """Return how many items a batch still lacks."""
-        return _batch_size(key[1]) - len(self._unsent[key])
+        return _batch_size(key) - len(self._unsent[key])
 
     @property
     def done(self) -> bool:
@@ -233,7 +244,7 @@ class Scheduler(Generic[T]):
         """Return the open requests that a batch answers, and which of its items each wants."""
         if batch.alone:  # unless another call has closed it meanwhile
             return [] if batch.alone.closed else [(batch.alone, list(batch.ask.items))]
-        waiting, claims = self._waiting[type(batch.ask), batch.ask.model], dict[int, tuple[_Request, list[Any]]]()
+        waiting, claims = self._waiting[_key(batch.ask)], dict[int, tuple[_Request, list[Any]]]()
         for item in batch.ask.items:
             for request in waiting.pop(item):
                 if not request.closed:
@@ -265,11 +276,11 @@ class Scheduler(Generic[T]):
             if len(request.rows) < request.wanted:
                 return
             request.closed = True
-            answer = _dealt(request)
+            answer = request.dealt()
 
     def _enqueue(self, number: int, ask: Ask) -> _Request:
         """Take up a request; what is remembered is answered at once."""
-        items, key = dict.fromkeys(ask.items), (type(ask), ask.model)
+        items, key = dict.fromkeys(ask.items), _key(ask)
         known = self._memory.setdefault(key, _Memory()).get(items)
         request = _Request(number, ask, len(items), known)
         waiting = self._waiting.setdefault(key, {})
@@ -412,10 +423,9 @@ async def _awaited(batch: Batch) -> tuple[Any, float]:
     return rows, time.monotonic() - began
 
 
-def _batch_size(model: Any) -> int:
-    return int(getattr(model, "batch_size", None) or BATCH_SIZE)
+def _key(ask: Ask) -> _Key:
+    return replace(ask, items=())
 
 
-def _dealt(request: _Request) -> Any:
-    rows = [request.rows[item] for item in request.ask.items]
-    return np.stack(rows) if rows and isinstance(rows[0], np.ndarray) else rows
+def _batch_size(ask: Ask) -> int:
+    return int(getattr(ask.model, "batch_size", None) or BATCH_SIZE)

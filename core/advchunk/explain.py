@@ -21,6 +21,7 @@ class Segmentation:
     labels : (n,) if distant units with one label make one chunk; then ``cuts`` is where labels change.
     reason : in a word, why it cuts; or one word for each inner cut.
     gaps : (n - 1,) its score of every gap, if it has one.
+    rows : (n, d) unit rows, if it has any, by which a short piece joins the more similar neighbour.
     figures : whatever else it computed on the way: thresholds, weights, totals, by name. What is
         costly and seldom wanted is a function that computes it.
     """
@@ -30,6 +31,7 @@ class Segmentation:
     reason: str | Sequence[str] = "score"
     gaps: Floats | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
+    rows: Floats | None = None
 
 
 class Cut(NamedTuple):
@@ -68,11 +70,8 @@ class Explanation:
     @property
     def cuts(self) -> list[Cut]:
         """The boundaries between chunks, in reading order, each with its reason."""
-        return [self.cut_at(offset) for offset in sorted({chunk.end for chunk in self.chunks} - {self._end})]
-
-    @property
-    def _end(self) -> int:
-        return len(self.document.text)
+        ends = {span.end for chunk in self.chunks for span in chunk.spans}
+        return [self.cut_at(offset) for offset in sorted(ends - {len(self.document.text)})]
 
     def cut_at(self, offset: int) -> Cut:
         """Say why there is a boundary at ``offset``."""

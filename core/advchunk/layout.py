@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
+from advchunk import tiling
 from advchunk.headings import Headings
-from advchunk.readers.markdown import protected
-from advchunk.records import Document, Units
-from advchunk.sizes import Limits
+from advchunk.records import Block, BlockKind, Document, Span, Units
+from advchunk.sizes import PROSE, VERBATIM, Ladder, Limits
 from advchunk.tiling import Tiler, from_ends
 
+_PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
+
 STRANDED, WITHIN, SENTENCE, BLOCK, HEADING = -1, 0, 1, 2, 3  # see `records.Units`
+
+
+def protected(blocks: Iterable[Block]) -> tuple[Span, ...]:
+    """Return the spans that must not be cut while they fit: code, tables, formulae and figures."""
+    return tuple(block.span for block in blocks if block.kind in _PROTECTED)
+
+
+def ladder(document: Document, sentences: Tiler) -> Ladder:
+    """Return what a unit that is too long is cut into: lines in protected blocks, sentences elsewhere."""
+    whole = np.array(protected(document.blocks or ()), dtype=np.int64).reshape(-1, 2)
+    prose = tuple(sentences if rung is tiling.sentences else rung for rung in PROSE)
+
+    def rungs(offset: int) -> Sequence[Tiler]:
+        block = int(np.searchsorted(whole[:, 0], offset, "right")) - 1
+        return VERBATIM if block >= 0 and offset < whole[block, 1] else prose
+
+    return rungs
 
 
 def tiled(document: Document, tiler: Tiler) -> Units:

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 
 from advchunk import tiling
-from advchunk.layout import tiled, with_blocks
-from advchunk.readers.markdown import protected
+from advchunk.layout import protected, tiled, with_blocks
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
 from advchunk.tiling import Tiler

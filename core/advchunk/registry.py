@@ -11,7 +11,7 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
-from advchunk.chunkers.params import Params, parameters
+from advchunk.chunkers.params import Params, resources
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError, nearest
@@ -91,15 +91,14 @@ def describe(name: str) -> dict[str, Any]:
         "source": entry.source,
         "summary": summary(name),
         "documentation": getdoc(params_of(entry.chunker)) or "",
-        "parameters": parameters(entry.chunker()),
-        "resources": [field.name for field in fields(entry.chunker) if field.metadata.get("resource")],
+        "parameters": {f.name: f.default for f in fields(params_of(entry.chunker))},
+        "resources": resources(entry.chunker),
     }
 
 
 def params_of(chunker: type[Chunker]) -> type[Params]:
     """Return the class of a chunker's hyper-parameters."""
-    name = chunker.__name__.removesuffix("Chunker") + "Params"
-    return next(c for c in chunker.__mro__ if c.__name__ == name)
+    return next(c for c in chunker.__mro__ if issubclass(c, Params) and not issubclass(c, Chunker))
 
 
 def summary(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Turn segments into chunks that respect a token budget. The only place that counts tokens.
+"""Turn segments into chunks that respect a token budget. The only place that enforces sizes.
 
 Every character is tokenised once, as part of its unit. Where counts add up (see
 `models.counters.Counter`) the size of any run of units is then a difference of prefix sums;
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from advchunk import tiling
+from advchunk.errors import require
+from advchunk.explain import Segmentation
 from advchunk.models.counters import Counter
 from advchunk.records import Chunk, Floats, Ints, Span, Units, in_context
 
@@ -34,6 +36,8 @@ VERBATIM: tuple[tiling.Tiler, ...] = (
     tiling.graphemes,
     tiling.characters,
 )
+
+Ladder: TypeAlias = Callable[[int], Sequence[tiling.Tiler]]  # the rungs for what starts at an offset
 
 _SPACE = " \t\n\r"  # white space to everybody; BERT, for one, reads a form feed as nothing at all
 
@@ -110,7 +114,7 @@ class Ruler:
         return int(np.searchsorted(self._total, self._total[start] + budget, "right")) - 1
 
 
-def fit(units: Units, limits: Limits, ladder: Callable[[int], Sequence[tiling.Tiler]] = lambda offset: PROSE) -> Units:  # noqa: ARG005
+def fit(units: Units, limits: Limits, ladder: Ladder = lambda offset: PROSE) -> Units:  # noqa: ARG005
     """Count the units, and split those over the budget, so that no model and no algorithm sees one.
 
     What is split is packed again from the left, at the coarsest rung of the ladder (which may
@@ -126,22 +130,16 @@ def fit(units: Units, limits: Limits, ladder: Callable[[int], Sequence[tiling.Ti
     long = [i for i in np.flatnonzero(sizes > tight // 2).tolist() if sizes[i] > limits.budget(starts[i])]
     if not long:
         return Units(units.text, units.edges, sizes, units.strength)
-    edges, counted, strength = [units.edges[:1]], list[Ints](), list[Ints]()
-    done = 0
-    given = np.zeros(len(units) + 1, dtype=np.int64) if units.strength is None else units.strength
-    for i in [*long, len(units)]:
-        edges.append(units.edges[done + 1 : i + 1])
-        counted.append(sizes[done:i])
-        strength.append(given[done:i])
-        if i < len(units):
-            a, b = units.edges[i : i + 2].tolist()
-            pieces = list(_pieces(units.text[a:b], a, limits, ladder(a)))
-            edges.append(np.array([end for end, _ in pieces], dtype=np.int64))
-            counted.append(np.array([size for _, size in pieces], dtype=np.int64))
-            strength.append(np.r_[given[i], np.zeros(len(pieces) - 1, dtype=np.int64)])
-        done = i + 1
-    finer = None if units.strength is None else np.concatenate([*strength, given[-1:]])
-    return Units(units.text, np.concatenate(edges), np.concatenate(counted), finer)
+    ends = units.edges[1:].tolist()
+    size_to = dict(zip(ends, sizes.tolist(), strict=True))  # by the end of each unit
+    for i in long:
+        size_to.update(_pieces(units.text[starts[i] : ends[i]], starts[i], limits, ladder(starts[i])))
+    edges = np.array([0, *sorted(size_to)], dtype=np.int64)
+    strength = None
+    if units.strength is not None:
+        strength = np.zeros(len(edges), dtype=np.int64)
+        strength[np.searchsorted(edges, units.edges)] = units.strength
+    return Units(units.text, edges, np.array([size_to[end] for end in edges[1:].tolist()], dtype=np.int64), strength)
 
 
 def _pieces(text: str, offset: int, limits: Limits, ladder: Sequence[tiling.Tiler]) -> Iterable[tuple[int, int]]:
@@ -180,6 +178,23 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
         chunks.append(_chunk(units, [span], limits, int(units.edges[start]), tokens))
         floor = start
     return chunks
+
+
+def built(units: Units, found: Segmentation, limits: Limits) -> list[Chunk]:
+    """Build the chunks of what an algorithm decided, once that is known to fit the units.
+
+    Raises
+    ------
+    ConfigurationError : cuts that do not rise from 0 to n, or labels or gaps that are not one a unit or gap.
+    """
+    n, cuts = len(units), found.cuts
+    right = len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and bool(np.all(np.diff(cuts) > 0))
+    require(right, f"cuts must rise strictly from 0 to {n}", cuts)
+    require(found.labels is None or len(found.labels) == n, f"labels must be {n} numbers", found.labels)
+    require(found.gaps is None or len(found.gaps) == n - 1, f"gaps must be {n - 1} numbers", found.gaps)
+    if found.labels is None:
+        return assemble(units, cuts, limits, found.rows)
+    return gather(units, found.labels, limits, found.rows)
 
 
 def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:

@@ -14,22 +14,22 @@ import copy
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from advchunk import sizes, tiling
 from advchunk.cache import with_cache
-from advchunk.chunkers.params import RESOURCE, Params
-from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
+from advchunk.chunkers.params import RESOURCE, Params, resources
+from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
 from advchunk.engine import Embed, Job, Plan, adrive, drive, finished
 from advchunk.errors import require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.headings import Headings
 from advchunk.ids import Namer
-from advchunk.layout import Contexts, tiled, with_blocks
+from advchunk.layout import Contexts, ladder, tiled, with_blocks
 from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder, identity
 from advchunk.readers import markdown
@@ -78,11 +78,15 @@ class Chunker(Params, ABC):
 
     def explain(self, document: str | Document) -> Explanation:
         """Return the chunks of a text with the scores, thresholds and reasons behind them."""
-        (found,) = drive([self._job(0, document, "raise", [])])
+        (found,) = drive([self._job(0, document, as_handler("raise"))])
         return replace(found, chunks=Namer().name(found.document.source, found.chunks))
 
     def chunk_many(
-        self, documents: Iterable[str | Document], *, on_error: OnError = "raise", progress: Progress = None
+        self,
+        documents: Iterable[str | Document],
+        *,
+        on_error: OnError | Literal["collect"] = "raise",
+        progress: Progress = None,
     ) -> Results:
         """Return the chunks of each document; ids are unique over all of them.
 
@@ -94,65 +98,53 @@ class Chunker(Params, ABC):
             log; "collect" it in the result's ``failures``; or a callable that is given each `Failure`.
         progress : called with the number of documents done; True shows a bar.
         """
-        results, failures = Results(), list[Failure]()
+        results = Results()
         with Ticker(progress, documents) as tick:
-            results.extend(tick(found) for found in self._stream(documents, on_error, failures))
-        results.failures = failures
+            results.extend(map(tick, self.stream(documents, on_error=results.handler(on_error))))
         return results
 
     async def achunk_many(
         self,
         documents: Iterable[str | Document],
         *,
-        on_error: OnError = "raise",
+        on_error: OnError | Literal["collect"] = "raise",
         progress: Progress = None,
         concurrency: int = 4,
     ) -> Results:
         """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls under way."""
-        results, failures, namer = Results(), list[Failure](), Namer()
+        results = Results()
+        handler = results.handler(on_error)
         with Ticker(progress, documents) as tick:
-            async for found in adrive(self._jobs(documents, on_error, failures), concurrency):
-                results.append(tick(namer.name(found.document.source, found.chunks)))
-        results.failures = failures
+            async for chunks in self.astream(documents, on_error=handler, concurrency=concurrency):
+                results.append(tick(chunks))
         return results
 
     def stream(self, documents: Iterable[str | Document], *, on_error: OnError = "raise") -> Iterator[list[Chunk]]:
         """Yield the chunks of each document as soon as they are known, in memory that does not grow."""
-        return self._stream(documents, on_error, [])
+        return self._named(drive(self._jobs(documents, on_error)))
 
     async def astream(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int = 4
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
         namer = Namer()
-        async for found in adrive(self._jobs(documents, on_error, []), concurrency):
+        async for found in adrive(self._jobs(documents, on_error), concurrency):
             yield namer.name(found.document.source, found.chunks)
 
-    def _stream(
-        self, documents: Iterable[str | Document], on_error: OnError, failures: list[Failure]
-    ) -> Iterator[list[Chunk]]:
+    @staticmethod
+    def _named(explained: Iterable[Explanation]) -> Iterator[list[Chunk]]:
         namer = Namer()
-        for found in drive(self._jobs(documents, on_error, failures)):
-            yield namer.name(found.document.source, found.chunks)
+        return (namer.name(found.document.source, found.chunks) for found in explained)
 
-    def _jobs(
-        self, documents: Iterable[str | Document], on_error: OnError, failures: list[Failure]
-    ) -> Iterator[Job[Explanation]]:
-        rule = "on_error must be 'raise', 'skip', 'collect' or a callable"
-        require(
-            on_error in {"raise", "skip", "collect"} if isinstance(on_error, str) else callable(on_error),
-            rule,
-            on_error,
-        )
+    def _jobs(self, documents: Iterable[str | Document], on_error: OnError) -> Iterator[Job[Explanation]]:
+        handle = as_handler(on_error)
         require(
             not isinstance(documents, (str, Document)), "documents must be several; for one there is chunk", documents
         )
-        self.open()
-        return (self._job(i, document, on_error, failures) for i, document in enumerate(documents))
+        self.load()
+        return (self._job(i, document, handle) for i, document in enumerate(documents))
 
-    def _job(
-        self, index: int, document: str | Document, on_error: OnError, failures: list[Failure], instead_of: str = ""
-    ) -> Job[Explanation]:
+    def _job(self, index: int, document: str | Document, handle: OnFailure, instead_of: str = "") -> Job[Explanation]:
         """Return the job of chunking one document; if it fails, the fallback's; if that fails, what is asked for."""
         source = document.source if isinstance(document, Document) else ""
 
@@ -162,25 +154,16 @@ class Chunker(Params, ABC):
                     "document %d (%r): %s failed (%s: %s), chunked with %s",
                     index, source, self.algorithm, type(error).__name__, error, self.fallback.algorithm,
                 )  # fmt: skip
-                return self.fallback._job(index, document, on_error, failures, self.algorithm)
-            if on_error == "raise":
-                error.add_note(f"in document {index} ({source!r})")
-                raise error
-            failure = Failure(index, source, error)
-            if callable(on_error):
-                on_error(failure)
-            elif on_error == "collect":
-                failures.append(failure)
-            else:
-                _log.warning("document %d (%r) skipped: %s: %s", index, source, type(error).__name__, error)
+                return self.fallback._job(index, document, handle, self.algorithm)
+            handle(Failure(index, source, error))
             return Job(finished(Explanation(Document("", id=source), [])))
 
-        return Job(self._checked(document, instead_of), self.timeout, recover)
+        return Job(self._laid_out(document, instead_of), self.timeout, recover)
 
-    def _checked(self, given: str | Document, instead_of: str) -> Plan[Explanation]:
+    def _laid_out(self, given: str | Document, instead_of: str) -> Plan[Explanation]:
         document = given if isinstance(given, Document) else Document(given)
         if not document.text.strip():
-            return Explanation(document, [])
+            return Explanation(document, self.blank(document))
         if document.blocks is None:
             layout = markdown.blocks(document.text) if self.markup == "markdown" else ()
             document = replace(document, blocks=layout)
@@ -196,9 +179,9 @@ class Chunker(Params, ABC):
         for index, chunk in enumerate(found.chunks):
             metadata = copy.deepcopy(dict(document.metadata)) if document.metadata else {}
             metadata |= chunk.metadata
-            if path := headings.path(chunk.start):
+            if chunk.spans and (path := headings.path(chunk.start)):
                 metadata |= {"section": path[-1], "title_path": " > ".join(path)}
-            if self.add_scores and chunk.end < len(document.text):
+            if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = found.cut_at(chunk.end)
                 metadata |= {"cut": cut.reason}
                 metadata |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
@@ -208,12 +191,16 @@ class Chunker(Params, ABC):
 
     # What subclasses use, and may override.
 
-    def open(self) -> None:
+    def load(self) -> None:
         """Load what is given by name, so that an error comes before any work."""
         _ = self.counter
         if self.fallback is not None:
-            self.fallback.open()
+            self.fallback.load()
         tiling.as_tiler(self.sentence_splitter, self.language)
+
+    def blank(self, document: Document) -> list[Chunk]:
+        """Return the chunks of a document that is blank: none, unless its metadata alone is worth one."""
+        return []
 
     def remarks(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return what this algorithm writes into the metadata of its chunk number ``index``."""
@@ -229,45 +216,66 @@ class Chunker(Params, ABC):
         limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter)
         return limits._replace(context=Contexts(document, limits)) if self.include_context else limits
 
-    def tile(self, document: Document) -> Units:
+    def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm reasons about (sentences), each within the token budget, with strengths."""
-        return self.fitted(document, tiled(document, tiling.as_tiler(self.sentence_splitter, self.language)))
+        units = tiled(document, tiling.as_tiler(self.sentence_splitter, self.language))
+        return self.fitted(document, units, limits)
 
-    def fitted(self, document: Document, units: Units) -> Units:
+    def fitted(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units that also end where blocks do, leave protected blocks whole, and are within the budget."""
-        protected = np.array(markdown.protected(document.blocks or ()), dtype=np.int64).reshape(-1, 2)
-        ladder = (tiling.paragraphs, tiling.as_tiler(self.sentence_splitter, self.language), *sizes.PROSE[2:])
+        rungs = ladder(document, tiling.as_tiler(self.sentence_splitter, self.language))
+        return self.split(with_blocks(units, document), limits, rungs)
 
-        def rungs(offset: int) -> Sequence[tiling.Tiler]:
-            inside = np.searchsorted(protected[:, 0], offset, "right") - 1
-            return sizes.VERBATIM if inside >= 0 and offset < protected[inside, 1] else ladder
-
-        return sizes.fit(with_blocks(units, document), self.limits(document), rungs)
+    def split(self, units: Units, limits: Limits, ladder: sizes.Ladder) -> Units:
+        """Return the units counted, none over the budget."""
+        return sizes.fit(units, limits, ladder)
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the chunks may, by parameters or resources."""
-        resources = [_identity(getattr(self, f.name)) for f in fields(self) if f.metadata.get("resource")]
-        return hashlib.sha256("|".join([super().fingerprint(), *resources]).encode()).hexdigest()[:16]
+        named = [_identity(getattr(self, name)) for name in resources(self)]
+        return hashlib.sha256("|".join([super().fingerprint(), *named]).encode()).hexdigest()[:16]
 
 
 @dataclass(kw_only=True)
-class LinearChunker(Chunker):
+class SegmentingChunker(Chunker):
+    """Cuts or groups the units of a text: a subclass writes `decide`, usually by way of the bases below."""
+
+    def plan(self, document: Document) -> Plan[Explanation]:
+        """Tile the text, decide where it is cut, build chunks."""
+        limits = self.limits(document)
+        units = self.tile(document, limits)
+        found = (yield from self.decide(units, limits)) if len(units) > 1 else Segmentation(np.array([0, 1]))
+        return Explanation(document, sizes.built(units, found, limits), units, found)
+
+    def segmentation(self, units: Units) -> Segmentation:
+        """Decide on given units, such as an annotator's; their sizes are counted, but not enforced."""
+        limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter)
+        counted = replace(units, sizes=limits.counter.counts(units.strings()))
+        if len(units) < 2:
+            return Segmentation(np.arange(len(units) + 1))
+        (found,) = drive([Job(self.decide(counted, limits))])
+        return found
+
+    @abstractmethod
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Yield asks, be sent answers, return the segmentation of at least two units, wherever they come from."""
+
+
+@dataclass(kw_only=True)
+class LinearChunker(SegmentingChunker):
     """Needs no model: a subclass writes `segment` of the units."""
 
     @abstractmethod
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return the segmentation of at least two units."""
 
-    def plan(self, document: Document) -> Plan[Explanation]:
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Segment the units."""
-        yield from ()  # asks for nothing
-        units, limits = self.tile(document), self.limits(document)
-        found = self.segment(units, limits) if len(units) > 1 else Segmentation(np.array([0, 1]))
-        return Explanation(document, sizes.assemble(units, found.cuts, limits), units, found)
+        return finished(self.segment(units, limits))
 
 
 @dataclass(kw_only=True)
-class EmbeddingChunker(Chunker):
+class EmbeddingChunker(SegmentingChunker):
     """Needs an embedder: a subclass writes `segment` of the units, given their vectors.
 
     Parameters
@@ -292,9 +300,9 @@ class EmbeddingChunker(Chunker):
         if not isinstance(self.embedder, str):  # a name is looked up when it is needed
             with_cache(as_embedder(self.embedder), self.cache)
 
-    def open(self) -> None:
+    def load(self) -> None:
         """Load the embedder too."""
-        super().open()
+        super().load()
         _ = self.model
 
     @property
@@ -307,33 +315,24 @@ class EmbeddingChunker(Chunker):
         """What counts tokens: the embedder's own tokenizer, unless another is given."""
         return as_counter(self.tokenizer, as_embedder(self.embedder))
 
-    def plan(self, document: Document) -> Plan[Explanation]:
-        """Embed the units, then build chunks."""
-        units, limits = self.readable(document, self.tile(document)), self.limits(document)
-        if len(units) == 1:
-            found = Segmentation(np.array([0, 1]))
-            return Explanation(document, sizes.assemble(units, found.cuts, limits), units, found)
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Embed the units, then segment them."""
         vectors = yield from self.vectors(units)
-        found = self.segment(units, vectors, limits)
-        if found.labels is None:
-            return Explanation(document, sizes.assemble(units, found.cuts, limits, vectors), units, found)
-        return Explanation(document, sizes.gather(units, found.labels, limits, vectors), units, found)
+        return replace(self.segment(units, vectors, limits), rows=vectors)
 
     def vectors(self, units: Units) -> Plan[Floats]:
         """Ask for the vector of each unit."""
         answer: Floats = yield Embed(tuple(units.strings()), self.model)
         return answer
 
-    def readable(self, document: Document, units: Units) -> Units:
-        """Split the units that the embedder could not read whole; most would cut them off without a word."""
-        embedder = as_embedder(self.embedder)
-        if embedder.max_tokens is None:
-            return units
-        counter = embedder.counter
-        if counter is self.counter and units.sizes is not None and units.sizes.max(initial=0) <= embedder.max_tokens:
-            return units
-        finer = sizes.fit(replace(units, sizes=None), Limits(embedder.max_tokens, 0, 0, counter))
-        return sizes.fit(replace(finer, sizes=None), self.limits(document))
+    def split(self, units: Units, limits: Limits, ladder: sizes.Ladder) -> Units:
+        """Split, too, what the embedder could not read whole; most would cut it off without a word."""
+        embedder, fitting = as_embedder(self.embedder), super().split(units, limits, ladder)
+        most, counter = embedder.max_tokens, embedder.counter
+        if most is None or (counter is limits.counter and fitting.counted().max(initial=0) <= most):
+            return fitting
+        finer = sizes.fit(replace(fitting, sizes=None), Limits(most, 0, 0, counter), ladder)
+        return sizes.fit(replace(finer, sizes=None), limits, ladder)
 
 
 def _identity(resource: Any) -> str:

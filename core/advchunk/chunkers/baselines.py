@@ -34,9 +34,9 @@ class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
     ['one two ', 'two three four ', 'four five']
     """
 
-    def tile(self, document: Document) -> Units:
+    def tile(self, document: Document, limits: Limits) -> Units:
         """Return words."""
-        units = self.fitted(document, tiling.words(document.text))
+        units = self.fitted(document, tiling.words(document.text), limits)
         return Units(units.text, units.edges, units.sizes)  # a window ends where it is full, not where a block does
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:

@@ -167,8 +167,8 @@ def profile(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> Profile:
     locality = p.locality_base + np.exp(-p.locality_density * density - p.locality_fragmentation * fragmentation)
     vicinity = p.vicinity_base + p.vicinity_scale * np.exp((fragmentation - p.vicinity_pivot) * p.vicinity_rate)
     penalty = (_penalty(apart, p) * pairs).sum() / pairs.sum()
-    near = [d for d in range(1, reach) if d <= p.long_term_window or d == p.immediate_window]
-    reward = sum(_reward(sizes[:-d], sizes[d:], d, p).sum() for d in near) / pairs.sum()
+    rewarded = [d for d in range(1, reach) if d <= p.long_term_window or d == p.immediate_window]
+    reward = sum(_reward(sizes[:-d], sizes[d:], d, p).sum() for d in rewarded) / pairs.sum()
     mean = float(cosine * semantic + penalty * locality + reward * vicinity)
     if p.lambda_ is not None:
         greatest = p.lambda_
@@ -285,13 +285,12 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
 
     prechunker: Any = field(default=None, repr=False, metadata=RESOURCE)
 
-    def tile(self, document: Document) -> Units:
+    def tile(self, document: Document, limits: Limits) -> Units:
         """Return many short, well separated pieces."""
         if self.prechunker is not None:
-            return self.fitted(document, tiling.as_tiler(self.prechunker)(document.text))
+            return self.fitted(document, tiling.as_tiler(self.prechunker)(document.text), limits)
         sentences = tiling.as_tiler(self.sentence_splitter, self.language)
-        limits = self.limits(document)
-        return self.fitted(document, prechunks(document, self.granularity, sentences, limits))
+        return self.fitted(document, prechunks(document, self.granularity, sentences, limits), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Connect what is near."""

@@ -15,6 +15,10 @@ RESOURCE: Final = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
 
 
+ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
+"""What both frameworks call two of the parameters."""
+
+
 @dataclass(kw_only=True)
 class Params:
     """Hyper-parameters: JSON-able, with immutable defaults; said here once for all front ends.
@@ -69,6 +73,11 @@ class Params:
 def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
     """Return the hyper-parameters that class ``of`` declares (default: the object's own) by name."""
     return {f.name: getattr(obj, f.name) for f in fields(of or obj) if not f.metadata.get("resource")}
+
+
+def resources(of: Any) -> list[str]:
+    """Return the names of the resources that a class of chunkers takes."""
+    return [f.name for f in fields(of) if f.metadata.get("resource")]
 
 
 @cache

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from advchunk.errors import require
 from advchunk.records import Chunk
+
+_log = logging.getLogger("advchunk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +22,8 @@ class Failure:
     error: Exception
 
 
-OnError: TypeAlias = Literal["raise", "skip", "collect"] | Callable[[Failure], None]
+OnFailure: TypeAlias = Callable[[Failure], None]
+OnError: TypeAlias = Literal["raise", "skip"] | OnFailure
 Progress: TypeAlias = bool | Callable[[int], None] | None
 
 
@@ -28,7 +33,39 @@ class Results(list[list[Chunk]]):
     ``failures`` lists those, if they were to be collected.
     """
 
-    failures: list[Failure]
+    def __init__(self, found: Iterable[list[Chunk]] = ()) -> None:
+        super().__init__(found)
+        self.failures: list[Failure] = []
+
+    def handler(self, on_error: OnError | Literal["collect"]) -> OnError:
+        """Return ``on_error``, where "collect" is to add to ``failures``."""
+        return self.failures.append if on_error == "collect" else on_error
+
+
+def as_handler(on_error: OnError) -> OnFailure:
+    """Return what is done about a document that fails.
+
+    Raises
+    ------
+    ConfigurationError : neither "raise", nor "skip", nor a callable.
+    """
+    if on_error == "raise":
+        return _raise
+    if on_error == "skip":
+        return _skip
+    require(callable(on_error), "on_error must be 'raise', 'skip' or a callable that is given each Failure", on_error)
+    return on_error
+
+
+def _raise(failure: Failure) -> None:
+    failure.error.add_note(f"in document {failure.index} ({failure.source!r})")
+    raise failure.error
+
+
+def _skip(failure: Failure) -> None:
+    _log.warning(
+        "document %d (%r) skipped: %s: %s", failure.index, failure.source, type(failure.error).__name__, failure.error
+    )
 
 
 class Ticker:

@@ -71,9 +71,10 @@ class UniversalSemanticParams(Params):
         share = self.threshold_percentile
         require(share is None or 0 <= share <= 100, "threshold_percentile must be in 0..100 or None", share)
         require(self.max_chunk_size >= 1, "max_chunk_size must be >= 1", self.max_chunk_size)
-        rule = "min_chunk_size must be in 0..max_chunk_size"
-        require(0 <= self.min_chunk_size <= self.preset()[1], rule, self.min_chunk_size)
-        given = (self.threshold, self.max_chunk_size) != (0.5, 1500)
+        most = self.preset()[1]
+        require(0 <= self.min_chunk_size <= most, f"min_chunk_size must be in 0..{most}", self.min_chunk_size)
+        usual = (UniversalSemanticParams.threshold, UniversalSemanticParams.max_chunk_size)
+        given = (self.threshold, self.max_chunk_size) != usual
         rule = "domain stands for threshold and max_chunk_size, so give either it or them"
         require(self.domain is None or not given, rule, (self.domain, self.threshold, self.max_chunk_size))
 
@@ -106,14 +107,14 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
     ['Cats purr. Cats nap in the sun. ', 'Judges sit in court. Courts rule on law.']
     """
 
-    def tile(self, document: Document) -> Units:
+    def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, none over ``max_chunk_size`` words."""
         plain = self.sentences == "plain" and self.sentence_splitter is None
         split = tiling.plain_sentences if plain else tiling.as_tiler(self.sentence_splitter, self.language)
         units, maximum = tiled(document, split), self.preset()[1]
         if np.diff(units.edges).max() > 2 * maximum:  # else none has so many words
             units = Units(document.text, sizes.fit(units, Limits(maximum, 0, 0, WORDS)).edges)
-        return self.fitted(document, units)
+        return self.fitted(document, units, limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Go through the sentences once."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
+from types import CodeType
 from typing import Any, Protocol
 
 import numpy as np
@@ -102,7 +103,7 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
     [[0.6000000238418579, 0.800000011920929]]
     """
     if isinstance(model, CheckedEmbedder):
-        return model
+        return replace(model, batch_size=batch_size) if batch_size else model
     model = default_embedder() if model is None else named_embedder(model) if isinstance(model, str) else model
     encoder = _sentence_transformer(model)
     tokenizer = getattr(model, "tokenizer", None) or getattr(encoder, "tokenizer", None)
@@ -134,7 +135,7 @@ def named_embedder(name: str) -> Any:
     """
     with _LOADING:
         if name not in _LOADED:
-            _LOADED[name] = _usem3() if name == "usem3" else _sentence_transformer_named(name)
+            _LOADED[name] = UniversalSentenceEncoder() if name == "usem3" else _sentence_transformer_named(name)
         return _LOADED[name]
 
 
@@ -157,10 +158,6 @@ class UniversalSentenceEncoder:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return named_embedder, ("usem3",)
-
-
-def _usem3() -> Any:
-    return UniversalSentenceEncoder()
 
 
 def _sentence_transformer_named(name: str) -> Any:
@@ -211,6 +208,10 @@ def identity(resource: Any) -> str:
     """Name a resource for fingerprints and caches: its type or function, and its model's name if it has one."""
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
+    if isinstance(resource, partial):
+        return f"{identity(resource.func)}{resource.args}{resource.keywords}"
+    if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
+        return sha256(resource.to_str().encode()).hexdigest()[:16]
     named = resource if hasattr(resource, "__qualname__") else type(resource)
     return f"{named.__module__}.{named.__qualname__}:{model_name(resource) or _code(resource)}"
 
@@ -220,9 +221,15 @@ def _code(function: Any) -> str:
     code = getattr(function, "__code__", None)
     if code is None:
         return ""
-    constants = [constant for constant in code.co_consts if isinstance(constant, (str, int, float, tuple))]
     held = [_held(cell) for cell in function.__closure__ or ()]
-    return sha256(repr((code.co_code, code.co_names, constants, held)).encode()).hexdigest()[:16]
+    given = [identity(value) for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())]
+    return sha256(repr((_does(code), held, given)).encode()).hexdigest()[:16]
+
+
+def _does(code: CodeType) -> tuple[Any, ...]:
+    # What stands inside, such as a comprehension, is a constant; its repr would be an address.
+    constants = [_does(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return code.co_code, code.co_names, constants
 
 
 def _held(cell: Any) -> str:

@@ -11,7 +11,7 @@ of quotes and list items on a line of their own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from markdown_it.parser_block import RuleFuncBlockType
     from markdown_it.rules_block import StateBlock
 
-_PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _LEAVES: Mapping[str, BlockKind] = {
     "heading_open": "heading",
     "paragraph_open": "paragraph",
@@ -113,11 +112,6 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     (Block(kind='paragraph', span=Span(start=0, end=6), level=0, page=None, bbox=None),)
     """
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
-
-
-def protected(blocks: Iterable[Block]) -> tuple[Span, ...]:
-    """Return the spans that must not be cut while they fit: code, tables, formulae and figures."""
-    return tuple(block.span for block in blocks if block.kind in _PROTECTED)
 
 
 def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
