@@ -45,7 +45,7 @@ class Recording(BaseEmbedding):
         used.append("sync")
         return default_embedder().embed(texts).tolist()
 
-    async def _aget_text_embedding(self, text):  # noqa: ARG002
+    async def _aget_text_embedding(self, text):
         raise AssertionError
 
     async def _aget_text_embeddings(self, texts):
@@ -55,7 +55,7 @@ class Recording(BaseEmbedding):
     def _get_query_embedding(self, query):
         return self._get_text_embedding(query)
 
-    async def _aget_query_embedding(self, query):  # noqa: ARG002
+    async def _aget_query_embedding(self, query):
         raise AssertionError
 
 
