@@ -5,6 +5,13 @@
 [0, 9]
 """
 
+from advchunk.errors import MissingExtra
+
+try:
+    import langchain_text_splitters  # noqa: F401
+except ModuleNotFoundError as error:
+    raise MissingExtra("LangChain", "langchain") from error  # noqa: EM101
+
 from langchain_advchunk.base import AdvchunkSplitter, ChunkerSplitter, EmbeddingSplitter, LinearSplitter, chunk_key
 from langchain_advchunk.splitters import (
     MSTSemanticSplitter,

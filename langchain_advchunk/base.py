@@ -15,7 +15,7 @@ from advchunk import Document as Source
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
 from advchunk.chunkers.results import as_handler
 from advchunk.errors import MissingExtra, require
-from advchunk.records import flat_spans
+from advchunk.records import flat_spans, inherited
 
 # What the core calls a resource, and LangChain otherwise.
 _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
@@ -226,4 +226,4 @@ class _WithSpecial:
 
 def _source(document: Document) -> Source:
     # Not the page: its number changes when one is inserted, and equal texts are told apart anyway.
-    return Source(document.page_content, document.id or "", metadata=document.metadata)
+    return Source(document.page_content, document.id or "", metadata=inherited(document.metadata))

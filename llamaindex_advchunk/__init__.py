@@ -7,6 +7,13 @@
 [0, 9]
 """
 
+from advchunk.errors import MissingExtra
+
+try:
+    import llama_index.core  # noqa: F401
+except ModuleNotFoundError as error:
+    raise MissingExtra("LlamaIndex", "llamaindex") from error  # noqa: EM101
+
 from llamaindex_advchunk.base import AdvchunkNodeParser, ChunkerNodeParser, EmbeddingNodeParser, LinearNodeParser
 from llamaindex_advchunk.node_parsers import (
     MSTSemanticNodeParser,

@@ -19,7 +19,7 @@ from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.results import as_handler
 from advchunk.errors import require
 from advchunk.models.embedders import identity
-from advchunk.records import flat_spans
+from advchunk.records import flat_spans, inherited
 
 _NAMES = {"embedder": "embed_model"}  # what the core calls a resource, and LlamaIndex otherwise
 
@@ -63,7 +63,8 @@ class AdvchunkNodeParser(TextSplitter):
 
     def split_text(self, text: str) -> list[str]:
         """Return the chunk texts."""
-        return [chunk.text for chunk in self.core().chunk(text)]
+        (chunks,) = self.core().chunk_many([text], on_error=self.on_error)
+        return [chunk.text for chunk in chunks]
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         sources = self._sources(nodes, show_progress)
@@ -80,7 +81,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
-            metadata = node.metadata if self.include_metadata else {}
+            metadata = inherited(node.metadata) if self.include_metadata else {}
             yield Source(node.get_content(MetadataMode.NONE), node.node_id, metadata=metadata)
 
     def _written(self, parents: Sequence[BaseNode], found: list[list[Chunk]]) -> list[BaseNode]:
@@ -116,6 +117,7 @@ class AdvchunkNodeParser(TextSplitter):
         hidden = [key for key in metadata if key not in parent.metadata]
         if in_context and chunk.context:
             metadata["context"] = chunk.context
+            hidden.append("title")  # the context says it
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             text=chunk.text,

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
-from advchunk import ConfigurationError, SemanticThresholdChunker
+from advchunk import BadModelOutput, ConfigurationError, SemanticThresholdChunker
 from advchunk.cache import CachedEmbedder, DictStore, FileStore, with_cache
 from advchunk.models.embedders import as_embedder
 
@@ -189,3 +189,11 @@ def test_a_cached_embedder_is_told_apart_by_model_and_store():
     assert cached != CachedEmbedder(two, store)
     assert cached != CachedEmbedder(one, DictStore({}))
     assert cached.batch_size == 3
+
+
+def test_rows_of_another_length_than_those_kept_are_refused():
+    kept, model = {}, Model()
+    with_cache(as_embedder(model), kept).embed(["a"])
+    model.rows = lambda texts: [[1.0, 2.0, 3.0]] * len(texts)
+    with pytest.raises(BadModelOutput, match=r"got lengths \[2, 3\]"):
+        with_cache(as_embedder(model), kept).embed(["a", "b"])

@@ -4,13 +4,15 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from advchunk import registry
+from advchunk import cli, registry
 from advchunk.cli import main
 from advchunk.models.static import StaticEmbedder
 
@@ -142,6 +144,45 @@ def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
     assert result.exit_code == 0
 
 
+def test_a_fallback_has_no_time_limit_of_the_method(tmp_path, monkeypatch):
+    def slow(_self, texts):
+        time.sleep(0.2)
+        return np.eye(len(texts), 8, dtype=np.float32)
+
+    monkeypatch.setattr(StaticEmbedder, "embed", slow)
+    boats = tmp_path / "boats.md"
+    boats.write_text("Boats sail.\n\nCats sleep.\n")
+    args = ["chunk", boats, "-p", "timeout=0.1", "-f", "jsonl"]
+    assert "advchunk: " in run(*args).stderr
+    row, *_ = lines(run(*args, "--fallback", "semantic-threshold").stdout)
+    assert row["metadata"]["fallback_from"] == "mst-semantic"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "sections"),
+    [
+        ("a.md", [], True),
+        ("a.RMD", [], True),
+        ("a.py", [], False),
+        ("a.py", ["-p", "markup=markdown"], True),
+        ("a.md", ["-p", "markup=plain"], False),
+    ],
+)
+def test_only_what_is_named_markdown_is_read_as_such_unless_said(tmp_path, name, more, sections):
+    path = tmp_path / name
+    path.write_text("# Comment\n\nOne is here.\n\nTwo is here.\n")
+    args = ["chunk", path, "-m", "recursive", "-p", "max_tokens=8", "-p", "include_context=true", "-f", "jsonl"]
+    assert ("Comment" in lines(run(*args, *more).output)[-1]["context"]) is sections
+
+
+def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
+    read = TOWN.open("rb")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
+    with read:
+        assert cli._read("-") == TOWN.read_text(encoding="utf-8")
+    assert capsys.readouterr().err == "advchunk: reading standard input\n"
+
+
 def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
     asked = []
 
@@ -162,6 +203,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
     [
         (["-m", "mst-semantik"], "did you mean 'mst-semantic'?"),
         (["-p", "max_tokns=3"], "did you mean 'max_tokens'?"),
+        (["-p", "chunk_size=300"], "in the core this is max_tokens"),
         (["-p", "max_tokens"], "NAME=VALUE"),
         (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
         (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
@@ -236,6 +278,7 @@ def test_list_names_every_method_of_a_group():
     printed = run("list", "--group", "stable").output.splitlines()
     assert [line.split()[:2] for line in printed] == [[name, "stable"] for name in registry.names("stable")]
     assert all(line.endswith(registry.summary(line.split()[0])) for line in printed)
+    assert "`" not in run("list").output
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -59,13 +59,13 @@ def normalised(text):
     [
         ("", []),
         (" \n\t\n", []),
-        ("One\ntwo.\n\n  Three \n", [("paragraph", 0, "One\ntwo."), ("paragraph", 0, "Three")]),
+        ("One\ntwo.\n\n  Three \n", [("paragraph", 0, "One\ntwo."), ("paragraph", 0, "  Three")]),
         ("# One #\ntext", [("heading", 1, "# One #"), ("paragraph", 0, "text")]),
         ("One\ntwo\n---\ntext", [("heading", 2, "One\ntwo\n---"), ("paragraph", 0, "text")]),
         ("a\n\n---\n\nb", [("paragraph", 0, "a"), ("paragraph", 0, "b")]),
-        ("- a\n  - b\n    lazy\n- c", [("item", 1, "- a"), ("item", 2, "- b\n    lazy"), ("item", 1, "- c")]),
-        ("1. a\n\n   more\n\n2. b", [("item", 1, "1. a"), ("paragraph", 0, "more"), ("item", 1, "2. b")]),
-        ("- a\n\n  ```\n  x\n  ```", [("item", 1, "- a"), ("code", 0, "```\n  x\n  ```")]),
+        ("- a\n  - b\n    lazy\n- c", [("item", 1, "- a"), ("item", 2, "  - b\n    lazy"), ("item", 1, "- c")]),
+        ("1. a\n\n   more\n\n2. b", [("item", 1, "1. a"), ("paragraph", 0, "   more"), ("item", 1, "2. b")]),
+        ("- a\n\n  ```\n  x\n  ```", [("item", 1, "- a"), ("code", 0, "  ```\n  x\n  ```")]),
         ("-\n  a", [("item", 1, "-\n  a")]),
         ("- - a", [("item", 2, "- - a")]),
         ("> a\nlazy\n>\n> b", [("quote", 0, "> a\nlazy"), ("quote", 0, "> b")]),
@@ -73,7 +73,7 @@ def normalised(text):
         ("- > a\n  b", [("quote", 0, "- > a\n  b")]),
         ("```py\n# no\n\n- no\n```\nb", [("code", 0, "```py\n# no\n\n- no\n```"), ("paragraph", 0, "b")]),
         ("a\n\n~~~\nto the end\n\n", [("paragraph", 0, "a"), ("code", 0, "~~~\nto the end")]),
-        ("a\n\n    x\n\n    y\n\nb", [("paragraph", 0, "a"), ("code", 0, "x\n\n    y"), ("paragraph", 0, "b")]),
+        ("a\n\n    x\n\n    y\n\nb", [("paragraph", 0, "a"), ("code", 0, "    x\n\n    y"), ("paragraph", 0, "b")]),
         (
             "a\n|x|y|\n|-|-|\n|1|2|\n\nb",
             [("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("paragraph", 0, "b")],
@@ -99,7 +99,7 @@ def normalised(text):
             [("paragraph", 0, "a"), ("item", 1, "- b"), ("heading", 1, "# c"), ("paragraph", 0, "\0")],
         ),
         ("a\u2028# b\x0c# c\x85# d", [("paragraph", 0, "a\u2028# b\x0c# c\x85# d")]),
-        ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, "b"), ("paragraph", 0, "c")]),
+        ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, " b"), ("paragraph", 0, "  c")]),
     ],
 )
 def test_layout(text, layout):
@@ -113,7 +113,9 @@ def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers
     document = read(text, id="x", metadata={"title": "T"})
     spans = [block.span for block in document.blocks]
     for start, end in spans:
-        assert text[start:end] == text[start:end].strip() != ""
+        assert text[start:end] == text[start:end].rstrip() != ""
+        assert text[start - 1] in "\r\n\ufeff" or start == 0
+        assert not re.match(r"\s*[\r\n]", text[start:end])
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     for start, end in list(pairwise(edges))[::2]:
         for line in re.split(r"[\r\n]", text[start:end].removeprefix("\ufeff")):
@@ -202,10 +204,33 @@ def test_protected_is_what_must_not_be_cut():
         ("- A\n  ---", "A"),
         ("1. Introduction", "1. Introduction"),
         ("Plain", "Plain"),
+        ("   ## A", "A"),
+        ("# [![CI](https://a.b/c.svg)](https://a.b/c) Pot ![x][y] <img src='a.png' width=\"3\">", "Pot"),
+        ("# [Tea](<a b> 'T') and [milk (2%)](x_(y)) and [cups][1]", "Tea and milk (2%) and cups"),
+        ('# <a name="x"></a>Tea<br/> <!-- omit in toc -->', "Tea"),
+        ("# **Bold**, __too__, *so*, _so on_ and ***all***", "Bold, too, so, so on and all"),
+        ("# **[`a_b`](c)** and `` `d` ``", "a_b and `d`"),
+        ("## `**kwargs` `__init__` `<br>` `[a](b)`", "**kwargs __init__ <br> [a](b)"),
+        (
+            "# snake_case _private a_b_c 2*3*4 *args, **kwargs 1 * 2 * 3",
+            "snake_case _private a_b_c 2*3*4 *args, **kwargs 1 * 2 * 3",
+        ),
+        ("# List<T> a[i][j] [1.0.0] \\(x\\) a < b > c", "List<T> a[i][j] [1.0.0] \\(x\\) a < b > c"),
+        ("# snake\\_case \\*a\\*", "snake_case *a*"),
+        ("# ![Logo](logo.png)", "![Logo](logo.png)"),
     ],
 )
 def test_heading_text(source, title):
     assert heading_text(source) == title
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "[a](", "[a]", "![a](b ", "*a ", "_a ", "**a*", "<a ", "<!--", "`a``", "\\", "[[a]("]
+)
+def test_odd_headings_take_linear_time(piece):
+    started = process_time()
+    heading_text("# " + piece * 10_000)
+    assert process_time() - started < 2
 
 
 def test_headings_give_the_path_of_every_offset():

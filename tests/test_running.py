@@ -262,3 +262,21 @@ def test_scores_say_why_a_chunk_ends(name):
             score = cuts[chunk.end].score
             assert chunk.metadata.get("cut_score") == (None if score is None else round(score, 4))
     assert all("cut" not in chunk.metadata for chunk in build(name).chunk(TEXT))
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_one_document_that_hangs_takes_no_other_down(awaited):
+    class Hangs:
+        model_name = "hangs"
+
+        def embed(self, texts):
+            if any("hang" in text for text in texts):
+                time.sleep(3)
+            return np.ones((len(texts), 2))
+
+    documents = [f"Fact {i}. It {'hang' if i == 2 else 'rain'}s." for i in range(6)]
+    chunker = advchunk.UniversalSemanticChunker(
+        embedder=Hangs(), timeout=0.2, fallback=advchunk.RecursiveChunker(max_tokens=3000)
+    )
+    found = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
+    assert [chunks[0].metadata.get("chunker") for chunks in found] == [None, None, "recursive", None, None, None]

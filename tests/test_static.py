@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+import advchunk
 from advchunk.errors import ConfigurationError
 from advchunk.models import static, wordpiece
 from advchunk.models.static import StaticEmbedder, default_embedder
@@ -67,7 +68,7 @@ def test_every_code_point_is_read_as_the_tokenizers_library_reads_it():
 
 @given(mixed_texts)
 def test_the_embedded_vocabulary_gives_the_same_tokens_but_for_those_of_whole_texts(text):
-    tokenizer = default_embedder().tokenizer
+    tokenizer = WordPiece(default_embedder().tokenizer.vocabulary)
     unknown = dict.fromkeys(["[CLS]", "[SEP]", "[MASK]"], "[UNK]")
     tokens = [unknown.get(token, token) for token in reference().encode(text, add_special_tokens=False).tokens]
     assert [tokenizer.vocabulary[i] for i in tokenizer.encode(text)] == tokens
@@ -106,9 +107,27 @@ def test_what_is_remembered_is_bounded_and_changes_nothing(texts):
     assert found == [WordPiece(forgetful.vocabulary).encode(text) for text in texts]
 
 
+@pytest.mark.parametrize("text", ["QUJD" * 5000, "\u0e20\u0e32\u0e29\u0e32\u0e44\u0e17\u0e22" * 100, "ᚠᚢᚦ" * 9])
+def test_what_is_unknown_is_counted_by_its_characters(text):
+    tokenizer = default_embedder().tokenizer
+    assert WordPiece(tokenizer.vocabulary)(text) == 1
+    assert tokenizer(text) == -(-len(text) // 2)
+    assert all(chunk.tokens <= 300 for chunk in advchunk.create("recursive", max_tokens=300).chunk(text))
+    assert max(map(len, (c.text for c in advchunk.create("recursive", max_tokens=300).chunk(text)))) <= 1500
+
+
+@given(mixed_texts)
+def test_what_is_unknown_changes_no_vector(text):
+    embedder = default_embedder()
+    as_bert = StaticEmbedder(WordPiece(embedder.tokenizer.vocabulary), embedder.table)
+    assert embedder.embed([text]).tobytes() == as_bert.embed([text]).tobytes()
+
+
 def test_a_vocabulary_without_the_unknown_token_is_refused():
     with pytest.raises(ConfigurationError, match=r"\[UNK\]"):
         WordPiece(["a", "b"])
+    with pytest.raises(ConfigurationError, match="per_unknown must be >= 1"):
+        WordPiece(["[UNK]"], per_unknown=0)
 
 
 def test_a_pickled_tokenizer_leaves_behind_what_it_remembered():

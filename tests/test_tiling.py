@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -69,6 +70,7 @@ SENTENCES = [
     ("en", "1. First item. |2. Second item."),
     ("en", "Hard-wrapped\ntext goes on. |Next\nline."),
     ("en", "No stop\n\n|blank line\r\n \r\n|again\n\t\n\n|end"),
+    ("en", "One.\n|  Two. |Three.\n\n|    Four."),
     ("en", "  Lead. |Two.\r\n|Three.  "),
     ("en", "Is it? |Yes! |No?! |Good."),
     ("zh", "我们走吧。|他说：“好。”|然后呢？|是的！|「好！」|『好。』|他走了。"),
@@ -116,9 +118,14 @@ def test_a_stray_quote_or_bracket_silences_no_more_than_its_surroundings():
     [
         (tiling.paragraphs, "a\nb\n \n\n|c\r\nd\r\n\r\n|e\r\r|f"),
         (tiling.paragraphs, "\n\n  a\n\n|b\n\n"),
+        (tiling.paragraphs, "a\n \n|\tb\r\n\r\n|  c\n\n  "),
         (tiling.lines, "\n\n  a\r\n|  b\n \n|c\r|d\n  "),
         (tiling.clauses, "Once, |twice; |10,000: |再，|三\r\n|four"),
+        (tiling.clauses, "a,  |b,\n|  c \n\n|  d：\r\n|\te"),
         (tiling.words, " a \t|b\r\n|c"),
+        (tiling.words, "a \r\n|  b  |c\n "),
+        (tiling.plain_sentences, "A. |B! \n|  C?\r\n\r\n|\tD.\n  "),
+        (tiling.sentences, "A one. |B two! \n|  C three?\r\n\r\n|\tD four.\n  "),
         (tiling.graphemes, "e\u0301|\r\n|👩‍👩‍👧|a"),
         (tiling.characters, "e|\u0301|\r|\n"),
     ],
@@ -142,13 +149,29 @@ def test_any_text_is_tiled(tiler, text):
 
 
 @pytest.mark.parametrize(
-    "tiler", [tiling.paragraphs, tiling.words, tiling.clauses, tiling.sentences, tiling.plain_sentences]
+    "tiler", [tiling.paragraphs, tiling.lines, tiling.words, tiling.clauses, tiling.sentences, tiling.plain_sentences]
 )
 @given(TEXTS)
-def test_units_own_the_white_space_after_them(tiler, text):
-    first, *rest = tiler(text).strings() or [""]
-    assert first.strip() or not rest
-    assert not any(unit[0].isspace() for unit in rest)
+def test_units_own_the_white_space_after_them_and_the_indentation_before(tiler, text):
+    units = tiler(text)
+    assert all(unit.strip() for unit in units.strings()) or len(units) == 1
+    for edge in units.edges[1:-1].tolist():
+        space = text[edge : len(text) - len(text[edge:].lstrip())]
+        assert not space or text[edge - 1] in "\r\n"
+        assert not set(space) & set("\r\n")
+
+
+@given(TEXTS, st.sets(st.integers(0, 60)))
+def test_spans_divide_the_white_space_they_leave_out(text, ends):
+    spans = list(pairwise(sorted({0, len(text), *(end for end in ends if end < len(text))})))
+    edges = {0, len(text)}
+    for _, end in spans:
+        ink = len(text[:end].rstrip())
+        space = text[ink : len(text) - len(text[ink:].lstrip())]
+        last = max(space.rfind("\r"), space.rfind("\n")) + 1
+        if ink:
+            edges.add(len(text) if ink + len(space) == len(text) else ink + (last or len(space)))
+    assert tiling.from_spans(text, spans).edges.tolist() == sorted(edges)
 
 
 @pytest.mark.parametrize("tiler", [t for t in TILERS if t is not tiling.characters])
@@ -176,11 +199,21 @@ def test_a_long_paragraph_is_split_as_its_parts_are():
 
 
 @pytest.mark.parametrize(
-    "text", ["\n" * 10**6, "a. " + " " * 10**6 + "B", "(Abc. " * 10**5, "approx. (" * 10**5, "(" * 10**6]
+    "text",
+    [
+        "\n" * 10**6,
+        "a. " + " " * 10**6 + "B",
+        "a.\n" + " " * 10**6 + "B",
+        ("a." + "\n " * 50 + "\n") * 10**4,
+        "(Abc. " * 10**5,
+        "approx. (" * 10**5,
+        "(" * 10**6,
+    ],
 )
 def test_odd_texts_take_no_more_than_linear_time(text):
     start = time.process_time()
-    tiling.sentences(text)
+    for tiler in (tiling.sentences, tiling.plain_sentences, tiling.clauses, tiling.lines, tiling.words):
+        tiler(text)
     assert time.process_time() - start < 10
 
 

@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from advchunk.registry import TABLE, summary
+from advchunk.registry import TABLE, params_of, summary
 
 README = Path(__file__).parents[1] / "README.md"
 PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTALL)
@@ -14,11 +14,12 @@ PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTA
 
 def table() -> str:
     """Return a row a chunker, in the order of the registry."""
-    rows = ["| name | classes | group | source | what it does |", "|---|---|---|---|---|"]
+    rows = ["| name | classes | group | `max_tokens` | source | what it does |", "|---|---|---|---|---|---|"]
     for name, entry in TABLE.items():
         stem = entry.chunker.__name__.removesuffix("Chunker")
         does = summary(name).replace("``", "`")
-        rows.append(f"| `{name}` | `{stem}` | {entry.group} | {entry.source} | {does} |")
+        tokens = params_of(entry.chunker).max_tokens
+        rows.append(f"| `{name}` | `{stem}` | {entry.group} | {tokens} | {entry.source} | {does} |")
     return "\n".join([*rows, ""])
 
 

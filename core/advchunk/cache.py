@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from advchunk.engine import BATCH_SIZE, in_thread
-from advchunk.errors import ConfigurationError
+from advchunk.errors import BadModelOutput, ConfigurationError
 from advchunk.models.embedders import CheckedEmbedder, identity, model_name
 from advchunk.records import Floats
 
@@ -125,6 +125,9 @@ class CachedEmbedder:
         if fresh:
             self.store.set_many(fresh)
         known |= fresh
+        if len(widths := {len(known[key]) // 4 for key in keys}) > 1:
+            msg = f"an embedder must return rows as long as those in its cache, got lengths {sorted(widths)}"
+            raise BadModelOutput(msg)
         return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])
 
 

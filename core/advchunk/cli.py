@@ -38,6 +38,7 @@ Examples:
 """
 
 
+_MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
 _OPTIONS = ("embedder", "tokenizer", "cache", "fallback")  # the resources that a name will do for
 
 
@@ -83,6 +84,8 @@ def chunk(
     """Chunk text or Markdown files.
 
     Reads each FILE as UTF-8; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
+
+    Standard input and files named .md, .markdown, .mdx, .qmd or .rmd are Markdown, all others plain text; -p markup=markdown or -p markup=plain says it for all.
     """
     from tqdm import tqdm
 
@@ -96,7 +99,8 @@ def chunk(
             bar.clear()
             click.echo(f"advchunk: {name}: {why}", err=True)
 
-        for piece in _FORMS[form](_chunked(chunker, files or ("-",), report, bar.update)):
+        by_name = "markup" not in params
+        for piece in _FORMS[form](_chunked(chunker, files or ("-",), by_name, report, bar.update)):
             click.echo(piece, file, nl=False)
     click.get_current_context().exit(1 if failed else 0)
 
@@ -108,7 +112,8 @@ def _chunker(
     try:
         chunker = registry.create(method, experimental=experimental, **params, **resources)
         if fallback:
-            shared = {**parameters(chunker, Params), "tokenizer": chunker.counter}
+            # In the time that the method had, the fallback would fail as it did.
+            shared = {**parameters(chunker, Params), "timeout": None, "tokenizer": chunker.counter}
             chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
         chunker.load()
     except ConfigurationError as error:
@@ -140,9 +145,12 @@ def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def _chunked(
-    chunker: Chunker, names: Iterable[str], report: Report, advance: Callable[[], object]
+    chunker: Chunker, names: Iterable[str], by_name: bool, report: Report, advance: Callable[[], object]
 ) -> Iterator[Chunked]:
-    """Yield what can be read and chunked, report the rest; many files share the batches of the models."""
+    """Yield what can be read and chunked, report the rest; many files share the batches of the models.
+
+    ``by_name`` tells Markdown from plain text by the names of the files, else by the chunker's ``markup``.
+    """
     pending: deque[Document] = deque()  # read, not yet chunked
     failed: set[int] = set()
 
@@ -155,7 +163,8 @@ def _chunked(
             except UnicodeDecodeError as error:
                 report(name, f"not UTF-8: byte {error.object[error.start]:#04x} at {error.start}")
             else:
-                pending.append(Document(text, id="stdin" if name == "-" else name))
+                plain = by_name and name != "-" and Path(name).suffix.lower() not in _MARKDOWN
+                pending.append(Document(text, id="stdin" if name == "-" else name, blocks=() if plain else None))
                 yield pending[-1]
                 continue
             advance()
@@ -180,6 +189,8 @@ def _line(error: Exception) -> str:
 
 def _read(name: str) -> str:
     """Return a file's text as it stands, line ends included, so that spans fit the file; but without a BOM."""
+    if name == "-" and sys.stdin.isatty():
+        click.echo("advchunk: reading standard input", err=True)
     data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     return data.decode("utf-8-sig")
 

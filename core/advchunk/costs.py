@@ -23,9 +23,9 @@ def scatter(rows: Floats) -> Cost:
     Oudre & Vayatis 2020, "Selective review of offline change point detection methods",
     section 4.2.3). Prefix sums make it O(d) a segment and O(n d) in memory: no Gram matrix.
     """
-    rows = rows.astype(np.float64)
-    total = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
-    squares = np.r_[0.0, np.cumsum(np.einsum("ij,ij->i", rows, rows))]
+    total = np.zeros((len(rows) + 1, rows.shape[1]))
+    np.cumsum(rows, axis=0, dtype=np.float64, out=total[1:])
+    squares = np.r_[0.0, np.cumsum(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))]
     counts = np.arange(len(total), dtype=np.float64)
 
     def cost(first: int, end: int) -> Floats:

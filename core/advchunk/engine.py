@@ -36,6 +36,7 @@ R = TypeVar("R")
 
 WINDOW = 4096  # jobs begun whose results are not handed on; more would only pile up behind a slow one
 BATCH_SIZE = 1024  # items a call, of a model that does not say how many it likes
+PATIENCE = 8  # times what the most patient of several plans has left, for a call on behalf of all
 REMEMBERED = 16_384  # rows kept of each model, for texts that come up again
 
 
@@ -182,10 +183,7 @@ class Scheduler(Generic[T]):
                     del waiting[item]
             if items:
                 wanting = {r.number for item in items for r in waiting[item] if not r.closed}
-                left = [self._running[number].seconds for number in wanting]
-                # A call for several documents may take what they have left together.
-                seconds = None if None in left else sum(max(s, 0.0) for s in left if s is not None)
-                return Batch(replace(key, items=tuple(items)), seconds)
+                return Batch(replace(key, items=tuple(items)), self._allowed(wanting))
         return None
 
     def answer(self, batch: Batch, rows: Any, seconds: float = 0.0) -> None:
@@ -193,7 +191,8 @@ class Scheduler(Generic[T]):
         items, claims = batch.ask.items, self._claims(batch)
         for request, mine in claims:
             job = self._running[request.number]
-            if job.seconds is not None:
+            # A shared call that failed is not charged: each is asked alone, and has its whole time for that.
+            if job.seconds is not None and (len(claims) == 1 or not isinstance(rows, Exception)):
                 job.seconds -= seconds * len(mine) / max(len(items), 1)
         if not isinstance(rows, Exception) and len(rows) != len(items):
             rows = BadModelOutput(f"a model must answer {len(items)} items with as many rows, got {len(rows)}")
@@ -239,6 +238,12 @@ class Scheduler(Generic[T]):
             return True
         self._exhausted = True
         return False
+
+    def _allowed(self, numbers: Iterable[int]) -> float | None:
+        """Return what a call for several plans may take: their time together, but not so much that one can hang all."""
+        left = [self._running[number].seconds for number in numbers]
+        known = [max(seconds, 0.0) for seconds in left if seconds is not None]
+        return None if len(known) < len(left) else min(sum(known), PATIENCE * max(known))
 
     def _claims(self, batch: Batch) -> list[tuple[_Request, list[Any]]]:
         """Return the open requests that a batch answers, and which of its items each wants."""
@@ -366,7 +371,7 @@ def within(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
     thread = threading.Thread(target=work, daemon=True)
     if seconds > 0:
         thread.start()
-        thread.join(seconds)
+        thread.join(min(seconds, threading.TIMEOUT_MAX))
     if not outcome:
         msg = f"not done in the time allowed ({max(seconds, 0):.3g} s were left)"
         raise TimeoutError(msg)
@@ -417,7 +422,8 @@ async def _awaited(batch: Batch) -> tuple[Any, float]:
     began = time.monotonic()
     try:
         method = getattr(batch.ask.model, METHODS[type(batch.ask)][1])
-        rows = await asyncio.wait_for(method(batch.ask.items), batch.seconds)
+        seconds = None if batch.seconds is None else min(batch.seconds, threading.TIMEOUT_MAX)
+        rows = await asyncio.wait_for(method(batch.ask.items), seconds)
     except Exception as error:  # noqa: BLE001 - the scheduler decides what a failed model means
         rows = error
     return rows, time.monotonic() - began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class ConfigurationError(ValueError):
@@ -33,6 +34,27 @@ def require(holds: bool, rule: str, got: object) -> None:
     if not holds:
         msg = f"{rule}, got {got!r}"
         raise ConfigurationError(msg)
+
+
+def refuse_misspelt(name: str, names: Iterable[str]) -> None:
+    """Raise `ConfigurationError` on a name nearly one of ``names``, before a hub is asked for it, which takes minutes.
+
+    What is a path, or has a "/" as the names of hubs do, is never refused.
+
+    >>> refuse_misspelt("token", ["tokens", "words"])
+    Traceback (most recent call last):
+    advchunk.errors.ConfigurationError: no model or tokenizer 'token'; did you mean 'tokens'?
+    """
+    known = list(names)
+    close = get_close_matches(name.lower(), known, n=1, cutoff=0.8)
+    if close and name not in known and "/" not in name and not Path(name).exists():
+        msg = f"no model or tokenizer {name!r}; did you mean {close[0]!r}?"
+        raise ConfigurationError(msg)
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error says first; the hub's go on for many lines."""
+    return str(error).strip().partition("\n")[0]
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

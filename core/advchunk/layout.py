@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from advchunk import tiling
+from advchunk.explain import Segmentation
 from advchunk.headings import Headings
-from advchunk.records import Block, BlockKind, Document, Span, Units
-from advchunk.sizes import PROSE, VERBATIM, Ladder, Limits
+from advchunk.records import Block, BlockKind, Document, Ints, Span, Units
+from advchunk.sizes import PROSE, VERBATIM, Limits
 from advchunk.tiling import Tiler, from_ends
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
@@ -23,7 +25,7 @@ def protected(blocks: Iterable[Block]) -> tuple[Span, ...]:
     return tuple(block.span for block in blocks if block.kind in _PROTECTED)
 
 
-def ladder(document: Document, sentences: Tiler) -> Ladder:
+def ladder(document: Document, sentences: Tiler) -> Callable[[int], Sequence[Tiler]]:
     """Return what a unit that is too long is cut into: lines in protected blocks, sentences elsewhere."""
     whole = np.array(protected(document.blocks or ()), dtype=np.int64).reshape(-1, 2)
     prose = tuple(sentences if rung is tiling.sentences else rung for rung in PROSE)
@@ -47,7 +49,7 @@ def tiled(document: Document, tiler: Tiler) -> Units:
 
 
 def with_blocks(units: Units, document: Document) -> Units:
-    """Return units that also end where blocks do, but never inside a protected one.
+    """Return units that also end where blocks do, but never inside a protected one or the white space before a block.
 
     Returns
     -------
@@ -56,9 +58,16 @@ def with_blocks(units: Units, document: Document) -> Units:
     text, blocks = document.text, document.blocks or ()
     starts = np.array([block.span.start for block in blocks], dtype=np.int64)
     whole = np.array(protected(blocks), dtype=np.int64).reshape(-1, 2)
-    ends = np.array([_next_ink(text, end) for end in whole[:, 1].tolist()], dtype=np.int64)
+    ends = np.array(
+        [max(end, tiling.past_space(text, _ink_end(text, start, end))) for start, end in whole.tolist()], dtype=np.int64
+    )
     edges = np.unique(np.r_[units.edges, starts, ends])
-    edges = edges[(edges == 0) | (edges > _next_ink(text, 0))]  # white space at the start has no unit of its own
+    outside = edges > tiling.next_ink(text, 0)  # white space at the start is no unit of its own
+    if len(blocks):
+        first, last = _space_before(text, blocks)
+        block = np.searchsorted(first, edges, "right") - 1  # the last whose white space starts up to the edge
+        outside &= (block < 0) | (edges > last[block]) | np.isin(edges, starts)
+    edges = edges[outside | np.isin(edges, [0, len(text)])]
     if len(whole):
         block = np.searchsorted(whole[:, 0], edges) - 1  # the last that starts before the edge
         edges = edges[(block < 0) | (edges >= whole[block, 1])]
@@ -71,6 +80,29 @@ def with_blocks(units: Units, document: Document) -> Units:
     strength[np.isin(edges, after)] = STRANDED
     sizes = units.sizes if np.array_equal(edges, units.edges) else None
     return Units(text, edges, sizes, strength)
+
+
+def with_headings(units: Units, found: Segmentation) -> Segmentation:
+    """Return a decision that parts no heading from its text: a cut between them moves before the heading.
+
+    A cut that the algorithm was forced to make stays.
+    """
+    if units.strength is None or not np.any(units.strength < 0):
+        return found
+    stranded = np.flatnonzero(units.strength < 0)
+    cuts, labels = found.cuts.copy(), found.labels
+    forced = np.zeros(len(cuts), dtype=bool)
+    if not isinstance(found.reason, str):
+        forced[1:-1] = np.array(found.reason) == "forced"
+    for edge in stranded[::-1].tolist():  # from the end, so that a heading under a heading takes it along
+        cuts[(cuts == edge) & ~forced] = edge - 1
+    if labels is not None:
+        labels = labels.copy()
+        for edge in stranded[::-1].tolist():
+            labels[edge - 1] = labels[edge]
+    cuts, kept = np.unique(cuts, return_index=True)
+    reason = found.reason if isinstance(found.reason, str) else [found.reason[i - 1] for i in kept[1:-1].tolist()]
+    return replace(found, cuts=cuts, labels=labels, reason=reason)
 
 
 class Contexts:
@@ -98,6 +130,14 @@ class Contexts:
         return self._known[path]
 
 
-def _next_ink(text: str, offset: int) -> int:
-    """Return the offset of the first character from ``offset`` on that is not white space."""
-    return len(text) - len(text[offset:].lstrip()) if text[offset : offset + 1].isspace() else offset
+def _ink_end(text: str, start: int, end: int) -> int:
+    """Return where ``text[start:end]`` ends without the white space after it."""
+    return start + len(text[start:end].rstrip())
+
+
+def _space_before(text: str, blocks: Sequence[Block]) -> tuple[Ints, Ints]:
+    """Return where the white space before each block starts, and where it ends behind the block's indentation."""
+    starts = [block.span.start for block in blocks]
+    first = [_ink_end(text, above, start) for above, start in pairwise([0, *starts])]
+    last = [tiling.next_ink(text, start) for start in starts]
+    return np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)

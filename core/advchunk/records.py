@@ -3,7 +3,8 @@
 Four array shapes carry all the work between a text and its chunks:
 
 ``edges``   (n + 1,) int64, strictly increasing from 0 to ``len(text)``: character offsets of
-            n units that tile the text. A unit owns the white space after it.
+            n units that tile the text. A unit owns the white space after it; indentation
+            stays with its line.
 ``cuts``    (k + 1,) int64, strictly increasing from 0 to n: the *unit* indices where k
             segments meet. ``edges[cuts]`` are their characters.
 ``gaps``    (n - 1,) float: how strongly the text breaks between unit i and i + 1. Higher
@@ -83,6 +84,9 @@ class Document:
 
     def __post_init__(self) -> None:
         require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)
+        require(isinstance(self.metadata, Mapping), "Document.metadata must be a mapping", self.metadata)
+        rule = "Document.blocks must be Blocks"
+        require(all(isinstance(block, Block) for block in self.blocks or ()), rule, self.blocks)
         last = 0
         for block in self.blocks or ():
             start, end = block.span
@@ -201,3 +205,37 @@ def flat_spans(spans: Iterable[Span], shift: int = 0) -> str:
     '100-102 107-109'
     """
     return " ".join(f"{start + shift}-{end + shift}" for start, end in spans)
+
+
+# What chunkers and adapters say of a chunk, and is not true of a piece of it; headings above it still are.
+_OF_A_CHUNK = frozenset(
+    [
+        "token_count",
+        "level",
+        "chunk_index",
+        "start_index",
+        "end_index",
+        "spans",
+        "parent_id",
+        "oversize",
+        "cut",
+        "cut_score",
+        "chunker",
+        "fallback_from",
+        "chunk_id",
+        "word_count",
+        "strategy",
+        "context",
+    ]
+)
+
+
+def inherited(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the metadata that the pieces of a document inherit, which may be a chunk itself.
+
+    >>> inherited({"source": "s", "token_count": 9, "spans": "0-5 9-12"})
+    {'source': 's'}
+    """
+    if "token_count" not in metadata:
+        return metadata
+    return {key: value for key, value in metadata.items() if key not in _OF_A_CHUNK}

@@ -11,7 +11,7 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
-from advchunk.chunkers.params import Params, resources
+from advchunk.chunkers.params import ALIASES, Params, resources
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError, nearest
@@ -69,7 +69,8 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
         raise ConfigurationError(msg)
     known = [field.name for field in fields(entry.chunker)]
     for param in params.keys() - set(known):
-        msg = f"{name} has no parameter {param!r}{nearest(param, known) or '; it has ' + ', '.join(known)}"
+        alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in known else ""
+        msg = f"{name} has no parameter {param!r}{alias or nearest(param, known) or '; it has ' + ', '.join(known)}"
         raise ConfigurationError(msg)
     return entry.chunker(**params)
 
@@ -103,7 +104,7 @@ def params_of(chunker: type[Chunker]) -> type[Params]:
 
 def summary(name: str) -> str:
     """Return what a chunker does in one line."""
-    return (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0]
+    return (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0].replace("``", "")
 
 
 def _entry(name: str) -> Entry:

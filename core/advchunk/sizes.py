@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,15 +37,14 @@ VERBATIM: tuple[tiling.Tiler, ...] = (
     tiling.characters,
 )
 
-Ladder: TypeAlias = Callable[[int], Sequence[tiling.Tiler]]  # the rungs for what starts at an offset
-
 _SPACE = " \t\n\r"  # white space to everybody; BERT, for one, reads a form feed as nothing at all
 
 
 class Limits(NamedTuple):
     """Token budget of a chunk, measured by ``counter`` on context and text (see `Params`).
 
-    ``context`` gives what a chunk that starts at an offset is embedded under, and its tokens.
+    ``context`` gives what a chunk that starts at an offset is embedded under, and its tokens;
+    ``ladder`` what a unit there is cut into if it is too long, coarsest first.
     """
 
     max_tokens: int
@@ -53,10 +52,15 @@ class Limits(NamedTuple):
     overlap_tokens: int
     counter: Counter
     context: Callable[[int], tuple[str, int]] = lambda offset: ("", 0)  # noqa: ARG005
+    ladder: Callable[[int], Sequence[tiling.Tiler]] = lambda offset: PROSE  # noqa: ARG005
 
     def budget(self, offset: int) -> int:
-        """Return the tokens that a chunk starting at ``offset`` has for text of its own."""
+        """Return the tokens that a chunk starting at ``offset`` has for text of its own, besides what it repeats."""
         return max(self.max_tokens - self.overlap_tokens - self.context(offset)[1], 1)
+
+    def room(self, offset: int) -> int:
+        """Return the most tokens of a unit at ``offset``: code, tables and formulae may take the room for overlap."""
+        return self.budget(offset) + (self.overlap_tokens if self.ladder(offset) is VERBATIM else 0)
 
 
 class Ruler:
@@ -114,11 +118,10 @@ class Ruler:
         return int(np.searchsorted(self._total, self._total[start] + budget, "right")) - 1
 
 
-def fit(units: Units, limits: Limits, ladder: Ladder = lambda offset: PROSE) -> Units:  # noqa: ARG005
-    """Count the units, and split those over the budget, so that no model and no algorithm sees one.
+def fit(units: Units, limits: Limits) -> Units:
+    """Count the units, and split those over the budget, so that no algorithm sees one.
 
-    What is split is packed again from the left, at the coarsest rung of the ladder (which may
-    depend on the unit's offset) that serves.
+    What is split is packed again from the left, at the coarsest rung of its ladder that serves.
 
     Returns
     -------
@@ -127,13 +130,13 @@ def fit(units: Units, limits: Limits, ladder: Ladder = lambda offset: PROSE) -> 
     sizes = limits.counter.counts(units.strings()) if units.sizes is None else units.sizes
     starts = units.edges[:-1].tolist()
     tight = limits.max_tokens - limits.overlap_tokens
-    long = [i for i in np.flatnonzero(sizes > tight // 2).tolist() if sizes[i] > limits.budget(starts[i])]
+    long = [i for i in np.flatnonzero(sizes > tight // 2).tolist() if sizes[i] > limits.room(starts[i])]
     if not long:
         return Units(units.text, units.edges, sizes, units.strength)
     ends = units.edges[1:].tolist()
     size_to = dict(zip(ends, sizes.tolist(), strict=True))  # by the end of each unit
     for i in long:
-        size_to.update(_pieces(units.text[starts[i] : ends[i]], starts[i], limits, ladder(starts[i])))
+        size_to.update(_pieces(units.text[starts[i] : ends[i]], starts[i], limits, limits.ladder(starts[i])))
     edges = np.array([0, *sorted(size_to)], dtype=np.int64)
     strength = None
     if units.strength is not None:
@@ -180,20 +183,19 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     return chunks
 
 
-def built(units: Units, found: Segmentation, limits: Limits) -> list[Chunk]:
-    """Build the chunks of what an algorithm decided, once that is known to fit the units.
-
-    Raises
-    ------
-    ConfigurationError : cuts that do not rise from 0 to n, or labels or gaps that are not one a unit or gap.
-    """
+def check(units: Units, found: Segmentation) -> None:
+    """Raise `ConfigurationError` unless a decision fits the units: text would be lost."""
     n, cuts = len(units), found.cuts
     right = len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and bool(np.all(np.diff(cuts) > 0))
     require(right, f"cuts must rise strictly from 0 to {n}", cuts)
     require(found.labels is None or len(found.labels) == n, f"labels must be {n} numbers", found.labels)
     require(found.gaps is None or len(found.gaps) == n - 1, f"gaps must be {n - 1} numbers", found.gaps)
+
+
+def built(units: Units, found: Segmentation, limits: Limits) -> list[Chunk]:
+    """Build the chunks of what an algorithm decided."""
     if found.labels is None:
-        return assemble(units, cuts, limits, found.rows)
+        return assemble(units, found.cuts, limits, found.rows)
     return gather(units, found.labels, limits, found.rows)
 
 
@@ -228,16 +230,18 @@ def _packed(
 ) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` that are within the budget, packed from the left.
 
-    A run ends at the strongest edge of its second half, the last of equals, or before if that
-    would leave a heading without its text; or, to be ``full``, at the last edge that fits. The
-    units begin ``at`` these offsets of the document, if not at their edges.
+    A run ends at the strongest edge of its second half, the last of equals, or to be ``full`` at
+    the last that fits; before that if it would leave a heading without its text. The units begin
+    ``at`` these offsets of the document, if not at their edges.
     """
     units = ruler.units
     starts = units.edges if at is None else at
     while start < end:
         budget = limits.budget(int(starts[start]))
         stop = ruler.furthest(start, end, budget)
-        if stop < end and not full and units.strength is not None:
+        if stop < end and units.strength is not None and full:
+            stop = next((edge for edge in range(stop, start, -1) if units.strength[edge] >= 0), stop)
+        elif stop < end and units.strength is not None:
             middle = min(ruler.about(start, (budget - 1) // 2) + 1, stop)
             while middle > start + 1 and units.strength[middle : stop + 1].max() < 0:
                 middle -= 1
@@ -290,7 +294,7 @@ def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
 
 
 def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) -> int:
-    """Return the offset from which a chunk repeats whole units, else sentences, else words, of the one before."""
+    """Return the offset from which a chunk repeats the one before: whole units, else sentences or words of prose."""
     units = ruler.units
     here = int(units.edges[start])
     if not limits.overlap_tokens or start == 0:
@@ -299,10 +303,11 @@ def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) 
     offset = int(units.edges[reached])
     if reached == start:  # the unit before is itself too long
         last = int(units.edges[start - 1])
-        before = units.text[last:here]
-        for finer in (tiling.sentences(before), tiling.words(before)):
-            first = Ruler(finer, limits.counter).furthest_back(len(finer), limits.overlap_tokens)
-            offset = last + int(finer.edges[first])
+        rungs = limits.ladder(last)
+        for finer in () if rungs is VERBATIM else (rungs[1], tiling.words):
+            before = finer(units.text[last:here])
+            first = Ruler(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
+            offset = last + int(before.edges[first])
             if offset < here:
                 break
     context, _ = limits.context(here)
@@ -330,7 +335,8 @@ def _together(units: Units, members: Sequence[int]) -> Units:
     """Return distant units as if they stood side by side."""
     lengths = np.diff(units.edges)[members]
     sizes = None if units.sizes is None else units.sizes[members]
-    return Units(_text(units, members), np.r_[0, np.cumsum(lengths)], sizes)
+    strength = None if units.strength is None else np.r_[units.strength[members], units.strength[-1]]
+    return Units(_text(units, members), np.r_[0, np.cumsum(lengths)], sizes, strength)
 
 
 def _spans(units: Units, members: Sequence[int]) -> list[Span]:

@@ -1,4 +1,8 @@
-"""Cut a text into units. Every function returns a tiling: no character is lost."""
+"""Cut a text into units. Every function returns a tiling: no character is lost.
+
+A unit owns the white space after it up to the last line end in it, or all of it where there is none: indentation
+stays with its line. White space at the start of the text is the first unit's, at its end the last one's.
+"""
 # ruff: noqa: RUF001, RUF003 - the punctuation of many scripts is the subject here
 
 from __future__ import annotations
@@ -18,12 +22,14 @@ from advchunk.records import Units
 Tiler: TypeAlias = Callable[[str], Units]
 
 # Each pattern matches where a unit ends, with the white space that the unit then owns. (?>...) keeps "\r\n" whole.
-_PARAGRAPH_END = re.compile(r"(?>\r\n?|\n)[^\S\r\n]*[\r\n]\s*")
-_LINE_END = re.compile(r"(?:\r\n?|\n)(?:[^\S\r\n]*(?:\r\n?|\n))*(?:\s+\Z)?")  # indentation stays with its line
-_CLAUSE_END = re.compile(r"""[,;:]["'”’)\]]*\s+|[，；：、][”’」』）]*\s*|[\r\n]\s*""")
-_WORD_END = re.compile(r"\s+")
-_PLAIN_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_SPACE = re.compile(r"\s*")
+_OWN = r"(?:\s++\Z|\s*[\r\n]|\s++)"
+_LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
+_PARAGRAPH_END = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{_LINES_OWN}")
+_LINE_END = re.compile(_LINES_OWN)
+_CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{_OWN}|[，；：、][”’」』）]*{_OWN}?|{_LINES_OWN}""")
+_WORD_END = re.compile(rf"(?<=\S){_OWN}")
+_PLAIN_SENTENCE_END = re.compile(rf"(?<=[.!?]){_OWN}")
+_SPACE = re.compile(rf"(?P<own>{_OWN}?)\s*+")
 
 
 def from_ends(text: str, ends: Iterable[int]) -> Units:
@@ -40,19 +46,33 @@ def _lead(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
+def past_space(text: str, ink: int) -> int:
+    r"""Return where a unit ends whose last character that is not white space stands before ``ink``.
+
+    >>> past_space("One. Two.", 4), past_space("One.\n  Two.", 4)
+    (5, 5)
+    """
+    return _SPACE.match(text, ink).end("own")  # type: ignore[union-attr]  # it matches everywhere
+
+
+def next_ink(text: str, offset: int) -> int:
+    """Return the offset of the first character from ``offset`` on that is not white space."""
+    return _SPACE.match(text, offset).end()  # type: ignore[union-attr]
+
+
 def _after(text: str, pattern: re.Pattern[str]) -> Units:
     return from_ends(text, (match.end() for match in pattern.finditer(text, _lead(text))))
 
 
 def _owning_space(text: str, ends: Iterable[int]) -> Units:
-    """Tile with ascending ``ends``, each moved past the white space that follows it."""
+    """Tile with ascending ``ends``, each moved to where the white space it touches is divided."""
 
     def moved() -> Iterator[int]:
         at = _lead(text)
         for end in ends:
-            if end > at:  # else inside white space that is owned already
-                at = _SPACE.match(text, end).end()  # type: ignore[union-attr]  # it matches everywhere
-                yield at
+            if end > at:  # else inside white space that is divided already
+                yield (own := past_space(text, at + len(text[at:end].rstrip())))
+                at = next_ink(text, own)
 
     return from_ends(text, moved())
 
@@ -60,8 +80,8 @@ def _owning_space(text: str, ends: Iterable[int]) -> Units:
 def paragraphs(text: str) -> Units:
     r"""Split at blank lines.
 
-    >>> paragraphs("One.\nStill one.\n\nTwo.").strings()
-    ['One.\nStill one.\n\n', 'Two.']
+    >>> paragraphs("One.\nStill one.\n\n  Two.").strings()
+    ['One.\nStill one.\n\n', '  Two.']
     """
     return _after(text, _PARAGRAPH_END)
 
@@ -235,7 +255,7 @@ def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
         end = candidate
         if not paragraph[end - 1].isspace():
             end = _CLOSING.match(paragraph, end).end()  # type: ignore[union-attr]  # it matches everywhere
-        end = _SPACE.match(paragraph, end).end()  # type: ignore[union-attr]
+        end = next_ink(paragraph, end)
         if end < len(paragraph) and _goes_on(paragraph, start, end, code):
             continue
         while (aside := _ASIDE.match(paragraph, start, end)) and not paragraph[aside.end() : aside.end() + 1].islower():
@@ -300,7 +320,7 @@ def spacy_sentences(nlp: Any) -> Tiler:
 def align(text: str, pieces: Iterable[str]) -> Units:
     """Locate verbatim ``pieces`` of ``text``, in order, and tile the text with them.
 
-    White space between two pieces goes to the first.
+    White space between two pieces goes to the first, indentation to the second.
 
     Raises
     ------
@@ -322,7 +342,9 @@ def _located(text: str, pieces: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def from_spans(text: str, spans: Iterable[tuple[int, int]]) -> Units:
-    """Tile ``text`` with ascending ``spans`` that leave out white space only; it goes to the span before.
+    """Tile ``text`` with ascending ``spans`` that leave out white space only.
+
+    It goes to the span before, indentation to the span after.
 
     >>> from_spans("One.  Two. ", [(0, 4), (6, 10)]).strings()
     ['One.  ', 'Two. ']

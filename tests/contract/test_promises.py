@@ -205,13 +205,15 @@ def test_a_chunker_copies_and_pickles(name):
     assert pickle.loads(pickle.dumps(chunker)) == copy.deepcopy(chunker) == chunker
 
 
+@pytest.mark.parametrize("overlap", [0, 30])
 @pytest.mark.parametrize("kind", ["code", "table"])
-def test_protected_blocks_are_whole_while_they_fit(name, kind, linear):
-    text = HARD[kind]
-    start, end = text.index("\n\n") + 2, text.rindex("\n\n") if kind == "code" else text.rindex("\n\nEnd")
-    block = text[start:end].rstrip("\n")
-    chunks = build(name, max_tokens=as_counter()(block) + 9, overlap_tokens=0, **linear).chunk(text)
-    assert any(block in chunk.text for chunk in chunks)
+def test_protected_blocks_are_whole_while_they_fit(split, kind, overlap, linear):
+    intro, end = "Before it is said. " * 9 + "\n\n", "\n\n" + "After it is said. " * 9
+    block = HARD[kind].removeprefix("Intro.\n\n").removesuffix("End.").rstrip("\n")
+    pieces = split([intro + block + end], max_tokens=as_counter()(block) + 9, overlap_tokens=overlap, **linear)
+    fence = block[-9:]
+    assert any(block in piece.text for piece in pieces)
+    assert all(block in piece.text or fence not in piece.text for piece in pieces)  # nor is it cut by overlap
 
 
 def test_front_ends_have_the_same_parameters_and_defaults(name):
@@ -241,6 +243,8 @@ def test_fingerprints_see_parameters_and_resources(name):
     prints = {build(name, **p).fingerprint() for p in ({}, {"max_tokens": 99}, {"tokenizer": len})}
     assert len(prints) == 3
     assert build(name).fingerprint() == build(name).fingerprint()
+    if "cache" in describe(name)["resources"]:
+        assert build(name, cache={}, batch_size=7).fingerprint() == build(name).fingerprint()
 
 
 def test_names_are_gated_and_typos_get_a_hint(monkeypatch):

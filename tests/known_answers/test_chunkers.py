@@ -26,7 +26,7 @@ class Topics:
     """An embedder that knows the topic of a text by its first letter, and nothing else."""
 
     def embed(self, asked):
-        return np.array([np.eye(26)[ord(re.search("[a-z]", text.lower())[0]) - ord("a")] for text in asked])
+        return np.array([np.eye(26)[ord((re.search("[a-z]", text.lower()) or "a")[0]) - ord("a")] for text in asked])
 
 
 def test_finds_the_planted_topic_shift(split, planted):
@@ -62,7 +62,8 @@ def test_a_short_heading_goes_with_its_text_though_it_is_about_something_else():
     text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
     found = MSTSemanticChunker(embedder=Topics(), lambda_=0.6).chunk(text)
     assert texts(found) == [text[: text.index("# Index")], text[text.index("# Index") :]]
-    assert len(MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0).chunk(text)) == 4
+    plain = MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0, markup="plain")
+    assert len(plain.chunk(text)) == 4  # which does not know a heading from a paragraph
 
 
 def test_optimal_semantic_pays_for_the_limits_where_it_hurts_least():
@@ -192,3 +193,34 @@ def test_number_of_chunks_where_all_distances_differ(number, sentences):
     found = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
     assert len(set(found.figures["distances"].tolist())) == sentences - 1
     assert len(found.chunks) == min(number, sentences)
+
+
+GUIDE = (
+    "# Bees\n\nBees hum. Bees fly. Bees nap.\n\n## Dogs\n\n### Big dogs\n\nDogs bark. Dogs dig.\n\n"
+    "## Code\n\n```\ndogs = bark()\n```\n\nDogs run.\n"
+)
+
+
+@pytest.mark.parametrize("grouped", [{}, {"contiguous": True}])
+@pytest.mark.parametrize("budget", [8, 12, 20, 400])
+def test_no_heading_is_parted_from_its_text(grouped, budget):
+    for chunker in (
+        MSTSemanticChunker(
+            embedder=Topics(), lambda_=0.0, vicinity_reward=0.0, heading_reward=0.0, max_tokens=budget, **grouped
+        ),
+        UniversalSemanticChunker(embedder=Topics(), min_chunk_size=0, max_tokens=budget),
+        OptimalSemanticChunker(embedder=Topics(), penalty=0.1, max_tokens=budget),
+        SemanticThresholdChunker(embedder=Topics(), buffer_size=0, breakpoint_threshold_amount=10, max_tokens=budget),
+        RecursiveChunker(max_tokens=budget),
+    ):
+        for chunk in chunker.chunk(GUIDE)[:-1]:
+            last = chunk.text.rstrip().splitlines()[-1]
+            alone = all(line.startswith("#") for line in chunk.text.split("\n") if line)  # with its text, too long
+            assert not last.startswith("#") or (alone and budget < 20), (chunker, chunk.text)
+
+
+def test_the_chunk_of_distant_sections_is_named_by_what_they_share():
+    text = f"# Animals\n\n## Cats\n\n{CATS}## Courts\n\n{LAWS}## More cats\n\n{CATS}"
+    pieces = MSTSemanticChunker(n_chunks=2, markup="markdown").chunk(text)
+    (shared,) = [chunk for chunk in pieces if len(chunk.spans) > 1]
+    assert shared.metadata["title_path"] == "Animals"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from advchunk import boundaries, costs, graphs, signals, tiling
 from advchunk.graphs import Edges
@@ -11,7 +13,7 @@ from advchunk.layout import BLOCK, HEADING, SENTENCE, STRANDED, Contexts, with_b
 from advchunk.models.counters import WORDS
 from advchunk.prechunk import prechunks
 from advchunk.readers import markdown
-from advchunk.records import Document
+from advchunk.records import Block, Document, Span
 from advchunk.sizes import Limits
 
 GUIDE = """\
@@ -187,6 +189,41 @@ def test_a_text_without_blocks_keeps_its_units():
 def test_white_space_before_the_first_block_has_no_unit_of_its_own():
     text = "\n\n  \n# Tea\n\nGreen."
     assert with_blocks(tiling.sentences(text), markdown.read(text)).strings() == ["\n\n  \n# Tea\n\n", "Green."]
+
+
+def test_indentation_stays_with_its_block():
+    text = "1. Do:\n\n   ```sh\n   make\n   ```\n\n   Then.\n\n   ***\n\n       so"
+    units = with_blocks(tiling.words(text), markdown.read(text))
+    assert units.strings() == [
+        "1. ",
+        "Do:\n\n",
+        "   ```sh\n   make\n   ```\n\n",
+        "   Then.\n\n",
+        "   ***\n\n",
+        "       so",
+    ]
+
+
+@pytest.mark.parametrize("tiler", [tiling.words, tiling.sentences, tiling.characters])
+@given(
+    st.lists(st.sampled_from(["a. B", "- ", "```", "|a|\n|-|", "# ", "> ", "***", " ", "   ", "\n", "\n\n", "\r\n"]))
+)
+def test_no_unit_ends_in_the_white_space_before_a_block(tiler, pieces):
+    text = "".join(pieces)
+    document = markdown.read(text)
+    edges = with_blocks(tiler(text), document).edges.tolist()
+    assert [0, len(text)] == [edges[0], edges[-1]] or not text
+    leading = len(text) - len(text.lstrip())
+    for start, _ in (block.span for block in document.blocks):
+        space = range(len(text[:start].rstrip()), len(text) - len(text[start:].lstrip()) + 1)
+        assert [edge for edge in edges if edge in space] == [start if start > leading else 0]
+
+
+def test_blocks_without_their_indentation_have_no_white_space_before_them_cut_off():
+    text = "One.\n\n    a = 1\n\n  Two."
+    code, two = (Span(text.index(start), text.index(end) + 1) for start, end in [("a", "1"), ("T", "o.")])
+    document = Document(text, blocks=(Block("code", code), Block("paragraph", two)))
+    assert with_blocks(tiling.words(text), document).strings() == ["One.\n\n    ", "a = 1\n\n  ", "Two."]
 
 
 def test_text_around_a_protected_block_is_cut_at_its_edges_only():

@@ -14,22 +14,23 @@ import copy
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from os.path import commonprefix
 from typing import Any, Literal
 
 import numpy as np
 
-from advchunk import sizes, tiling
+from advchunk import signals, sizes, tiling
 from advchunk.cache import with_cache
-from advchunk.chunkers.params import RESOURCE, Params, resources
+from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
 from advchunk.engine import Embed, Job, Plan, adrive, drive, finished
 from advchunk.errors import require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.headings import Headings
 from advchunk.ids import Namer
-from advchunk.layout import Contexts, ladder, tiled, with_blocks
+from advchunk.layout import Contexts, ladder, tiled, with_blocks, with_headings
 from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder, identity
 from advchunk.readers import markdown
@@ -179,7 +180,8 @@ class Chunker(Params, ABC):
         for index, chunk in enumerate(found.chunks):
             metadata = copy.deepcopy(dict(document.metadata)) if document.metadata else {}
             metadata |= chunk.metadata
-            if chunk.spans and (path := headings.path(chunk.start)):
+            # Of distant passages, what they share; "prefix" is of tuples here.
+            if path := commonprefix([headings.path(span.start) for span in chunk.spans]):  # noqa: RUF071
                 metadata |= {"section": path[-1], "title_path": " > ".join(path)}
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = found.cut_at(chunk.end)
@@ -213,7 +215,8 @@ class Chunker(Params, ABC):
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document."""
-        limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter)
+        rungs = ladder(document, tiling.as_tiler(self.sentence_splitter, self.language))
+        limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter, ladder=rungs)
         return limits._replace(context=Contexts(document, limits)) if self.include_context else limits
 
     def tile(self, document: Document, limits: Limits) -> Units:
@@ -223,16 +226,11 @@ class Chunker(Params, ABC):
 
     def fitted(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units that also end where blocks do, leave protected blocks whole, and are within the budget."""
-        rungs = ladder(document, tiling.as_tiler(self.sentence_splitter, self.language))
-        return self.split(with_blocks(units, document), limits, rungs)
-
-    def split(self, units: Units, limits: Limits, ladder: sizes.Ladder) -> Units:
-        """Return the units counted, none over the budget."""
-        return sizes.fit(units, limits, ladder)
+        return sizes.fit(with_blocks(units, document), limits)
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the chunks may, by parameters or resources."""
-        named = [_identity(getattr(self, name)) for name in resources(self)]
+        named = [_identity(getattr(self, name)) for name in resources(self, changing=True)]
         return hashlib.sha256("|".join([super().fingerprint(), *named]).encode()).hexdigest()[:16]
 
 
@@ -245,6 +243,8 @@ class SegmentingChunker(Chunker):
         limits = self.limits(document)
         units = self.tile(document, limits)
         found = (yield from self.decide(units, limits)) if len(units) > 1 else Segmentation(np.array([0, 1]))
+        sizes.check(units, found)
+        found = with_headings(units, found)
         return Explanation(document, sizes.built(units, found, limits), units, found)
 
     def segmentation(self, units: Units) -> Segmentation:
@@ -286,8 +286,8 @@ class EmbeddingChunker(SegmentingChunker):
     """
 
     embedder: Any = field(default=None, repr=False, metadata=RESOURCE)
-    batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
-    cache: Any = field(default=None, repr=False, metadata=RESOURCE)
+    batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
+    cache: Any = field(default=None, repr=False, metadata=OPERATION)
 
     @abstractmethod
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
@@ -296,7 +296,9 @@ class EmbeddingChunker(SegmentingChunker):
     def check(self) -> None:
         """Add the rules for the embedder."""
         super().check()
-        require(self.batch_size is None or self.batch_size >= 1, "batch_size must be >= 1 or None", self.batch_size)
+        size = self.batch_size
+        right = size is None or (isinstance(size, int) and size >= 1)
+        require(right, "batch_size must be a whole number >= 1 or None", size)
         if not isinstance(self.embedder, str):  # a name is looked up when it is needed
             with_cache(as_embedder(self.embedder), self.cache)
 
@@ -322,17 +324,32 @@ class EmbeddingChunker(SegmentingChunker):
 
     def vectors(self, units: Units) -> Plan[Floats]:
         """Ask for the vector of each unit."""
-        answer: Floats = yield Embed(tuple(units.strings()), self.model)
-        return answer
+        return self.embedded(units.strings())
 
-    def split(self, units: Units, limits: Limits, ladder: sizes.Ladder) -> Units:
-        """Split, too, what the embedder could not read whole; most would cut it off without a word."""
-        embedder, fitting = as_embedder(self.embedder), super().split(units, limits, ladder)
-        most, counter = embedder.max_tokens, embedder.counter
-        if most is None or (counter is limits.counter and fitting.counted().max(initial=0) <= most):
-            return fitting
-        finer = sizes.fit(replace(fitting, sizes=None), Limits(most, 0, 0, counter), ladder)
-        return sizes.fit(replace(finer, sizes=None), limits, ladder)
+    def embedded(self, texts: Sequence[str]) -> Plan[Floats]:
+        """Ask for the vector of each text.
+
+        A text that the embedder could not read whole, which most would cut off without a word, is
+        asked for in parts, and gets their mean, weighted by tokens.
+
+        Returns
+        -------
+        (n, d) unit rows.
+        """
+        embedder = as_embedder(self.embedder)
+        limits = Limits(embedder.max_tokens or 1, 0, 0, embedder.counter)
+        tokens = limits.counter.counts(texts) if embedder.max_tokens else np.zeros(len(texts), dtype=np.int64)
+        if tokens.max(initial=0) <= limits.max_tokens:
+            whole: Floats = yield Embed(tuple(texts), self.model)
+            return whole
+        split = [
+            sizes.fit(Units(text, np.array([0, len(text)]), np.array([size])), limits)
+            for text, size in zip(texts, tokens, strict=True)
+        ]
+        rows: Floats = yield Embed(tuple(part for units in split for part in units.strings()), self.model)
+        weights = np.concatenate([units.counted() for units in split]).astype(rows.dtype)
+        first = np.cumsum([0, *(len(units) for units in split[:-1])])
+        return signals.unit_rows(np.add.reduceat(rows * np.maximum(weights, 1)[:, None], first))
 
 
 def _identity(resource: Any) -> str:

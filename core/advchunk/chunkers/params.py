@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, fields
 from functools import cache
 from types import UnionType
@@ -14,6 +15,9 @@ from advchunk.errors import require
 RESOURCE: Final = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
 
+
+OPERATION: Final = {"resource": True, "changes": False}
+"""Marks a resource that changes how fast chunks come, and not which: it is no part of the fingerprint."""
 
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """What both frameworks call two of the parameters."""
@@ -64,6 +68,25 @@ class Params:
         require(0 <= self.overlap_tokens < self.max_tokens, rule, self.overlap_tokens)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__repr__ = Params.__repr__  # type: ignore[method-assign]  # before a dataclass decorator makes its own
+
+    def __repr__(self) -> str:
+        """Say what differs from the defaults, and which resources were given."""
+        said = [
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)
+            if getattr(self, f.name) != f.default and not f.metadata.get("resource")
+        ]
+        given = [
+            (f.name, getattr(self, f.name))
+            for f in fields(self)
+            if f.metadata.get("resource") and getattr(self, f.name) is not f.default
+        ]
+        said += [f"{name}=<{type(value).__name__}>" for name, value in given]
+        return f"{type(self).__name__}({', '.join(said)})"
+
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the chunks may: for cache keys."""
         said = json.dumps([self.algorithm, self.version, parameters(self)], sort_keys=True)
@@ -75,9 +98,11 @@ def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
     return {f.name: getattr(obj, f.name) for f in fields(of or obj) if not f.metadata.get("resource")}
 
 
-def resources(of: Any) -> list[str]:
-    """Return the names of the resources that a class of chunkers takes."""
-    return [f.name for f in fields(of) if f.metadata.get("resource")]
+def resources(of: Any, *, changing: bool = False) -> list[str]:
+    """Return the names of the resources that a class of chunkers takes, or of those that change its chunks."""
+    return [
+        f.name for f in fields(of) if f.metadata.get("resource") and (not changing or f.metadata.get("changes", True))
+    ]
 
 
 @cache
@@ -94,8 +119,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in options
     if origin in {Union, UnionType}:
         return any(_fits(value, option) for option in options)
-    if hint is float:
-        return type(value) in {int, float}  # not bool, which is an int to Python
+    if hint is float:  # not bool, which is an int to Python
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
 
 

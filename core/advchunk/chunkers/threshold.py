@@ -10,10 +10,9 @@ import numpy as np
 from advchunk import boundaries, signals
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params
-from advchunk.engine import Embed, Plan
+from advchunk.engine import Plan
 from advchunk.errors import require
 from advchunk.explain import Segmentation
-from advchunk.models.embedders import as_embedder
 from advchunk.records import Floats, Units
 from advchunk.signals import ThresholdRule
 from advchunk.sizes import Limits
@@ -45,7 +44,8 @@ class SemanticThresholdParams(Params):
     breakpoint_threshold_amount : percentile (0..100), or number of deviations or ranges (>= 0);
         None is 95, 3, 1.5 and 95.
     number_of_chunks : this many instead, >= 1 (before sizes; fewer if distances are equal).
-    embed_buffer : embed the text of each buffer, exactly as the peers do, instead of averaging.
+    embed_buffer : embed the text of each buffer, exactly as the peers do, instead of averaging; a
+        buffer too long for the embedder is embedded in parts.
     centre : subtract the document's mean vector first, which helps static embedders most.
 
     References
@@ -87,18 +87,21 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         n, reach = len(units), self.buffer_size
         index = np.arange(n)
         first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, n)
-        weights = np.ones(n) if units.sizes is None else np.maximum(units.sizes, 1)
+        weights = np.maximum(units.counted(), 1).astype(np.float32)
         if self.embed_buffer and reach:
-            embedder, edges = as_embedder(self.embedder), units.edges
-            buffers = [units.text[a:b].strip() for a, b in zip(edges[first], edges[last], strict=True)]
-            if embedder.max_tokens is None or embedder.counter.counts(buffers).max() <= embedder.max_tokens:
-                answer: Floats = yield Embed(tuple(buffers), self.model)
-                return answer
-        rows: Floats = yield Embed(tuple(units.strings()), self.model)
-        if not reach:
-            return rows
-        summed = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows * weights[:, None], axis=0)])
-        return signals.unit_rows(summed[last] - summed[first])
+            edges = units.edges
+            return (
+                yield from self.embedded(
+                    [units.text[a:b].strip() for a, b in zip(edges[first], edges[last], strict=True)]
+                )
+            )
+        rows = yield from self.embedded(units.strings())
+        weighted = rows * weights[:, None]
+        summed = weighted.copy()
+        for apart in range(1, reach + 1):
+            summed[apart:] += weighted[:-apart]
+            summed[:-apart] += weighted[apart:]
+        return signals.unit_rows(summed) if reach else rows
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Compare neighbours."""

@@ -42,7 +42,8 @@ class UniversalSemanticParams(Params):
         similarities instead.
     centre : subtract the document's mean vector first, which helps static embedders most.
     min_chunk_size : words that a chunk has before likeness may end it, >= 0.
-    max_chunk_size : words that no chunk exceeds, >= 1; a longer sentence is split.
+    max_chunk_size : words that no chunk exceeds, >= 1; a longer sentence is split. (A heading that is
+        kept with the text after a topic's end may add its few.)
     domain : presets of the published pipeline for ``threshold`` and ``max_chunk_size``, which then
         are not given: "philosophy" .45, any other .55, both with 1200 words.
     sentences : "plain" is the published ``(?<=[.!?])\s+``, which takes "Dr. Smith" for two

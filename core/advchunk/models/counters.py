@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -11,7 +12,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.errors import (
+    BadModelOutput,
+    ConfigurationError,
+    MissingExtra,
+    ModelUnavailable,
+    first_line,
+    refuse_misspelt,
+)
 from advchunk.models.static import default_embedder
 from advchunk.records import Ints
 
@@ -69,14 +77,15 @@ def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
 
     Parameters
     ----------
-    tokenizer : "tokens" (the embedded WordPiece), "words" or "characters"; the name of a
+    tokenizer : "tokens" (the embedded WordPiece, with one token for every two characters of a
+        word unknown to it), "words" or "characters"; the name of a
         tiktoken encoding or model, or else of a Hugging Face tokenizer; a tokenizer object
         of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens
         of a text or their number. None follows the embedder, if that has a ``tokenizer``.
 
     Raises
     ------
-    ConfigurationError : anything else.
+    ConfigurationError : anything else, or a name nearly one of these.
     MissingExtra, ModelUnavailable : a name whose library or files are not here.
 
     >>> as_counter("words")("two words"), as_counter(len)("four"), as_counter()("It works.")
@@ -99,7 +108,15 @@ def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
 
 
 def _number(tokens: Any) -> int:
-    return int(tokens) if isinstance(tokens, Integral) else len(tokens)
+    try:
+        number = int(tokens) if isinstance(tokens, Integral) else len(tokens)
+    except TypeError:
+        number = -1
+    if number < 0:
+        got = tokens if isinstance(tokens, Integral) else type(tokens).__name__
+        msg = f"a tokenizer must return the tokens of a text or their number, a whole one >= 0, got {got}"
+        raise BadModelOutput(msg)
+    return number
 
 
 def sayable(text: str) -> str:
@@ -155,25 +172,46 @@ _PLAIN: dict[str, Callable[[], Counter]] = {
 }
 
 
+_TIKTOKENS = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k|text-embedding-")
+
+
 @lru_cache(maxsize=8)
 def _named(name: str) -> Any:
     if name in _PLAIN:
         return _PLAIN[name]()
+    known = [*_PLAIN]
     if find_spec("tiktoken"):
         import tiktoken
 
-        if encoding := name if name in tiktoken.list_encoding_names() else tiktoken.model.MODEL_TO_ENCODING.get(name):
+        if encoding := _encoding_of(name):
             try:
                 return tiktoken.get_encoding(encoding)
             except OSError as error:  # of requests
                 msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; TIKTOKEN_CACHE_DIR is where it looks first"
                 raise ModelUnavailable(msg) from error
+        known += [*tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
+    elif _TIKTOKENS.match(name):
+        raise MissingExtra(f"what tokenizes {name!r}", "tiktoken")  # noqa: EM102
+    refuse_misspelt(name, known)
     try:
         from transformers import AutoTokenizer
     except ImportError:
-        raise MissingExtra(f"what tokenizes {name!r}", "tiktoken,transformers") from None  # noqa: EM102
+        raise MissingExtra(f"what tokenizes {name!r}", "transformers") from None  # noqa: EM102
     try:
         return AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        msg = f"tokenizer {name!r} is no tiktoken name, and Hugging Face has or reaches none of that name: {error}"
+        why = first_line(error)
+        msg = f"tokenizer {name!r} is no tiktoken name, and Hugging Face has or reaches none of that name: {why}"
         raise ModelUnavailable(msg) from error
+
+
+def _encoding_of(name: str) -> str | None:
+    """Return the tiktoken encoding that a name says or that a model of that name uses."""
+    import tiktoken
+
+    if name in tiktoken.list_encoding_names():
+        return name
+    try:
+        return tiktoken.model.encoding_name_for_model(name)  # knows "gpt-4o-mini" by how it begins
+    except KeyError:
+        return None

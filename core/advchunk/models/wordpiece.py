@@ -39,13 +39,18 @@ class WordPiece:
     surrogate, which that library cannot take, is removed like U+FFFD. To BERT white space is tab, line feed,
     carriage return and Unicode's category Z; form feeds and other control characters vanish between letters.
 
+    To BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` however long,
+    so that a budget in tokens would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
+
     Parameters
     ----------
     vocabulary : the tokens, ``[UNK]`` among them; ids are places in it, continuations begin with ``##``.
+    per_unknown : characters of an unknown word, as BERT reads it, for each ``[UNK]`` that stands for it, >= 1,
+        rounded up; None is one for the word, as in BERT.
 
     Raises
     ------
-    ConfigurationError : a vocabulary without ``[UNK]``.
+    ConfigurationError : a vocabulary without ``[UNK]``, or ``per_unknown`` < 1.
 
     Examples
     --------
@@ -54,6 +59,8 @@ class WordPiece:
     [1, 2, 3, 4, 0, 0]
     >>> tokenizer("Chunking helps.")
     4
+    >>> WordPiece(tokenizer.vocabulary, per_unknown=2)("Chunking helps. Très!")
+    7
 
     References
     ----------
@@ -62,13 +69,14 @@ class WordPiece:
 
     adds_up: ClassVar[bool] = True
 
-    def __init__(self, vocabulary: Sequence[str]) -> None:
+    def __init__(self, vocabulary: Sequence[str], per_unknown: int | None = None) -> None:
         require(UNKNOWN in vocabulary, f"a vocabulary must have {UNKNOWN}", f"{len(vocabulary)} tokens")
-        self.vocabulary = tuple(vocabulary)
-        self._pieces = _Pieces(self.vocabulary)
+        require(per_unknown is None or per_unknown >= 1, "per_unknown must be >= 1 or None", per_unknown)
+        self.vocabulary, self.per_unknown = tuple(vocabulary), per_unknown
+        self._pieces = _Pieces(self.vocabulary, per_unknown)
 
-    def __reduce__(self) -> tuple[type[WordPiece], tuple[tuple[str, ...]]]:
-        return WordPiece, (self.vocabulary,)
+    def __reduce__(self) -> tuple[type[WordPiece], tuple[tuple[str, ...], int | None]]:
+        return WordPiece, (self.vocabulary, self.per_unknown)
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens in ``text``."""
@@ -107,11 +115,11 @@ def _splittable(texts: Sequence[str]) -> Sequence[str]:
 class _Pieces(dict[str, tuple[int, ...]]):
     """The token ids of each piece of text between two white spaces, worked out when first asked for."""
 
-    def __init__(self, vocabulary: Iterable[str]) -> None:
+    def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:
         super().__init__()
         self._starts = {token: i for i, token in enumerate(vocabulary)}
         self._tails = {token[2:]: i for token, i in self._starts.items() if token.startswith("##")}
-        self._unknown = self._starts[UNKNOWN]
+        self._per_unknown = per_unknown
         self._longest = max(map(len, self._starts))
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
@@ -132,7 +140,7 @@ class _Pieces(dict[str, tuple[int, ...]]):
     def _parts(self, word: str) -> list[int]:
         """Return the longest start in the vocabulary, then the longest continuation, and so on."""
         if len(word) > LONGEST_WORD:
-            return [self._unknown]
+            return self._unknown(word)
         ids: list[int] = []
         tokens, start = self._starts, 0
         while start < len(word):
@@ -141,10 +149,13 @@ class _Pieces(dict[str, tuple[int, ...]]):
                 if found is not None:
                     break
             else:
-                return [self._unknown]
+                return self._unknown(word)
             ids.append(found)
             tokens, start = self._tails, end
         return ids
+
+    def _unknown(self, word: str) -> list[int]:
+        return [self._starts[UNKNOWN]] * (-(-len(word) // self._per_unknown) if self._per_unknown else 1)
 
 
 def words(text: str) -> list[str]:

@@ -72,9 +72,9 @@ def blocks(text: str) -> tuple[Block, ...]:
 
     Returns
     -------
-    blocks : in reading order and disjoint, none of them blank. A block is made of whole lines, so it has its own
-        marker (``#``, ``-``, the fence) and those of the quotes and list items around it, but neither
-        indentation nor the line end. A nested item is a block of its own.
+    blocks : in reading order and disjoint, none of them blank. A block is made of whole lines, so it has its
+        indentation, its own marker (``#``, ``-``, the fence) and those of the quotes and list items around it, but
+        not the line end. A nested item is a block of its own.
 
     Examples
     --------
@@ -140,11 +140,11 @@ def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
 
 
 def _trim(flat: str, start: int, end: int) -> Span | None:
-    """Take the white space off both ends of a range."""
+    """Take blank lines off both ends of a range, and the white space after its last line."""
     piece = flat[start:end]
-    inner = piece.strip()
-    start = end - len(piece.lstrip())
-    return Span(start, start + len(inner)) if inner else None
+    indented = piece.rfind("\n", 0, len(piece) - len(piece.lstrip())) + 1
+    inner = piece.rstrip()
+    return Span(start + indented, start + len(inner)) if inner else None
 
 
 def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
