@@ -203,9 +203,12 @@ class Scheduler(Generic[T]):
         if len(claims) == 1 and claims[0][0].ask.items == items:
             self._close(claims[0][0], batch.ask.answer(rows))
         else:
-            row_of = dict(zip(items, rows, strict=True))
+            place = {item: i for i, item in enumerate(items)}
             for request, mine in claims:
-                request.rows.update((item, row_of[item]) for item in mine)
+                if len(mine) == request.wanted:  # all at once: no need to handle rows one by one
+                    self._close(request, batch.ask.answer(_taken(rows, [place[item] for item in request.ask.items])))
+                    continue
+                request.rows.update((item, rows[place[item]]) for item in mine)
                 if len(request.rows) == request.wanted:
                     self._close(request, request.dealt())
                 elif batch.alone:
@@ -427,6 +430,10 @@ async def _awaited(batch: Batch) -> tuple[Any, float]:
     except Exception as error:  # noqa: BLE001 - the scheduler decides what a failed model means
         rows = error
     return rows, time.monotonic() - began
+
+
+def _taken(rows: Any, places: list[int]) -> Any:
+    return rows[places] if isinstance(rows, np.ndarray) else [rows[i] for i in places]
 
 
 def _key(ask: Ask) -> _Key:

@@ -113,8 +113,11 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         plain = self.sentences == "plain" and self.sentence_splitter is None
         split = tiling.plain_sentences if plain else tiling.as_tiler(self.sentence_splitter, self.language)
         units, maximum = tiled(document, split), self.preset()[1]
-        if np.diff(units.edges).max() > 2 * maximum:  # else none has so many words
-            units = Units(document.text, sizes.fit(units, Limits(maximum, 0, 0, WORDS)).edges)
+        if len(long := np.flatnonzero(np.diff(units.edges) > 2 * maximum)):  # the others cannot have so many words
+            words, texts = np.ones(len(units), dtype=np.int64), units.strings()
+            words[long] = WORDS.counts([texts[i] for i in long.tolist()])
+            fitting = sizes.fit(Units(units.text, units.edges, words), Limits(maximum, 0, 0, WORDS))
+            units = Units(units.text, fitting.edges)
         return self.fitted(document, units, limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
