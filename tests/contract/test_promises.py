@@ -265,3 +265,13 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
         create("recursiv")
     with pytest.raises(ConfigurationError, match=r"has no parameter 'max_token'; did you mean 'max_tokens'\?"):
         create("recursive", max_token=5)
+
+
+def test_help_explains_every_parameter_and_repr_what_was_set(name):
+    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    splitter, parser = getattr(langchain_advchunk, stem + "Splitter"), getattr(llamaindex_advchunk, stem + "NodeParser")
+    for front_end in (registry.TABLE[name].chunker, splitter, parser):
+        for field in fields(registry.params_of(registry.TABLE[name].chunker)):
+            assert len(re.findall(rf"(?m)^(\w+, )*{field.name}(, \w+)* :", front_end.__doc__)) == 1, field.name
+        assert repr(front_end(max_tokens=70)) == f"{front_end.__name__}(max_tokens=70)"
+    assert "length_function :" in splitter.__doc__

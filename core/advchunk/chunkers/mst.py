@@ -48,8 +48,8 @@ class MSTSemanticParams(GroupedParams):
 
     Parameters
     ----------
-    max_tokens : as in `Params`; the published default is 400.
-    contiguous : as in `GroupedParams`; the published chunks are grouped.
+    max_tokens : tokens that no chunk exceeds, context included, >= 1; the published default is 400.
+    contiguous : True makes chunks passages; False, as published, puts distant pieces together.
     granularity : the pieces: "paragraph" (headings, list items, quotes, code, tables and paragraphs
         are one each) or "sentence".
     centre : subtract the document's mean vector first.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass, fields
 from functools import cache
+from inspect import cleandoc
 from types import UnionType
 from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -18,6 +20,8 @@ RESOURCE: Final = {"resource": True}
 
 OPERATION: Final = {"resource": True, "changes": False}
 """Marks a resource that changes how fast chunks come, and not which: it is no part of the fingerprint."""
+
+_PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>.*?)(?=\n\n|\Z)", re.DOTALL)
 
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """What both frameworks call two of the parameters."""
@@ -70,7 +74,8 @@ class Params:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.__repr__ = Params.__repr__  # type: ignore[method-assign]  # before a dataclass decorator makes its own
+        cls.__repr__ = cls.__str__ = Params.__repr__  # type: ignore[assignment, method-assign]  # before dataclass makes its own
+        cls.__doc__ = _with_inherited(cls)  # so that help() explains every parameter, in all three front ends
 
     def __repr__(self) -> str:
         """Say what differs from the defaults, and which resources were given."""
@@ -103,6 +108,30 @@ def resources(of: Any, *, changing: bool = False) -> list[str]:
     return [
         f.name for f in fields(of) if f.metadata.get("resource") and (not changing or f.metadata.get("changes", True))
     ]
+
+
+def _with_inherited(cls: type) -> str:
+    """Return the docstring of a class with the parameters that its bases document and it does not."""
+    own = cleandoc(cls.__dict__.get("__doc__") or "")
+    known, inherited = {name for names, _ in _documented(own) for name in names}, list[str]()
+    for base in cls.__mro__[1:]:
+        for names, text in _documented(cleandoc(base.__dict__.get("__doc__") or "")):
+            if base.__module__.partition(".")[0].endswith("advchunk") and not known & set(names):
+                inherited.append(text)
+                known.update(names)
+    if not inherited:
+        return own
+    if place := _PARAMETERS.search(own):
+        return own[: place.end()].rstrip() + "\n" + "\n".join(inherited) + own[place.end() :]
+    summary, rest = own.partition("\n\n")[::2]
+    return "\n\n".join([summary, "Parameters\n----------\n" + "\n".join(inherited), *([rest] if rest else [])])
+
+
+def _documented(doc: str) -> list[tuple[list[str], str]]:
+    """Return the names and the text of each entry under Parameters."""
+    section = _PARAMETERS.search(doc)
+    entries = re.split(r"\n(?=\S)", section["entries"].rstrip()) if section else []
+    return [(re.split(r",\s*", entry.partition(" :")[0]), entry) for entry in entries]
 
 
 @cache

@@ -48,7 +48,7 @@ class UniversalSemanticParams(Params):
         are not given: "philosophy" .45, any other .55, both with 1200 words.
     sentences : "plain" is the published ``(?<=[.!?])\s+``, which takes "Dr. Smith" for two
         sentences; "accurate" does not. A ``sentence_splitter`` overrides both.
-    max_tokens : as in `Params`; large enough to leave 1500 words whole.
+    max_tokens : tokens that no chunk exceeds, context included, >= 1; by default enough for 1500 words.
 
     References
     ----------
