@@ -271,12 +271,12 @@ def test_one_document_that_hangs_takes_no_other_down(awaited):
 
         def embed(self, texts):
             if any("hang" in text for text in texts):
-                time.sleep(3)
+                time.sleep(20)
             return np.ones((len(texts), 2))
 
     documents = [f"Fact {i}. It {'hang' if i == 2 else 'rain'}s." for i in range(6)]
     chunker = advchunk.UniversalSemanticChunker(
-        embedder=Hangs(), timeout=0.2, fallback=advchunk.RecursiveChunker(max_tokens=3000)
+        embedder=Hangs(), timeout=0.5, fallback=advchunk.RecursiveChunker(max_tokens=3000)
     )
     found = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
     assert [chunks[0].metadata.get("chunker") for chunks in found] == [None, None, "recursive", None, None, None]

@@ -30,7 +30,10 @@ def ladder(document: Document, sentences: Tiler) -> Callable[[int], Sequence[Til
     whole = np.array(protected(document.blocks or ()), dtype=np.int64).reshape(-1, 2)
     prose = tuple(sentences if rung is tiling.sentences else rung for rung in PROSE)
 
+    first = tiling.next_ink(document.text, 0)
+
     def rungs(offset: int) -> Sequence[Tiler]:
+        offset = max(offset, first)  # the first unit owns the white space before it
         block = int(np.searchsorted(whole[:, 0], offset, "right")) - 1
         return VERBATIM if block >= 0 and offset < whole[block, 1] else prose
 
@@ -71,6 +74,10 @@ def with_blocks(units: Units, document: Document) -> Units:
     if len(whole):
         block = np.searchsorted(whole[:, 0], edges) - 1  # the last that starts before the edge
         edges = edges[(block < 0) | (edges >= whole[block, 1])]
+    titles = np.array([block.span for block in blocks if block.kind == "heading"], dtype=np.int64).reshape(-1, 2)
+    if len(titles):  # "## 2. Methods" is no two sentences
+        block = np.searchsorted(titles[:, 0], edges) - 1
+        edges = edges[(block < 0) | (edges >= titles[block, 1])]
     strength = np.full(len(edges), SENTENCE)
     strength[np.isin(edges, starts) | np.isin(edges, ends)] = BLOCK
     after = [block.span.start for above, block in pairwise(blocks) if above.kind == "heading"]

@@ -255,8 +255,12 @@ def _packed(
 def _join_short(
     ruler: Ruler, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
 ) -> list[Sequence[int]]:
-    """Join every piece under ``min_tokens`` with the more similar neighbour that has room for it."""
+    """Join every piece under ``min_tokens`` with a neighbour that has room for it.
+
+    That is the more similar one, or the one that leaves no heading without its text.
+    """
     joined, i = list(pieces), 0
+    strength = ruler.units.strength
 
     def size(piece: Sequence[int]) -> int:
         if piece[-1] - piece[0] + 1 == len(piece):
@@ -273,7 +277,8 @@ def _join_short(
             wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
             wholes = {left: whole for left, whole in wholes.items() if has_room(whole)}
         if wholes:
-            i = max(wholes, key=lambda left: _likeness(vectors, joined[left], joined[left + 1]))
+            stranded = {left: strength is not None and strength[whole[-1] + 1] < 0 for left, whole in wholes.items()}
+            i = max(wholes, key=lambda left: (not stranded[left], _likeness(vectors, joined[left], joined[left + 1])))
             joined[i : i + 2] = [wholes[i]]  # which may still be short: look again
         else:
             i += 1

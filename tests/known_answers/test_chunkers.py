@@ -224,3 +224,23 @@ def test_the_chunk_of_distant_sections_is_named_by_what_they_share():
     pieces = MSTSemanticChunker(n_chunks=2, markup="markdown").chunk(text)
     (shared,) = [chunk for chunk in pieces if len(chunk.spans) > 1]
     assert shared.metadata["title_path"] == "Animals"
+
+
+def test_a_heading_with_a_full_stop_is_one_unit():
+    text = "Cats purr. Cats nap all day.\n\n## 2. Law\n\nJudges sit in court. Courts rule on law.\n"
+    found = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9).chunk(text)
+    assert [chunk.text for chunk in found if "##" in chunk.text] == ["## 2. Law\n\nJudges sit in court. "]
+
+
+def test_white_space_before_the_first_block_changes_nothing():
+    code = "```\nalpha = beta\ngamma = delta\nx = y\n```\n"
+    for text in (code, "\n" + code):
+        chunks = RecursiveChunker(max_tokens=24, overlap_tokens=10).chunk(text + "\nDone here, and so on.")
+        assert any(code.strip() in chunk.text for chunk in chunks)
+    assert RecursiveChunker().chunk("\n# A\n\nText here.")[0].metadata["section"] == "A"
+
+
+def test_a_short_heading_joins_its_text_and_not_what_is_like_it():
+    text = "Bees hum and bees fly.\n\n## Bees\n\nDogs bark and dogs dig.\n"
+    chunker = MSTSemanticChunker(embedder=Topics(), lambda_=-9, min_tokens=5, markup="markdown")
+    assert texts(chunker.chunk(text)) == [text[: text.index("##")], text[text.index("##") :]]

@@ -174,14 +174,14 @@ class Chunker(Params, ABC):
     def _described(self, found: Explanation, instead_of: str) -> list[Chunk]:
         """Return the chunks with what the document, its headings and the algorithm say of each."""
         document = found.document
-        headings = Headings(document.text, document.blocks or ())
+        headings, first = Headings(document.text, document.blocks or ()), tiling.next_ink(document.text, 0)
         ran = {"chunker": self.algorithm, "fallback_from": instead_of} if instead_of else {}
         chunks = []
         for index, chunk in enumerate(found.chunks):
             metadata = copy.deepcopy(dict(document.metadata)) if document.metadata else {}
             metadata |= chunk.metadata
             # Of distant passages, what they share; "prefix" is of tuples here.
-            if path := commonprefix([headings.path(span.start) for span in chunk.spans]):  # noqa: RUF071
+            if path := commonprefix([headings.path(max(span.start, first)) for span in chunk.spans]):  # noqa: RUF071
                 metadata |= {"section": path[-1], "title_path": " > ".join(path)}
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = found.cut_at(chunk.end)
