@@ -1,6 +1,7 @@
 """The Markdown reader: known layouts, any text, and the fast road against the parser."""
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from time import process_time
 
@@ -9,9 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from advchunk.headings import Headings, heading_text
+from advchunk.headings import Headings
 from advchunk.layout import protected
 from advchunk.readers.markdown import blocks, parsed, read
+from advchunk.readers.titles import heading_text
+from advchunk.records import Block, Span
 
 MARKS = [
     "# ",
@@ -250,3 +253,10 @@ def test_headings_give_the_path_of_every_offset():
         "d": (),
     }
     assert headings.path(len(text)) == ()
+
+
+def test_headings_of_other_readers_are_taken_as_they_are():
+    text = "# of samples\n\nTen."
+    heading = Block("heading", Span(0, 12), 1)
+    assert Headings(text, [heading]).path(15) == ("# of samples",)
+    assert Headings(text, [replace(heading, title="Samples")]).path(15) == ("Samples",)

@@ -48,6 +48,7 @@ class Block:
     level : depth of a heading, 1 the highest; nesting of a list item, 1 the outermost; else 0.
     page : page it is on, from 1, if known.
     bbox : left, top, right, bottom on the page in points, origin top left, if known.
+    title : what a heading says without its markup; None for its text as it is.
     """
 
     kind: BlockKind
@@ -55,6 +56,7 @@ class Block:
     level: int = 0
     page: int | None = None
     bbox: tuple[float, float, float, float] | None = None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from advchunk.readers.titles import heading_text
 from advchunk.records import Block, BlockKind, Document, Span
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Examples
     --------
     >>> read("Hello.", id="greeting").blocks
-    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, page=None, bbox=None),)
+    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, page=None, bbox=None, title=None),)
     """
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 
@@ -136,7 +137,8 @@ def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
                     kind = "quote"
             marker = None
             if span := _trim(flat, lines[first], lines[last]):
-                yield Block(kind, span, level)
+                title = heading_text(flat[slice(*span)]) if kind == "heading" else None
+                yield Block(kind, span, level, title=title)
 
 
 def _trim(flat: str, start: int, end: int) -> Span | None:
