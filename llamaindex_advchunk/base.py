@@ -18,7 +18,7 @@ from advchunk import Document as Source
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.results import as_handler
 from advchunk.errors import require
-from advchunk.models.embedders import identity
+from advchunk.models.identity import identity
 from advchunk.records import flat_spans, inherited
 
 _NAMES = {"embedder": "embed_model"}  # what the core calls a resource, and LlamaIndex otherwise

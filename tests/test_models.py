@@ -20,7 +20,8 @@ import advchunk
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
 from advchunk.models import counters, embedders
 from advchunk.models.counters import CHARACTERS, WORDS, as_counter
-from advchunk.models.embedders import as_embedder, identity, model_name, named_embedder
+from advchunk.models.embedders import as_embedder, named_embedder
+from advchunk.models.identity import identity, model_name
 from advchunk.models.static import default_embedder
 
 TEXTS = ["Hello world.", "", "naïve 東京 🦛", "a b  c\n\nd", "<|endoftext|> [SEP]"]

@@ -15,7 +15,8 @@ import numpy as np
 
 from advchunk.engine import BATCH_SIZE, in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError
-from advchunk.models.embedders import CheckedEmbedder, identity, model_name
+from advchunk.models.embedders import CheckedEmbedder
+from advchunk.models.identity import identity, model_name
 from advchunk.records import Floats
 
 _MAKING = Lock()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -32,6 +32,23 @@ class Segmentation:
     gaps: Floats | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
     rows: Floats | None = None
+
+
+class _Figures(Mapping[str, Any]):
+    """Figures, of which the costly ones are computed when they are asked for."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+
+    def __getitem__(self, name: str) -> Any:
+        figure = self._given[name]
+        return figure() if callable(figure) else figure
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
 
 
 class Cut(NamedTuple):
@@ -64,8 +81,7 @@ class Explanation:
     @property
     def figures(self) -> Mapping[str, Any]:
         """Whatever the algorithm computed on the way, by name."""
-        found = self.segmentation.figures if self.segmentation else {}
-        return {name: figure() if callable(figure) else figure for name, figure in found.items()}
+        return _Figures(self.segmentation.figures if self.segmentation else {})
 
     @property
     def cuts(self) -> list[Cut]:

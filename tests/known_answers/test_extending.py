@@ -85,3 +85,17 @@ def test_one_parameter_under_two_names_must_agree():
     assert RecursiveSplitter(chunk_size=90, max_tokens=90).max_tokens == 90
     with pytest.raises(ConfigurationError, match="chunk_size is another name for max_tokens: give one"):
         RecursiveSplitter(chunk_size=90, max_tokens=80)
+
+
+def test_a_costly_figure_is_computed_when_it_is_asked_for():
+    asked = []
+    figures = {"cheap": 1, "costly": lambda: asked.append(1) or 2}
+    found = own(Segmentation(np.array([0, 4]), figures=figures)).explain(TEXT)
+    assert (set(found.figures), found.figures["cheap"], asked) == ({"cheap", "costly"}, 1, [])
+    assert (found.figures["costly"], asked) == (2, [1])
+
+
+@pytest.mark.parametrize("wrong", [None, "One text.", Document("One document.")])
+def test_many_documents_are_several(wrong):
+    with pytest.raises(ConfigurationError, match="documents must be several; for one there is chunk"):
+        Own().chunk_many(wrong)

@@ -32,7 +32,8 @@ from advchunk.headings import Headings
 from advchunk.ids import Namer
 from advchunk.layout import Contexts, ladder, tiled, with_blocks, with_headings
 from advchunk.models.counters import Counter, as_counter
-from advchunk.models.embedders import as_embedder, identity
+from advchunk.models.embedders import as_embedder
+from advchunk.models.identity import identity
 from advchunk.readers import markdown
 from advchunk.records import Chunk, Document, Floats, Units
 from advchunk.sizes import Limits
@@ -139,9 +140,8 @@ class Chunker(Params, ABC):
 
     def _jobs(self, documents: Iterable[str | Document], on_error: OnError) -> Iterator[Job[Explanation]]:
         handle = as_handler(on_error)
-        require(
-            not isinstance(documents, (str, Document)), "documents must be several; for one there is chunk", documents
-        )
+        several = isinstance(documents, Iterable) and not isinstance(documents, (str, Document))
+        require(several, "documents must be several; for one there is chunk", documents)
         self.load()
         return (self._job(i, document, handle) for i, document in enumerate(documents))
 
@@ -152,7 +152,7 @@ class Chunker(Params, ABC):
         def recover(error: Exception) -> Job[Explanation]:
             if self.fallback is not None:
                 _log.warning(
-                    "document %d (%r): %s failed (%s: %s), chunked with %s",
+                    "document %d (%r): %s failed (%s: %s), trying %s",
                     index, source, self.algorithm, type(error).__name__, error, self.fallback.algorithm,
                 )  # fmt: skip
                 return self.fallback._job(index, document, handle, self.algorithm)

