@@ -133,7 +133,8 @@ class LinearSplitter(AdvchunkSplitter):
     length_function : counts tokens: a name ("words", "characters", of a tiktoken encoding ...), a
         tokenizer, or a callable; None follows the embeddings, else is the embedded WordPiece.
     sentence_splitter : finds sentences (see `advchunk.tiling.as_tiler`).
-    fallback : a core chunker for the documents on which this one fails or takes too long.
+    fallback : a core chunker for the documents on which this one fails or takes too long; "auto" is none, but
+        for an experimental splitter `advchunk.UniversalSemanticChunker`; None raises the error.
     """
 
     chunker_class: ClassVar[type[Chunker]]
@@ -141,7 +142,7 @@ class LinearSplitter(AdvchunkSplitter):
     chunk_overlap: int | None = field(default=None, repr=False, metadata=RESOURCE)
     length_function: Any = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
-    fallback: Chunker | None = field(default=None, repr=False, metadata=RESOURCE)
+    fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
 
     def core(self) -> Chunker:
         """Return the core chunker with this splitter's parameters and resources."""

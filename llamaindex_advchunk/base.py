@@ -171,7 +171,7 @@ class LinearNodeParser(AdvchunkNodeParser):
     chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
     tokenizer: Any = Field(default=None, exclude=True, description="Counts tokens; None follows the embed model.")
     sentence_splitter: Any = Field(default=None, exclude=True, description="Finds sentences.")
-    fallback: Any = Field(default=None, exclude=True, description="A core chunker for documents that fail.")
+    fallback: Any = Field(default="auto", exclude=True, description="A core chunker for documents that fail.")
 
     @model_validator(mode="before")
     @classmethod

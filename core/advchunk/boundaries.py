@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from advchunk.costs import Cost
@@ -65,18 +63,18 @@ def cheapest(
     wanted = min(max(segments or 1, fewest(sizes, budget)), n) if known else 1
     best = np.full((wanted + 1, n + 1), np.inf)
     best[0, 0] = 0.0
+    short = np.zeros((wanted + 1, n + 1), dtype=np.int64)  # segments under the minimum, of which few come before cheap
     previous = np.zeros((wanted + 1, n + 1), dtype=np.int64)
-    short = 0.0  # what a segment under the minimum costs: more than all else together
-    if minimum:
-        short = 2.0 * float(cost(0, n)[0]) + n * penalty + 1.0
     reach = total[:-1] + budget  # where a segment from each unit must have ended
-    rows, before = (slice(1, None), best[:-1]) if known else (slice(0, 1), best[:1])
-    for end, start in enumerate(first.tolist(), start=1):
-        value = cost(start, end) + penalty
+    rows, before = (slice(1, None), slice(0, -1)) if known else (slice(0, 1), slice(0, 1))
+    for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
+        sums = best[before, start:end] + value + penalty
+        sums[:, :-1][:, reach[start : end - 1] < total[end]] = np.inf
         if minimum:
-            value += short * (total[end] - total[start:end] < minimum)
-        value[:-1][reach[start : end - 1] < total[end]] = np.inf
-        sums = before[:, start:end] + value
+            few = short[before, start:end] + (total[end] - total[start:end] < minimum)
+            few[np.isinf(sums)] = n + 1
+            short[rows, end] = few.min(axis=1)
+            sums[few > short[rows, end, None]] = np.inf
         choice = sums.argmin(axis=1)
         best[rows, end] = sums[np.arange(len(choice)), choice]
         previous[rows, end] = start + choice
@@ -84,9 +82,7 @@ def cheapest(
     while path[-1]:
         path.append(int(previous[row, path[-1]]))
         row -= known
-    cuts = np.array(path[::-1], dtype=np.int64)
-    spent = sum(float(cost(a, b)[0]) + penalty for a, b in pairwise(cuts.tolist()))
-    return cuts, spent
+    return np.array(path[::-1], dtype=np.int64), float(best[wanted if known else 0, n])
 
 
 def fewest(sizes: Ints, budget: Ints) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
+from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import ALIASES, Params, resources
@@ -18,26 +19,34 @@ from advchunk.errors import ConfigurationError, nearest
 
 Group: TypeAlias = Literal["stable", "experimental"]
 _SWITCH = "ADVCHUNK_EXPERIMENTAL"
+_WARNINGS = (
+    "experimental: results, parameters and speed may change in any release, and are not guaranteed",
+    "for production take a stable one, such as universal-semantic, which also stands in where this one fails",
+)
 
 
 class Entry(NamedTuple):
-    """A chunker, how far its results may still change, where it comes from, the extra it needs."""
+    """A chunker, where it comes from, the extra it needs."""
 
     chunker: type[Chunker]
-    group: Group
     source: str
     extra: str | None = None
 
+    @property
+    def group(self) -> Group:
+        """How far its results may still change."""
+        return "experimental" if issubclass(self.chunker, ExperimentalChunker) else "stable"
+
 
 TABLE: dict[str, Entry] = {
-    "sliding-window": Entry(SlidingWindowChunker, "stable", "baseline"),
-    "recursive": Entry(RecursiveChunker, "stable", "baseline"),
+    "sliding-window": Entry(SlidingWindowChunker, "baseline"),
+    "recursive": Entry(RecursiveChunker, "baseline"),
     "semantic-threshold": Entry(
-        SemanticThresholdChunker, "stable", "Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter"
+        SemanticThresholdChunker, "Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter"
     ),
-    "mst-semantic": Entry(MSTSemanticChunker, "stable", "MST Semantic Chunker v2"),
-    "universal-semantic": Entry(UniversalSemanticChunker, "stable", "Alexandria universal semantic chunking"),
-    "optimal-semantic": Entry(OptimalSemanticChunker, "stable", "ours: exact dynamic programming, centred vectors"),
+    "mst-semantic": Entry(MSTSemanticChunker, "MST Semantic Chunker v2"),
+    "universal-semantic": Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
+    "optimal-semantic": Entry(OptimalSemanticChunker, "ours: exact dynamic programming, centred vectors"),
 }
 
 
@@ -87,12 +96,13 @@ def describe(name: str) -> dict[str, Any]:
         "name": name,
         "group": entry.group,
         "experimental": experimental,
-        "warnings": ["experimental: results may change in any release"] if experimental else [],
+        "warnings": list(_WARNINGS) if experimental else [],
         "extra": entry.extra,
         "source": entry.source,
         "summary": summary(name),
         "documentation": getdoc(params_of(entry.chunker)) or "",
         "parameters": {f.name: f.default for f in fields(params_of(entry.chunker))},
+        "presets": {name: dict(values) for name, values in entry.chunker.presets.items()},
         "resources": resources(entry.chunker),
     }
 

@@ -119,7 +119,7 @@ def graphemes(text: str) -> Units:
     >>> graphemes("e\u0301a").strings() == ["e\u0301", "a"]
     True
     """
-    import regex  # type: ignore[import-untyped]
+    import regex
 
     return from_ends(text, (match.end() for match in regex.finditer(r"\X", text)))
 
@@ -221,7 +221,7 @@ def _seen(text: str) -> str:
 
 
 def _candidates(paragraph: str, code: str) -> Iterator[int]:
-    import sentencex  # type: ignore[import-untyped]
+    import sentencex
 
     for start, end in _boundaries(paragraph, code):
         if end - start > _SILENCED:

@@ -91,7 +91,8 @@ def test_cheapest_always_allows_one_unit():
 
 def test_scatter_is_the_squared_distance_to_the_mean():
     rows = np.array([[0.0], [2.0], [7.0]])
-    assert costs.scatter(rows)(0, 3) == pytest.approx([26.0, 12.5, 0.0])
+    *_, ending_last = costs.scatter(rows)(np.zeros(3, dtype=np.int64))
+    assert ending_last == pytest.approx([26.0, 12.5, 0.0])
 
 
 # Graphs.

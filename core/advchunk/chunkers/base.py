@@ -51,12 +51,13 @@ class Chunker(Params, ABC):
     ----------
     tokenizer : what counts tokens (see `models.counters.as_counter`); None follows the embedder.
     sentence_splitter : what finds sentences (see `tiling.as_tiler`); None is the accurate default.
-    fallback : a chunker for the documents on which this one fails or takes too long.
+    fallback : a chunker for the documents on which this one fails or takes too long; "auto" is none, but
+        for an experimental chunker `UniversalSemanticChunker`; None raises the error.
     """
 
     tokenizer: Any = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
-    fallback: Chunker | None = field(default=None, repr=False, metadata=RESOURCE)
+    fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def plan(self, document: Document) -> Plan[Explanation]:
@@ -65,8 +66,8 @@ class Chunker(Params, ABC):
     def check(self) -> None:
         """Add the rule for ``fallback``."""
         super().check()
-        rule = "fallback must be a Chunker or None"
-        require(self.fallback is None or isinstance(self.fallback, Chunker), rule, self.fallback)
+        right = self.fallback in (None, "auto") or isinstance(self.fallback, Chunker)
+        require(right, "fallback must be a Chunker, 'auto' or None", self.fallback)
 
     # Running it.
 
@@ -150,12 +151,13 @@ class Chunker(Params, ABC):
         source = document.source if isinstance(document, Document) else ""
 
         def recover(error: Exception) -> Job[Explanation]:
-            if self.fallback is not None:
+            instead = self.stand_in()
+            if instead is not None:
                 _log.warning(
                     "document %d (%r): %s failed (%s: %s), trying %s",
-                    index, source, self.algorithm, type(error).__name__, error, self.fallback.algorithm,
+                    index, source, self.algorithm, type(error).__name__, error, instead.algorithm,
                 )  # fmt: skip
-                return self.fallback._job(index, document, handle, self.algorithm)
+                return instead._job(index, document, handle, self.algorithm)
             handle(Failure(index, source, error))
             return Job(finished(Explanation(Document("", id=source), [])))
 
@@ -193,10 +195,14 @@ class Chunker(Params, ABC):
 
     # What subclasses use, and may override.
 
+    def stand_in(self) -> Chunker | None:
+        """Return the chunker for documents on which this one fails, if there is one."""
+        return self.fallback if isinstance(self.fallback, Chunker) else None
+
     def load(self) -> None:
         """Load what is given by name, so that an error comes before any work."""
         _ = self.counter
-        if self.fallback is not None:
+        if isinstance(self.fallback, Chunker):
             self.fallback.load()
         tiling.as_tiler(self.sentence_splitter, self.language)
 

@@ -6,10 +6,11 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from inspect import cleandoc
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from advchunk.errors import require
@@ -47,6 +48,7 @@ class Params:
     """
 
     algorithm: ClassVar[str] = ""
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the names a ``preset`` field takes
     version: ClassVar[int] = 1  # raise it when the same parameters give other chunks
 
     max_tokens: int = 512
@@ -62,6 +64,9 @@ class Params:
         mine: Any = type(self)
         for name, hint in hints(mine).items():
             require(_fits(getattr(self, name), hint), f"{name} must be {_said(hint)}", getattr(self, name))
+        for name, value in self.presets.get(getattr(self, "preset", None) or "", {}).items():
+            if getattr(self, name) == getattr(type(self), name):
+                setattr(self, name, value)
         self.check()
 
     def check(self) -> None:

