@@ -12,11 +12,23 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("LangChain", "langchain") from error  # noqa: EM101
 
-from langchain_advchunk.base import AdvchunkSplitter, ChunkerSplitter, EmbeddingSplitter, LinearSplitter, chunk_key
+from langchain_advchunk.base import (
+    AdvchunkSplitter,
+    ChunkerSplitter,
+    EmbeddingSplitter,
+    LexicalSplitter,
+    LinearSplitter,
+    chunk_key,
+)
 from langchain_advchunk.splitters import (
+    BayesSegSplitter,
+    C99Splitter,
+    GraphPartitionSplitter,
+    LDATopicSplitter,
     MSTSemanticSplitter,
     OptimalSemanticSplitter,
     RecursiveSplitter,
+    SemanticClusterSplitter,
     SemanticThresholdSplitter,
     SlidingWindowSplitter,
     UniversalSemanticSplitter,
@@ -24,12 +36,18 @@ from langchain_advchunk.splitters import (
 
 __all__ = [
     "AdvchunkSplitter",
+    "BayesSegSplitter",
+    "C99Splitter",
     "ChunkerSplitter",
     "EmbeddingSplitter",
+    "GraphPartitionSplitter",
+    "LDATopicSplitter",
+    "LexicalSplitter",
     "LinearSplitter",
     "MSTSemanticSplitter",
     "OptimalSemanticSplitter",
     "RecursiveSplitter",
+    "SemanticClusterSplitter",
     "SemanticThresholdSplitter",
     "SlidingWindowSplitter",
     "UniversalSemanticSplitter",

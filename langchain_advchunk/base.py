@@ -187,6 +187,18 @@ class LinearSplitter(AdvchunkSplitter):
 
 
 @dataclass(kw_only=True, eq=False)
+class LexicalSplitter(LinearSplitter):
+    """Base of the splitters that count words.
+
+    Parameters
+    ----------
+    word_splitter : a callable that returns the words of a text, in order; None is `advchunk.terms.words`.
+    """
+
+    word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
 class EmbeddingSplitter(LinearSplitter):
     """Base of the splitters that need an embedder.
 

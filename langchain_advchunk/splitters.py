@@ -7,7 +7,7 @@ from typing import Any
 
 import advchunk as core
 from advchunk.chunkers.params import RESOURCE
-from langchain_advchunk.base import EmbeddingSplitter, LinearSplitter
+from langchain_advchunk.base import EmbeddingSplitter, LexicalSplitter, LinearSplitter
 
 
 @dataclass(kw_only=True, eq=False)
@@ -48,6 +48,42 @@ class UniversalSemanticSplitter(EmbeddingSplitter, core.UniversalSemanticParams)
 
 @dataclass(kw_only=True, eq=False)
 class OptimalSemanticSplitter(EmbeddingSplitter, core.OptimalSemanticParams):
-    """Split at the exact optimum of scatter plus penalty (`advchunk.OptimalSemanticParams`)."""
+    """Split at the exact optimum of evidence less penalty (`advchunk.OptimalSemanticParams`)."""
 
     chunker_class = core.OptimalSemanticChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class BayesSegSplitter(LexicalSplitter, core.BayesSegParams):
+    """Split so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`)."""
+
+    chunker_class = core.BayesSegChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class C99Splitter(LexicalSplitter, core.C99Params):
+    """Split where the density of locally ranked word similarity grows most (`advchunk.C99Params`)."""
+
+    chunker_class = core.C99Chunker
+
+
+@dataclass(kw_only=True, eq=False)
+class SemanticClusterSplitter(EmbeddingSplitter, core.SemanticClusterParams):
+    """Split where the cluster of the sentences changes (`advchunk.SemanticClusterParams`)."""
+
+    chunker_class = core.SemanticClusterChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class GraphPartitionSplitter(EmbeddingSplitter, core.GraphPartitionParams):
+    """Split where the community of the sentences changes (`advchunk.GraphPartitionParams`)."""
+
+    chunker_class = core.GraphPartitionChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
+    """Split where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`)."""
+
+    chunker_class = core.LDATopicChunker
+    model: Any = field(default=None, repr=False, metadata=RESOURCE)

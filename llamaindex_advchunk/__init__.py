@@ -14,11 +14,22 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("LlamaIndex", "llamaindex") from error  # noqa: EM101
 
-from llamaindex_advchunk.base import AdvchunkNodeParser, ChunkerNodeParser, EmbeddingNodeParser, LinearNodeParser
+from llamaindex_advchunk.base import (
+    AdvchunkNodeParser,
+    ChunkerNodeParser,
+    EmbeddingNodeParser,
+    LexicalNodeParser,
+    LinearNodeParser,
+)
 from llamaindex_advchunk.node_parsers import (
+    BayesSegNodeParser,
+    C99NodeParser,
+    GraphPartitionNodeParser,
+    LDATopicNodeParser,
     MSTSemanticNodeParser,
     OptimalSemanticNodeParser,
     RecursiveNodeParser,
+    SemanticClusterNodeParser,
     SemanticThresholdNodeParser,
     SlidingWindowNodeParser,
     UniversalSemanticNodeParser,
@@ -26,12 +37,18 @@ from llamaindex_advchunk.node_parsers import (
 
 __all__ = [
     "AdvchunkNodeParser",
+    "BayesSegNodeParser",
+    "C99NodeParser",
     "ChunkerNodeParser",
     "EmbeddingNodeParser",
+    "GraphPartitionNodeParser",
+    "LDATopicNodeParser",
+    "LexicalNodeParser",
     "LinearNodeParser",
     "MSTSemanticNodeParser",
     "OptimalSemanticNodeParser",
     "RecursiveNodeParser",
+    "SemanticClusterNodeParser",
     "SemanticThresholdNodeParser",
     "SlidingWindowNodeParser",
     "UniversalSemanticNodeParser",

@@ -199,6 +199,12 @@ class LinearNodeParser(AdvchunkNodeParser):
         return self.chunker_class(**parameters(self, self.chunker_class), **given)
 
 
+class LexicalNodeParser(LinearNodeParser):
+    """Base of the parsers that count words."""
+
+    word_splitter: Any = Field(default=None, exclude=True, description="Finds the words of a text.")
+
+
 class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that need an embedder."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 import advchunk as core
-from llamaindex_advchunk.base import EmbeddingNodeParser, LinearNodeParser
+from llamaindex_advchunk.base import EmbeddingNodeParser, LexicalNodeParser, LinearNodeParser
 
 
 class SlidingWindowNodeParser(LinearNodeParser, core.SlidingWindowParams):
@@ -42,6 +42,37 @@ class UniversalSemanticNodeParser(EmbeddingNodeParser, core.UniversalSemanticPar
 
 
 class OptimalSemanticNodeParser(EmbeddingNodeParser, core.OptimalSemanticParams):
-    """Parse at the exact optimum of scatter plus penalty (`advchunk.OptimalSemanticParams`)."""
+    """Parse at the exact optimum of evidence less penalty (`advchunk.OptimalSemanticParams`)."""
 
     chunker_class = core.OptimalSemanticChunker
+
+
+class BayesSegNodeParser(LexicalNodeParser, core.BayesSegParams):
+    """Parse so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`)."""
+
+    chunker_class = core.BayesSegChunker
+
+
+class C99NodeParser(LexicalNodeParser, core.C99Params):
+    """Parse where the density of locally ranked word similarity grows most (`advchunk.C99Params`)."""
+
+    chunker_class = core.C99Chunker
+
+
+class SemanticClusterNodeParser(EmbeddingNodeParser, core.SemanticClusterParams):
+    """Parse where the cluster of the sentences changes (`advchunk.SemanticClusterParams`)."""
+
+    chunker_class = core.SemanticClusterChunker
+
+
+class GraphPartitionNodeParser(EmbeddingNodeParser, core.GraphPartitionParams):
+    """Parse where the community of the sentences changes (`advchunk.GraphPartitionParams`)."""
+
+    chunker_class = core.GraphPartitionChunker
+
+
+class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
+    """Parse where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`)."""
+
+    chunker_class = core.LDATopicChunker
+    model: Any = Field(default=None, exclude=True, description="A fitted advchunk.TopicModel.")

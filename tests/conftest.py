@@ -33,6 +33,21 @@ PLANTED = {
     "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
     "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
     "optimal-semantic": {},
+    "c99": {"min_segment_length": 0},
+    "bayesseg": {"min_segment_tokens": 0},
+    "lda-topic": {"preset": "depth", "num_topics": 2},
+    "semantic-cluster": {"n_clusters": 2},
+    "graph-partition": {"preset": "neighbours"},
+}
+
+
+# What each experimental chunker needs to find shifts between topics of made-up words, by the sentences of a segment.
+SHIFTS = {
+    "c99": lambda longest: {"min_segment_length": 0, "n_segments": None if longest > 3 else 6},
+    "bayesseg": lambda _: {"min_segment_tokens": 0},
+    "lda-topic": lambda longest: {"preset": "depth", "block_size": max(longest // 3, 2)},
+    "semantic-cluster": lambda _: {"connectivity": "chain", "n_clusters": 6, "min_cluster_size": 1},
+    "graph-partition": lambda longest: {"preset": "neighbours"} if longest > 3 else {"threshold": 0.5},
 }
 
 
@@ -101,6 +116,12 @@ def split(request, name):
 def planted(name):
     """Return the two halves of a text, and a configuration of this chunker that parts them."""
     return CATS, COURTS, PLANTED[name]
+
+
+@pytest.fixture
+def shifts(name):
+    """Return ``shifts(longest) -> parameters`` that find where topics of made-up words shift."""
+    return SHIFTS[name]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ ORDER = [
     "ids",
     "tiling",
     "terms",
+    "topics",
     "headings",
     "readers",
     "signals",

@@ -42,7 +42,7 @@ def takes_embedder(name):
 def build(name, **given):
     if takes_embedder(name):
         given.setdefault("embedder", Model())
-    return advchunk.create(name, **{"max_tokens": 20, "overlap_tokens": 0, **given})
+    return advchunk.create(name, experimental=True, **{"max_tokens": 20, "overlap_tokens": 0, **given})
 
 
 def shapes(chunks):
@@ -116,7 +116,7 @@ def test_documents_are_taken_as_they_are_needed(name):
 @pytest.mark.parametrize("awaited", [False, True])
 def test_one_bad_document_takes_no_other_down(name, awaited, caplog):
     def run(**given):
-        chunker = build(name, embedder=Model(refuses="Dogs"))
+        chunker = build(name, embedder=Model(refuses="Dogs"), fallback=None)
         documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad"), None, "One. Two.\n\nThree."]
         return (
             asyncio.run(chunker.achunk_many(documents, **given)) if awaited else chunker.chunk_many(documents, **given)
@@ -210,7 +210,7 @@ def test_a_fallback_chunks_what_takes_too_long(name, awaited):
     found = asyncio.run(chunker.achunk(TEXT)) if awaited else chunker.chunk(TEXT)
     assert {chunk.metadata["chunker"] for chunk in found} == {"recursive"}
     with pytest.raises(TimeoutError, match="not done in the time allowed"):
-        build(name, embedder=Model(seconds=0.5), timeout=0.1).chunk(TEXT)
+        build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=None).chunk(TEXT)
 
 
 def test_a_model_that_hangs_does_not_hold_up_await():

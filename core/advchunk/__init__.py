@@ -12,36 +12,56 @@ from advchunk.chunkers.baselines import (
     SlidingWindowChunker,
     SlidingWindowParams,
 )
+from advchunk.chunkers.bayesseg import BayesSegChunker, BayesSegParams
+from advchunk.chunkers.c99 import C99Chunker, C99Params
+from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterParams
+from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
+from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
 from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
 from advchunk.chunkers.params import GroupedParams, Params
+from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
 from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable, NotConverged
 from advchunk.explain import Cut, Explanation, Segmentation
 from advchunk.records import Block, Chunk, Document, Span, Units
 from advchunk.registry import create, describe, names, settings
+from advchunk.topics import TopicModel
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BadModelOutput",
+    "BayesSegChunker",
+    "BayesSegParams",
     "Block",
+    "C99Chunker",
+    "C99Params",
     "Chunk",
     "Chunker",
     "ConfigurationError",
     "Cut",
     "Document",
     "EmbeddingChunker",
+    "ExperimentalChunker",
     "Explanation",
     "Failure",
+    "GraphPartitionChunker",
+    "GraphPartitionParams",
     "GroupedParams",
+    "LDATopicChunker",
+    "LDATopicParams",
+    "LexicalChunker",
+    "LexicalParams",
     "LinearChunker",
     "MSTSemanticChunker",
     "MSTSemanticParams",
     "MissingExtra",
     "ModelUnavailable",
+    "NotConverged",
     "OptimalSemanticChunker",
     "OptimalSemanticParams",
     "Params",
@@ -49,11 +69,14 @@ __all__ = [
     "RecursiveParams",
     "Results",
     "Segmentation",
+    "SemanticClusterChunker",
+    "SemanticClusterParams",
     "SemanticThresholdChunker",
     "SemanticThresholdParams",
     "SlidingWindowChunker",
     "SlidingWindowParams",
     "Span",
+    "TopicModel",
     "Units",
     "UniversalSemanticChunker",
     "UniversalSemanticParams",

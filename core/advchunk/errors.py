@@ -26,6 +26,10 @@ class BadModelOutput(ValueError):  # noqa: N818
     """A model answered with something other than what it was asked for."""
 
 
+class NotConverged(RuntimeError):  # noqa: N818
+    """An algorithm that looks for a best answer step by step did not come to one."""
+
+
 def require(holds: bool, rule: str, got: object) -> None:
     """Raise `ConfigurationError` unless ``holds``.
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import importlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from advchunk.errors import MissingExtra, require
 from advchunk.records import Floats, Ints
 
-_AT_ONCE = 2_000_000  # edges kept before they are reduced to those that matter
+Communities: TypeAlias = Literal["louvain", "leiden"]
+
+_AT_ONCE = 2_000_000  # edges kept before they are reduced to those that matter, and pairs compared at once
+_DIGITS = 6  # to which similarities are compared, so that ties are broken by rule: rows are in float32
+_MOST = 1_000_000  # edges of a graph to partition: some 500 MB in NetworkX
 
 
 class Edges(NamedTuple):
@@ -69,6 +75,141 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
         chosen = order[np.sort(kept) - 1]
         tree = Edges(left[chosen], right[chosen], weight[chosen])
     return tree
+
+
+def alike(rows: Floats, threshold: float) -> Edges:
+    """Return the pairs of unit rows whose cosine, to six digits, is above ``threshold``; it is their weight.
+
+    Raises
+    ------
+    ConfigurationError : more than a million pairs.
+
+    >>> edges = alike(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
+    >>> edges.left.tolist(), edges.right.tolist(), edges.weight.tolist()
+    ([0], [1], [0.8])
+    """
+    found, held = list[Edges](), 0
+    for top, cosine in _cosines(rows):
+        i, j = np.nonzero(np.triu(cosine > threshold, top + 1))
+        held += len(i)
+        rule = f"threshold must leave at most {_MOST:,} pairs (raise it, or tie nearest neighbours only)"
+        require(held <= _MOST, rule, threshold)
+        found.append(Edges(top + i, j, cosine[i, j]))
+    return _joined(found)
+
+
+def neighbours(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
+    """Return the pairs of which one is among the ``k`` most alike of the other, if their cosine is above ``threshold``.
+
+    Of those as much alike, the nearest in place, and of these the one before.
+    """
+    n, pairs, weights = len(rows), list[Ints](), list[Floats]()
+    for top, cosine in _cosines(rows):
+        own = np.arange(len(cosine))
+        cosine[own, top + own] = -np.inf
+        least = np.partition(cosine, max(n - k, 0), axis=1)[:, max(n - k, 0), None]
+        i, j = np.nonzero((cosine >= least) & (cosine > threshold))
+        order = np.lexsort((j, abs(j - top - i), -cosine[i, j], i))
+        i, j = i[order], j[order]
+        first = np.arange(len(i)) - np.searchsorted(i, i) < k
+        i, j = i[first], j[first]
+        pairs.append(np.minimum(top + i, j) * n + np.maximum(top + i, j))
+        weights.append(cosine[i, j])
+    pair, once = np.unique(np.concatenate(pairs), return_index=True)
+    return Edges(pair // n, pair % n, np.concatenate(weights)[once])
+
+
+def _cosines(rows: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield the cosines of blocks of unit rows with all rows, each with its first row."""
+    height = max(_AT_ONCE // len(rows), 1)
+    for top in range(0, len(rows), height):
+        yield top, (rows[top : top + height] @ rows.T).astype(np.float64).round(_DIGITS)
+
+
+def communities(n: int, edges: Edges, method: Communities = "louvain", resolution: float = 1.0, seed: int = 0) -> Ints:
+    """Label the communities of n nodes: a partition of high modularity, found greedily.
+
+    Louvain moves nodes to the neighbouring community that gains most, then takes communities for nodes, until
+    nothing gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large
+    networks"). Leiden also splits communities that do not hold together (Traag, Waltman & van Eck 2019, "From
+    Louvain to Leiden").
+
+    Parameters
+    ----------
+    edges : without repeats; weights > 0.
+    resolution : > 0; more than 1 makes smaller communities.
+    seed : of the order in which nodes are visited, >= 0.
+
+    Returns
+    -------
+    (n,) labels: the smallest node of each community. A node without an edge is one by itself.
+
+    Raises
+    ------
+    ConfigurationError : weights that are not positive.
+    MissingExtra : without ``advchunk[graph]``, or ``advchunk[leiden]``.
+
+    >>> communities(5, Edges(np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4]), np.ones(4))).tolist()
+    [0, 0, 0, 3, 3]
+    """
+    require(bool(np.all(edges.weight > 0)), "weights must be > 0", float(edges.weight.min(initial=np.inf)))
+    label = np.arange(n, dtype=np.int64)
+    if not len(edges.left):
+        return label
+    groups = _louvain(n, edges, resolution, seed) if method == "louvain" else _leiden(edges, resolution, seed)
+    for group in groups:
+        label[group] = min(group)
+    return label
+
+
+def library(method: Communities) -> Any:
+    """Return the module that finds communities; raise `MissingExtra` if it is not installed."""
+    name, extra = ("networkx", "graph") if method == "louvain" else ("graspologic_native", "leiden")
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtra(name.replace("_", "-"), extra) from error
+
+
+def _louvain(n: int, edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:
+    networkx = library("louvain")
+    graph = networkx.empty_graph(n)
+    graph.add_weighted_edges_from(zip(*(part.tolist() for part in edges), strict=True))
+    return map(list, networkx.community.louvain_communities(graph, resolution=resolution, seed=seed))
+
+
+def _leiden(edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:
+    left, right, weight = (part.tolist() for part in edges)
+    named = list(zip(map(str, left), map(str, right), weight, strict=True))
+    _, found = library("leiden").leiden(named, resolution=resolution, seed=seed)
+    groups: dict[int, list[int]] = {}
+    for node, group in found.items():
+        groups.setdefault(group, []).append(int(node))
+    return groups.values()
+
+
+def modularity(edges: Edges, labels: Ints, resolution: float = 1.0) -> float:
+    """Return how much more of the edges' weight is within communities than chance would put there.
+
+    With m the weight of all edges, W_c that of those within c, and K_c the summed degrees of its nodes:
+
+        Q = sum over c of W_c / m - resolution * (K_c / 2m)^2
+
+    Returns
+    -------
+    At most 1; 0 without edges, where it is undefined.
+
+    References
+    ----------
+    Newman 2004, "Analysis of weighted networks"; with a resolution, Reichardt & Bornholdt 2006.
+    """
+    total = float(edges.weight.sum())
+    if not total:
+        return 0.0
+    left, right = labels[edges.left], labels[edges.right]
+    within = float(edges.weight[left == right].sum())
+    degree = np.bincount(left, edges.weight, len(labels)) + np.bincount(right, edges.weight, len(labels))
+    return within / total - resolution * float(((degree / (2 * total)) ** 2).sum())
 
 
 def _gathered(blocks: Iterable[Edges]) -> Iterable[Edges]:

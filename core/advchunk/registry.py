@@ -9,10 +9,15 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
+from advchunk.chunkers.bayesseg import BayesSegChunker
+from advchunk.chunkers.c99 import C99Chunker
+from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import ALIASES, Params, resources
+from advchunk.chunkers.partition import GraphPartitionChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError, nearest
@@ -46,7 +51,18 @@ TABLE: dict[str, Entry] = {
     ),
     "mst-semantic": Entry(MSTSemanticChunker, "MST Semantic Chunker v2"),
     "universal-semantic": Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
-    "optimal-semantic": Entry(OptimalSemanticChunker, "ours: exact dynamic programming, centred vectors"),
+    "optimal-semantic": Entry(
+        OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"
+    ),
+    "c99": Entry(C99Chunker, "Choi 2000"),
+    "bayesseg": Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
+    "lda-topic": Entry(LDATopicChunker, "Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003", "lda"),
+    "semantic-cluster": Entry(
+        SemanticClusterChunker, "Ward 1963, also of neighbours only; HDBSCAN (Campello et al. 2013)", "cluster"
+    ),
+    "graph-partition": Entry(
+        GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"
+    ),
 }
 
 

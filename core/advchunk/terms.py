@@ -56,18 +56,13 @@ class Terms:
         from scipy.sparse import csr_array
 
         ones = np.ones(len(self.ids), dtype=np.float64)
-        found = csr_array((ones, self.ids, self.edges), shape=(len(self), self.size))
+        found = csr_array((ones, self.ids, self.edges), shape=(len(self), self.size), copy=True)
         found.sum_duplicates()
         return found
 
-    def pairs(self) -> Terms:
-        """Return the terms' pairs (bigrams), of neighbours in one unit."""
-        unit = np.repeat(np.arange(len(self)), np.diff(self.edges))
-        inner = unit[1:] == unit[:-1]
-        codes = (self.ids[:-1] * self.size + self.ids[1:])[inner]
-        distinct, ids = np.unique(codes, return_inverse=True)
-        counts = np.maximum(np.diff(self.edges) - 1, 0)
-        return Terms(ids.astype(np.int64), np.r_[0, np.cumsum(counts)], len(distinct))
+    def backwards(self) -> Terms:
+        """Return the terms from the end of the text to its beginning."""
+        return Terms(self.ids[::-1].copy(), (self.edges[-1] - self.edges)[::-1].copy(), self.size)
 
 
 def terms_of(
@@ -94,6 +89,41 @@ def terms_of(
         ids += [i for word in text if (i := known[word]) >= 0]
         edges.append(len(ids))
     return Terms(np.array(ids, dtype=np.int64), np.array(edges, dtype=np.int64), len(number))
+
+
+def pairs(words: Terms) -> Terms:
+    """Return the pairs of neighbouring terms (bigrams) in each unit.
+
+    >>> pairs(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
+    [0, 1, 0]
+    """
+    unit = np.repeat(np.arange(len(words)), np.diff(words.edges))
+    inner = unit[1:] == unit[:-1]
+    distinct, ids = np.unique((words.ids[:-1] * words.size + words.ids[1:])[inner], return_inverse=True)
+    many = np.maximum(np.diff(words.edges) - 1, 0)
+    return Terms(ids.astype(np.int64), np.r_[0, np.cumsum(many)], len(distinct))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How words are normalised (see `chunkers.lexical.LexicalParams`)."""
+
+    lowercase: bool = True
+    stop_words: StopWords = "snowball"
+    stemmer: Stemmer = "snowball"
+    language: str = "en"
+
+    def numbered(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
+        """Return the terms of texts, and the term that each number stands for."""
+        ending, forms = stem(self.stemmer, self.language), dict[str, None]()
+
+        def form(word: str) -> str:
+            found = ending(word.lower()) if self.lowercase else ending(word)
+            forms[found] = None  # which are numbered in the order of their first appearance
+            return found
+
+        left_out = stop_words(self.stop_words, self.language)
+        return terms_of(map(split or words, texts), form, left_out), list(forms)
 
 
 def words(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import log
 
 import numpy as np
 import pytest
@@ -69,24 +70,58 @@ def test_a_short_heading_goes_with_its_text_though_it_is_about_something_else():
 def test_optimal_semantic_pays_for_the_limits_where_it_hurts_least():
     """Not where a chunk is full, after the first bee; and the lone cat goes with the dogs."""
     text = "Ants dig. Ants run. Ants eat. Bees hum. Bees fly. Bees nap. Cat. Dogs dig."
-    chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", max_tokens=8, penalty=9, centre=False)
+    chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", max_tokens=8, penalty=9)
     whole = text[: text.index("Cat")]
     assert texts(chunker.chunk(whole)) == [text[: text.index("Bees")], whole[text.index("Bees") :]]
-    chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", min_tokens=3, penalty=0, centre=False)
+    chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", min_tokens=3, penalty=0)
     found = chunker.explain(text)
     assert texts(found.chunks)[-1] == "Cat. Dogs dig."
     assert len(found.chunks) == found.figures["segments"]
 
 
+@pytest.mark.parametrize(
+    "topics",
+    [
+        "aa",
+        "ab",
+        "aaa|bbb",
+        "aaaaa|bbbbb",
+        "a" * 20 + "|" + "b" * 20,
+        "a" * 10 + "|" + "b" * 10 + "|" + "c" * 10,
+        "a" * 20 + "b" + "a" * 20,
+    ],
+)
+def test_optimal_semantic_cuts_where_topics_change_for_good(topics):
+    expected = ["".join(f"{letter.upper()}s are. " for letter in topic) for topic in topics.split("|")]
+    assert texts(OptimalSemanticChunker(embedder=Topics()).chunk("".join(expected))) == expected
+
+
 def test_optimal_semantic_ignores_what_all_sentences_share():
-    """Here the first two dimensions; without centring, no segment is worth the penalty."""
-    rows = np.array([[9.0, 9.0, 3.0 * (i < 3), 3.0 * (i >= 3)] for i in range(6)])
-    text = "Aa. Bb. Cc. Dd. Ee. Ff."
-    assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5).chunk(text)) == [
-        "Aa. Bb. Cc. ",
-        "Dd. Ee. Ff.",
-    ]
-    assert texts(OptimalSemanticChunker(embedder=lambda _: rows, penalty=0.5, centre=False).chunk(text)) == [text]
+    own = np.repeat(np.eye(3), 4, axis=0)
+    shared = np.column_stack([np.full((12, 2), 9.0), own])
+    text = "".join(f"Number {i:02}. " for i in range(12))
+    for rows in (own, shared):
+        found = OptimalSemanticChunker(embedder=lambda _, rows=rows: rows).chunk(text)
+        assert [chunk.text.count(".") for chunk in found] == [4, 4, 4]
+
+
+@pytest.mark.parametrize("sentences", [12, 40, 100])
+def test_optimal_semantic_seldom_cuts_what_has_no_topics(sentences):
+    text = "".join(f"Number {i:02}. " for i in range(sentences))
+    found = []
+    for seed in range(25):
+        rows = np.random.default_rng(seed).standard_normal((sentences, 64))
+        found.append(len(OptimalSemanticChunker(embedder=lambda _, rows=rows: rows).chunk(text)))
+    assert sum(number > 1 for number in found) <= 2
+
+
+def test_optimal_semantic_cuts_less_at_a_higher_price():
+    topics, noise = (np.random.default_rng(seed).standard_normal((40, 16)) for seed in (5, 6))
+    rows = topics[np.arange(40) // 5] + 1.3 * noise
+    text = "".join(f"Number {i:02}. " for i in range(40))
+    found = [len(OptimalSemanticChunker(embedder=lambda _: rows, penalty=p).chunk(text)) for p in (0, 1, 2, 4, 9)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 8 > found[2] > found[-1] == 1
 
 
 def test_recursive_ends_a_chunk_before_the_highest_heading_of_its_second_half():
@@ -165,11 +200,11 @@ def test_explain_labels_and_figures_of_a_grouping():
 
 def test_explain_the_cost_of_the_optimum():
     text = "Ants dig. Ants run. Bees hum. Bees fly."
-    found = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, centre=False).explain(text)
-    assert found.figures == {"cost": pytest.approx(0.5), "segments": 2}
+    found = OptimalSemanticChunker(embedder=Topics(), penalty=0.25).explain(text)
+    assert found.figures == {"cost": pytest.approx(1.6 + log(5 / 3) + 2 * 0.25 * log(4)), "segments": 2}
     assert [(cut.offset, cut.reason) for cut in found.cuts] == [(20, "cost")]
-    whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_chunks=1, centre=False).explain(text)
-    assert whole.figures == {"cost": pytest.approx(2.0), "segments": 1}  # four rows, each half a square from the mean
+    whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_chunks=1).explain(text)
+    assert whole.figures == {"cost": pytest.approx(8 / 3 + log(7 / 3) / 2), "segments": 1}  # of spread 1/2, 1/8 shared
 
 
 def test_scores_are_written_into_metadata_on_request():

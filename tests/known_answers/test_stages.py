@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,6 +52,14 @@ def edges(*triples):
     return Edges(np.array(left), np.array(right), np.array(weight, dtype=float))
 
 
+def scattered(rows):
+    """Cost a segment the summed squared distance of its rows to their mean."""
+    return lambda first: (
+        np.array([((rows[i:end] - rows[i:end].mean(axis=0)) ** 2).sum() for i in range(start, end)])
+        for end, start in enumerate(first.tolist(), start=1)
+    )
+
+
 # Boundaries.
 
 
@@ -72,27 +82,44 @@ def test_runs_end_where_the_label_changes_though_it_comes_again():
 def test_cheapest_cuts_where_the_rows_change():
     rows = np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])
     one, room = np.ones(6, dtype=int), np.full(6, 9)
-    assert boundaries.cheapest(costs.scatter(rows), one, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
-    assert boundaries.cheapest(costs.scatter(rows), one, room, segments=2)[0].tolist() == [0, 2, 6]
-    assert boundaries.cheapest(costs.scatter(rows), one, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
-    assert boundaries.cheapest(costs.scatter(rows), one, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
+    assert boundaries.cheapest(scattered(rows), one, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
+    assert boundaries.cheapest(scattered(rows), one, room, segments=2)[0].tolist() == [0, 2, 6]
+    assert boundaries.cheapest(scattered(rows), one, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
+    assert boundaries.cheapest(scattered(rows), one, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
 
 
 def test_cheapest_minds_the_budget_of_each_start():
     """Only what starts at the first unit may have three."""
     rows, budget = np.zeros((5, 1)), np.array([3, 2, 2, 2, 2])
-    assert boundaries.cheapest(costs.scatter(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
+    assert boundaries.cheapest(scattered(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
 
 
 def test_cheapest_always_allows_one_unit():
-    cuts, _ = boundaries.cheapest(costs.scatter(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
+    cuts, _ = boundaries.cheapest(scattered(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
     assert cuts.tolist() == [0, 1, 2, 3]
 
 
-def test_scatter_is_the_squared_distance_to_the_mean():
-    rows = np.array([[0.0], [2.0], [7.0]])
-    *_, ending_last = costs.scatter(rows)(np.zeros(3, dtype=np.int64))
-    assert ending_last == pytest.approx([26.0, 12.5, 0.0])
+def test_evidence_of_rows_about_two_means():
+    """A quarter of the spread, which is 1, is shared; the only coordinate counts for one."""
+    rows = np.array([[4.0], [4.0], [2.0], [2.0]])
+    *_, ending_last = costs.evidence(rows)(np.zeros(4, dtype=np.int64))
+    assert ending_last == pytest.approx(
+        [
+            (4 / 0.75 + log(1 + 4 / 3)) / 2,
+            ((3 - 1 / (3 + 3)) / 0.75 + log(1 + 3 / 3)) / 2,
+            ((2 - 4 / (2 + 3)) / 0.75 + log(1 + 2 / 3)) / 2,
+            ((1 - 1 / (1 + 3)) / 0.75 + log(1 + 1 / 3)) / 2,
+        ]
+    )
+
+
+@pytest.mark.parametrize("length", [0.0, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 40])
+def test_equal_rows_are_one_segment_at_any_price(n, length):
+    rows = np.full((n, 2), length / np.sqrt(2), dtype=np.float32)
+    rows[: n // 2, 0] *= 1 + 2 * np.finfo(np.float32).eps
+    cuts, _ = boundaries.cheapest(costs.evidence(rows), np.ones(n, dtype=int), np.full(n, n))
+    assert cuts.tolist() == [0, n]
 
 
 # Graphs.

@@ -40,6 +40,28 @@ def scatter(x):
     return float(((x - x.mean(axis=0)) ** 2).sum())
 
 
+def scattered(x):
+    """Cost a segment its scatter."""
+    return lambda first: (
+        np.array([scatter(x[i:end]) for i in range(start, end)]) for end, start in enumerate(first.tolist(), start=1)
+    )
+
+
+def evidence(x, start, end):
+    """Minus the log density of a segment, from dense covariances; less that of as many rows of unit noise."""
+    n, width = x.shape
+    gram = (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T
+    spread = sum(gram[i, i] for i in range(n)) / n or 1.0
+    shared = max(sum(gram[i, i + 1] for i in range(n - 1)) / n, 0.01 * spread / n)
+    others = [gram[i, j] ** 2 for i in range(n) for j in range(n) if i != j]
+    coordinates = min(spread**2 / np.mean(others), width) if any(others) else width
+    noise = spread - shared
+    covariance = (noise * np.eye(end - start) + shared) / coordinates
+    inside = gram[start:end, start:end]
+    squares = np.trace(np.linalg.inv(covariance) @ inside)
+    return (squares + coordinates * np.linalg.slogdet(covariance * coordinates / noise)[1]) / 2
+
+
 def every(n):
     return [(0, *inner, n) for k in range(n) for inner in combinations(range(1, n), k)]
 
@@ -57,17 +79,17 @@ def short(cuts, lengths, minimum):
 
 
 @given(rows)
-def test_scatter(x):
-    for end in range(1, len(x) + 1):
-        expected = [scatter(x[start:end]) for start in range(end)]
-        assert costs.scatter(x)(0, end) == pytest.approx(expected, abs=1e-9)
+def test_evidence_is_the_density_of_correlated_rows(x):
+    first = np.arange(len(x)) // 2
+    for end, row in enumerate(costs.evidence(x)(first), start=1):
+        assert row == pytest.approx([evidence(x, start, end) for start in range(first[end - 1], end)], abs=1e-9)
 
 
 @given(problems(), penalties, st.integers(0, 12))
 def test_cheapest_is_the_best_of_all_that_fit(problem, penalty, minimum):
     x, lengths, budget = problem
     cuts, cost = boundaries.cheapest(
-        costs.scatter(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty
+        scattered(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty
     )
     allowed = [other for other in every(len(x)) if fits(other, lengths, budget)]
     best = min((short(other, lengths, minimum), total(other, x, penalty)) for other in allowed)
@@ -80,7 +102,7 @@ def test_cheapest_is_the_best_of_all_that_fit(problem, penalty, minimum):
 def test_as_many_segments_as_asked_for_or_as_near_as_the_budget_allows(problem, penalty, wanted, minimum):
     x, lengths, budget = problem
     cuts, cost = boundaries.cheapest(
-        costs.scatter(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty, segments=wanted
+        scattered(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty, segments=wanted
     )
     allowed = [other for other in every(len(x)) if fits(other, lengths, budget)]
     nearest = min({len(other) - 1 for other in allowed}, key=lambda number: abs(number - wanted))
@@ -101,7 +123,7 @@ def test_fewest_segments(problem):
 def test_a_higher_penalty_never_cuts_more(problem):
     x, lengths, budget = problem
     found = [
-        len(boundaries.cheapest(costs.scatter(x), np.array(lengths), np.array(budget), penalty=penalty)[0])
+        len(boundaries.cheapest(scattered(x), np.array(lengths), np.array(budget), penalty=penalty)[0])
         for penalty in (0.0, 0.3, 1.1, 2.7, 9.0, 200.0)
     ]
     assert found == sorted(found, reverse=True)
@@ -109,5 +131,5 @@ def test_a_higher_penalty_never_cuts_more(problem):
 
 def test_of_equal_optima_the_last_segment_is_the_longest():
     """Three units of which two fit: [a][bc] and [ab][c] cost the same."""
-    cuts, _ = boundaries.cheapest(costs.scatter(np.zeros((3, 1))), np.ones(3, int), np.full(3, 2), penalty=1.0)
+    cuts, _ = boundaries.cheapest(scattered(np.zeros((3, 1))), np.ones(3, int), np.full(3, 2), penalty=1.0)
     assert cuts.tolist() == [0, 1, 3]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from advchunk import terms
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.records import Units
 from advchunk.sizes import Limits
-from advchunk.terms import Stemmer, StopWords, Terms
+from advchunk.terms import Stemmer, StopWords, Terms, Wording
 
 
 @dataclass(kw_only=True)
@@ -34,6 +34,13 @@ class LexicalParams(Params):
     lowercase: bool = True
     stop_words: StopWords = "snowball"
     stemmer: Stemmer = "snowball"
+
+    @property
+    def wording(self) -> Wording:
+        """How words are normalised."""
+        return Wording(
+            lowercase=self.lowercase, stop_words=self.stop_words, stemmer=self.stemmer, language=self.language
+        )
 
 
 @dataclass(kw_only=True)
@@ -64,11 +71,6 @@ class LexicalChunker(LexicalParams, LinearChunker):
             return Segmentation(np.array([0, len(units)]), reason="words", figures={"words": 0})
         return self.divide(units, words, limits)
 
-    def terms(self, texts: list[str]) -> Terms:
+    def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalised words of each text."""
-        stem = terms.stem(self.stemmer, self.language)
-        return terms.terms_of(
-            map(self.word_splitter or terms.words, texts),
-            (lambda word: stem(word.lower())) if self.lowercase else stem,
-            terms.stop_words(self.stop_words, self.language),
-        )
+        return self.wording.numbered(texts, self.word_splitter)[0]

@@ -185,3 +185,29 @@ class GroupedParams(Params):
         super().check()
         rule = "overlap_tokens must be 0 unless contiguous=True: distant passages have no previous chunk"
         require(self.contiguous or not self.overlap_tokens, rule, self.overlap_tokens)
+
+
+@dataclass(kw_only=True)
+class TargetParams(Params):
+    """Hyper-parameters of the chunkers that aim at a size.
+
+    Parameters
+    ----------
+    target_tokens : tokens of its own (besides context, and what it repeats) that a chunk aims at, to
+        within a fifth, 1..(max_tokens - overlap_tokens) / 1.2 and not under min_tokens: what is longer
+        is cut into windows of that size, if need be within a sentence, and nothing short joins to more.
+        Less has only the last chunk of a segment; a table, code or formula is not cut for it. None is
+        no aim.
+    """
+
+    target_tokens: int | None = None
+
+    def check(self) -> None:
+        """Add the rule for ``target_tokens``."""
+        super().check()
+        if self.target_tokens is not None:
+            most = (self.max_tokens - self.overlap_tokens) * 5 // 6
+            rule = f"target_tokens must be in 1..(max_tokens - overlap_tokens) / 1.2 = {most}, or None"
+            require(1 <= self.target_tokens <= most, rule, self.target_tokens)
+            rule = f"target_tokens must be at least min_tokens = {self.min_tokens}"
+            require(self.target_tokens >= self.min_tokens, rule, self.target_tokens)

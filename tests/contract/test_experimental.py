@@ -1,0 +1,159 @@
+"""What every experimental chunker keeps besides: it is gated, and where it fails a stable one stands in."""
+
+import asyncio
+import logging
+import time
+
+import numpy as np
+import pytest
+
+import langchain_advchunk
+import llamaindex_advchunk
+from advchunk import (
+    ConfigurationError,
+    Document,
+    NotConverged,
+    RecursiveChunker,
+    UniversalSemanticChunker,
+    create,
+    describe,
+    names,
+    registry,
+)
+from advchunk.evaluation import boundary_scores, synthetic
+
+TEXT = "Cats purr. Cats nap all day.\n\nJudges sit in court. Courts rule on law.\n\n" * 4
+
+
+@pytest.fixture(params=names("experimental"))
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def failing(name, monkeypatch):
+    """Return a function that builds the chunker such that ``act`` is what it does to each document."""
+
+    def build(act, **params):
+        def decide(*_):
+            return act()
+            yield
+
+        monkeypatch.setattr(registry.TABLE[name].chunker, "decide", decide)
+        return create(name, experimental=True, **params)
+
+    return build
+
+
+def give_up():
+    msg = "17 rounds, and no end"
+    raise NotConverged(msg)
+
+
+def test_it_is_gated_and_says_so(name, monkeypatch):
+    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
+    with pytest.raises(ConfigurationError, match=f"{name} is experimental: pass experimental=True"):
+        create(name)
+    said = describe(name)
+    assert said["experimental"] is True
+    assert said["group"] == "experimental"
+    assert any("not guaranteed" in warning for warning in said["warnings"])
+    assert any("for production take a stable one" in warning for warning in said["warnings"])
+    assert said["source"]
+
+
+def test_the_stable_ones_know_nothing_of_the_gate(monkeypatch):
+    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
+    before = [[chunk.id for chunk in create(name).chunk(TEXT)] for name in names("stable")]
+    monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "1")
+    assert [[chunk.id for chunk in create(name).chunk(TEXT)] for name in names("stable")] == before
+    assert not any(describe(name)["warnings"] for name in names("stable"))
+
+
+def test_where_it_does_not_converge_a_stable_one_stands_in(name, failing, caplog):
+    given = {"max_tokens": 30, "min_tokens": 4, "include_context": True, "tokenizer": "words"}
+    chunker = failing(give_up, **given)
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        found = chunker.chunk(Document(TEXT, "diary"))
+    expected = UniversalSemanticChunker(**given).chunk(Document(TEXT, "diary"))
+    assert [chunk.spans for chunk in found] == [chunk.spans for chunk in expected]
+    assert {chunk.metadata["chunker"] for chunk in found} == {"universal-semantic"}
+    assert {chunk.metadata["fallback_from"] for chunk in found} == {name}
+    assert "'diary'" in caplog.text
+    assert "NotConverged: 17 rounds, and no end" in caplog.text
+
+
+def test_what_takes_too_long_is_dropped(name, failing):
+    chunker = failing(lambda: time.sleep(3), timeout=0.2)
+    began = time.monotonic()
+    sync, awaited = chunker.chunk(TEXT), asyncio.run(chunker.achunk(TEXT))
+    assert time.monotonic() - began < 5
+    assert [chunk.text for chunk in sync] == [chunk.text for chunk in awaited]
+    assert {chunk.metadata["fallback_from"] for chunk in sync} == {name}
+    assert "".join(chunk.text for chunk in sync) == TEXT
+
+
+def test_one_bad_document_leaves_the_others_alone(name, monkeypatch):
+    chunker = create(name, experimental=True)
+    alone = chunker.chunk(Document(TEXT, "good"))
+    decide = registry.TABLE[name].chunker.decide
+
+    def moody(self, units, limits):
+        if "Bad" in units.text:
+            give_up()
+        return (yield from decide(self, units, limits))
+
+    monkeypatch.setattr(registry.TABLE[name].chunker, "decide", moody)
+    bad, good = chunker.chunk_many([Document("Bad. Weather. Here.", "bad"), Document(TEXT, "good")])
+    assert [chunk.id for chunk in good] == [chunk.id for chunk in alone]
+    assert all(chunk.metadata.get("fallback_from") == name for chunk in bad)
+    assert not any("fallback_from" in chunk.metadata for chunk in good)
+
+
+def test_another_chunker_can_stand_in_or_none(name, failing):
+    found = failing(give_up, fallback=RecursiveChunker()).chunk(TEXT)
+    assert {chunk.metadata["chunker"] for chunk in found} == {"recursive"}
+    with pytest.raises(NotConverged):
+        failing(give_up, fallback=None).chunk(TEXT)
+    with pytest.raises(ConfigurationError, match="fallback must be a Chunker, 'auto' or None"):
+        create(name, experimental=True, fallback="recursive")
+
+
+def test_the_front_ends_have_the_stand_in_too(name, failing):
+    failing(give_up)
+    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    documents = getattr(langchain_advchunk, f"{stem}Splitter")().create_documents([TEXT])
+    assert {document.metadata["fallback_from"] for document in documents} == {name}
+    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")()
+    assert "".join(parser.split_text(TEXT)) == TEXT
+    with pytest.raises(NotConverged):
+        getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None).create_documents([TEXT])
+
+
+@pytest.mark.parametrize("sentences", [(1, 3), (6, 12), (30, 60)], ids=["short", "usual", "long"])
+def test_boundaries_lie_where_topics_shift(name, shifts, sentences):
+    made = synthetic(7, segments=6, sentences=sentences, overlap=0.0)
+    chunker = create(name, experimental=True, **shifts(max(sentences)))
+    scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
+    assert scores.recall >= 0.6, scores
+    assert scores.precision >= 0.6, scores
+
+
+@pytest.mark.parametrize("text", ["One sentence.", "Same again. " * 30, "1 2 3. 4 5 6. 7 8 9.", "?! ... --"])
+def test_texts_without_topics_lose_nothing(name, text):
+    chunks = create(name, experimental=True, fallback=None).chunk(text)
+    characters = sorted(i for chunk in chunks for span in chunk.spans for i in range(*span))
+    assert characters == list(range(len(text)))
+
+
+@pytest.mark.parametrize("bad", ["nan", "shape", "text"])
+def test_vectors_that_are_none_are_refused(name, bad):
+    if "embedder" not in describe(name)["resources"]:
+        pytest.skip("it needs no vectors")
+    rows = {
+        "nan": lambda texts: np.full((len(texts), 3), np.nan),
+        "shape": lambda texts: np.ones((len(texts) + 1, 3)),
+        "text": lambda texts: ["vector"] * len(texts),
+    }[bad]
+    with pytest.raises(ValueError, match="embedder"):
+        create(name, experimental=True, embedder=rows, fallback=None).chunk(TEXT)

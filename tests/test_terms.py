@@ -1,0 +1,69 @@
+"""What counts as a word, and when two are one."""
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk.chunkers.bayesseg import BayesSegChunker
+from advchunk.terms import stem, stop_words, terms_of, words
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Don’t stop the well-known cats' 7 naps.", ["Don't", "stop", "the", "well", "known", "cats", "naps"]),
+        ("B12, 3D and H2O in 2020", ["B12", "D", "and", "H2O", "in"]),
+        ("naïve cafe\u0301", ["naïve", "cafe\u0301"]),
+        ("東京は雨 ok", ["東京", "京は", "は雨", "ok"]),
+        ("雨", ["雨"]),
+        ("x" * 9 + "ภาษา", ["x" * 9, "ภา", "าษ", "ษา"]),
+        ("1 2 3 -- !", []),
+        ("", []),
+    ],
+)
+def test_words(text, found):
+    assert words(text) == found
+
+
+@given(st.text(max_size=40))
+def test_words_are_in_the_text_and_have_letters(text):
+    for word in words(text):
+        assert word in text.replace("’", "'")
+        assert regex.search(r"\p{L}", word)
+
+
+def test_stems_and_stop_words_know_languages():
+    assert [stem("snowball", "de")(word) for word in ("häuser", "hauses")] == ["haus", "haus"]
+    assert stem("snowball", "en")("generously") == "generous"
+    assert stem("porter", "en")("generously") == "gener"
+    assert (
+        stem("porter", "de")("katzen") == stem("none", "en")("katzen") == stem("snowball", "hr")("katzen") == "katzen"
+    )
+    assert "the" in stop_words("snowball", "en")
+    assert "und" in stop_words("snowball", "de")
+    assert "system" in stop_words("glasgow", "en") - stop_words("snowball", "en")
+    assert stop_words("none", "en") == stop_words("snowball", "hr") == stop_words("glasgow", "de") == frozenset()
+
+
+def test_a_chunker_normalises_as_it_is_told():
+    texts = ["The cats nap.", "THE cat naps"]
+
+    def ids(**params):
+        return BayesSegChunker(**params).terms(texts).ids.tolist()
+
+    assert ids() == [0, 1, 0, 1] or ids() == [1, 2, 1, 2]
+    assert len(set(ids(stemmer="none"))) == 4
+    assert len(ids(stop_words="none")) == 6
+    assert len(set(ids(stop_words="none", lowercase=False, stemmer="none"))) == 6
+    assert len(ids(word_splitter=list, stop_words="none")) == len("".join(texts))
+    assert len(BayesSegChunker(language="de").terms(["Die Häuser und das Haus."]).ids) == 2
+
+
+def test_counts():
+    found = terms_of([["a", "b", "a"], [], ["b"]])
+    assert found.counts().toarray().tolist() == [[2, 1], [0, 0], [0, 1]]
+    back = found.backwards()
+    assert back.counts().toarray().tolist() == [[0, 1], [0, 0], [2, 1]]
+    assert np.array_equal(back.backwards().ids, found.ids)
