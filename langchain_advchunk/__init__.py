@@ -31,6 +31,7 @@ from langchain_advchunk.splitters import (
     SemanticClusterSplitter,
     SemanticThresholdSplitter,
     SlidingWindowSplitter,
+    TextTilingSplitter,
     UniversalSemanticSplitter,
 )
 
@@ -50,6 +51,7 @@ __all__ = [
     "SemanticClusterSplitter",
     "SemanticThresholdSplitter",
     "SlidingWindowSplitter",
+    "TextTilingSplitter",
     "UniversalSemanticSplitter",
     "chunk_key",
 ]

@@ -87,3 +87,10 @@ class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
 
     chunker_class = core.LDATopicChunker
     model: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
+class TextTilingSplitter(LexicalSplitter, core.TextTilingParams):
+    """Split where lexical cohesion has a deep valley (`advchunk.TextTilingParams`)."""
+
+    chunker_class = core.TextTilingChunker

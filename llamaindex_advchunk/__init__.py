@@ -32,6 +32,7 @@ from llamaindex_advchunk.node_parsers import (
     SemanticClusterNodeParser,
     SemanticThresholdNodeParser,
     SlidingWindowNodeParser,
+    TextTilingNodeParser,
     UniversalSemanticNodeParser,
 )
 
@@ -51,5 +52,6 @@ __all__ = [
     "SemanticClusterNodeParser",
     "SemanticThresholdNodeParser",
     "SlidingWindowNodeParser",
+    "TextTilingNodeParser",
     "UniversalSemanticNodeParser",
 ]

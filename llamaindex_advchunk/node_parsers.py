@@ -76,3 +76,9 @@ class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
 
     chunker_class = core.LDATopicChunker
     model: Any = Field(default=None, exclude=True, description="A fitted advchunk.TopicModel.")
+
+
+class TextTilingNodeParser(LexicalNodeParser, core.TextTilingParams):
+    """Parse where lexical cohesion has a deep valley (`advchunk.TextTilingParams`)."""
+
+    chunker_class = core.TextTilingChunker

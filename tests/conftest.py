@@ -33,6 +33,7 @@ PLANTED = {
     "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
     "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
     "optimal-semantic": {},
+    "texttiling": {"preset": "fine"},
     "c99": {"min_segment_length": 0},
     "bayesseg": {"min_segment_tokens": 0},
     "lda-topic": {"preset": "depth", "num_topics": 2},
@@ -43,6 +44,7 @@ PLANTED = {
 
 # What each experimental chunker needs to find shifts between topics of made-up words, by the sentences of a segment.
 SHIFTS = {
+    "texttiling": lambda longest: {"preset": "fine", "spacing": 0, "block_size": max(longest // 4, 1)},
     "c99": lambda longest: {"min_segment_length": 0, "n_segments": None if longest > 3 else 6},
     "bayesseg": lambda _: {"min_segment_tokens": 0},
     "lda-topic": lambda longest: {"preset": "depth", "block_size": max(longest // 3, 2)},

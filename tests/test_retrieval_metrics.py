@@ -155,6 +155,13 @@ def test_ndcg_is_for_the_order_of_what_chunks_add():
     assert said == pytest.approx([1, (10 + 10 / 2) / best, (10 / np.log2(3) + 10 / 2) / best])
 
 
+def test_a_ranking_better_than_the_greedy_one_has_an_ndcg_of_1():
+    found = of([chunk((4, 15)), chunk((0, 10)), chunk((10, 20))], asked((0, 20)))
+    assert at_k(found, np.array([[1, 2, 0]]), k=2).ndcg.tolist() == [1]
+    assert at_k(found, np.array([[0, 2, 1]]), k=2).ndcg.tolist() == [1]
+    assert at_k(found, np.array([[0, 1, 2]]), k=2).ndcg.item() < 1
+
+
 def test_scores_in_tokens_weigh_characters():
     # One token in the first half of the answer, three in the second.
     scale = {"a": np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 4])}

@@ -20,9 +20,10 @@ from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
 from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
-from advchunk.chunkers.params import GroupedParams, Params
+from advchunk.chunkers.params import GroupedParams, Params, TargetParams
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
 from advchunk.chunkers.results import Failure, Results
+from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable, NotConverged
@@ -76,6 +77,9 @@ __all__ = [
     "SlidingWindowChunker",
     "SlidingWindowParams",
     "Span",
+    "TargetParams",
+    "TextTilingChunker",
+    "TextTilingParams",
     "TopicModel",
     "Units",
     "UniversalSemanticChunker",

@@ -18,6 +18,7 @@ from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import ALIASES, Params, resources
 from advchunk.chunkers.partition import GraphPartitionChunker
+from advchunk.chunkers.texttiling import TextTilingChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError, nearest
@@ -54,6 +55,7 @@ TABLE: dict[str, Entry] = {
     "optimal-semantic": Entry(
         OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"
     ),
+    "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
     "c99": Entry(C99Chunker, "Choi 2000"),
     "bayesseg": Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
     "lda-topic": Entry(LDATopicChunker, "Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003", "lda"),

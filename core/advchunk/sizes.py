@@ -8,8 +8,9 @@ trusted. Either way the characters tokenised grow linearly with the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -37,13 +38,16 @@ VERBATIM: tuple[tiling.Tiler, ...] = (
     tiling.characters,
 )
 
+_RUNGS = (
+    8  # more than a ladder has: edges that a target asked for are weaker than given ones, each rung's than the last's
+)
 _SPACE = " \t\n\r"  # white space to everybody; BERT, for one, reads a form feed as nothing at all
 
 
 class Limits(NamedTuple):
     """Token budget of a chunk, measured by ``counter`` on context and text (see `Params`).
 
-    ``context`` gives what a chunk that starts at an offset is embedded under, and its tokens;
+    ``target`` is how many its own text should have, if any number; ``context`` gives what a chunk that starts at an offset is embedded under, and its tokens;
     ``ladder`` what a unit there is cut into if it is too long, coarsest first.
     """
 
@@ -53,10 +57,22 @@ class Limits(NamedTuple):
     counter: Counter
     context: Callable[[int], tuple[str, int]] = lambda offset: ("", 0)  # noqa: ARG005
     ladder: Callable[[int], Sequence[tiling.Tiler]] = lambda offset: PROSE  # noqa: ARG005
+    target: int | None = None
 
     def budget(self, offset: int) -> int:
         """Return the tokens that a chunk starting at ``offset`` has for text of its own, besides what it repeats."""
         return max(self.max_tokens - self.overlap_tokens - self.context(offset)[1], 1)
+
+    def window(self, offset: int) -> tuple[int, int]:
+        """Return the least and the most tokens of its own that a chunk starting at ``offset`` should have."""
+        least, most = self.around
+        budget = self.budget(offset)
+        return min(least, budget), min(most, budget)
+
+    @property
+    def around(self) -> tuple[int, int]:
+        """The least and the most tokens that are within a fifth of the target; any will do where there is none."""
+        return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
     def room(self, offset: int) -> int:
         """Return the most tokens of a unit at ``offset``: code, tables and formulae may take the room for overlap."""
@@ -80,11 +96,15 @@ class Ruler:
     def size(self, start: int, end: int) -> int:
         """Return the tokens of units ``start`` to ``end``."""
         if end - start == 1 or self._adds_up(start, end):
-            return int(self._total[end] - self._total[start])
+            return self.sum(start, end)
         if (start, end) not in self._counted:
             run = self.units.text[self.units.edges[start] : self.units.edges[end]]
             self._counted[start, end] = self._counter(run)
         return self._counted[start, end]
+
+    def sum(self, start: int, end: int) -> int:
+        """Return the tokens that units ``start`` to ``end`` have one by one."""
+        return int(self._total[end] - self._total[start])
 
     def furthest(self, start: int, end: int, budget: int) -> int:
         """Return the last end, up to ``end``, of a run from ``start`` that is within ``budget``; one unit always is."""
@@ -134,9 +154,14 @@ def fit(units: Units, limits: Limits) -> Units:
     if not long:
         return Units(units.text, units.edges, sizes, units.strength)
     ends = units.edges[1:].tolist()
-    size_to = dict(zip(ends, sizes.tolist(), strict=True))  # by the end of each unit
-    for i in long:
-        size_to.update(_pieces(units.text[starts[i] : ends[i]], starts[i], limits, limits.ladder(starts[i])))
+    texts = [(units.text[starts[i] : ends[i]], starts[i]) for i in long]
+    pieces = (_pieces(text, start, limits, limits.ladder(start)) for text, start in texts)
+    return _with_pieces(units, sizes, dict(chain.from_iterable(pieces)))
+
+
+def _with_pieces(units: Units, sizes: Ints, pieces: Mapping[int, int]) -> Units:
+    """Return units that end at ``pieces`` too, which gives the tokens of what ends there."""
+    size_to = {**dict(zip(units.edges[1:].tolist(), sizes.tolist(), strict=True)), **pieces}
     edges = np.array([0, *sorted(size_to)], dtype=np.int64)
     strength = None
     if units.strength is not None:
@@ -169,8 +194,10 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
 
     ``vectors`` (n, d), when known, let a short piece join the more similar of its neighbours.
     """
-    ruler = Ruler(units, limits.counter)
-    pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in _packed(ruler, start, end, limits)]
+    if limits.target is not None:
+        units, cuts, vectors = _finer(units, cuts, limits, vectors)
+    ruler, divided = Ruler(units, limits.counter), _packed if limits.target is None else _windows
+    pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divided(ruler, start, end, limits)]
     joined = _join_short(ruler, pieces, limits, vectors)
     chunks, floor = [], 0
     for piece in joined:
@@ -202,8 +229,9 @@ def built(units: Units, found: Segmentation, limits: Limits) -> list[Chunk]:
 def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
     """Build the chunks of a grouping: the units of a label, in reading order, packed to ``max_tokens``.
 
-    Chunks are ordered by their first character. They do not overlap.
+    Chunks are ordered by their first character. They do not overlap, and know no target.
     """
+    limits = limits._replace(target=None)
     ruler = Ruler(units, limits.counter)
     pieces: list[Sequence[int]] = []
     order = np.argsort(labels, kind="stable")
@@ -252,6 +280,76 @@ def _packed(
         start = stop
 
 
+def _finer(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
+    """Return units so short that in prose one ends in every window around the target, with their cuts and vectors.
+
+    Strengths keep their order. The finer a new edge the weaker it is, but weaker still is one after a heading.
+    """
+    least, most = limits.around
+    sizes = limits.counter.counts(units.strings()) if units.sizes is None else units.sizes
+    starts, ends = units.edges[:-1].tolist(), units.edges[1:].tolist()
+    pieces, rungs = dict[int, int](), dict[int, int]()
+    for i in np.flatnonzero(sizes > most - least + 1).tolist():
+        ladder = limits.ladder(starts[i])
+        if ladder is not VERBATIM:
+            text = units.text[starts[i] : ends[i]]
+            for end, size, rung in _slivers(text, starts[i], most - least + 1, limits.counter, ladder[:-1]):
+                pieces[end], rungs[end] = size, rung
+    finer = _with_pieces(units, sizes, pieces)
+    strength = np.zeros(len(finer) + 1, dtype=np.int64) if finer.strength is None else finer.strength * _RUNGS
+    for end in rungs.keys() - set(ends):
+        strength[np.searchsorted(finer.edges, end)] = -rungs[end]
+    rows = None if vectors is None else vectors[np.searchsorted(units.edges, finer.edges[:-1], "right") - 1]
+    return replace(finer, strength=strength), np.searchsorted(finer.edges, units.edges[cuts]), rows
+
+
+def _slivers(
+    text: str, offset: int, most: int, counter: Counter, ladder: Sequence[tiling.Tiler]
+) -> Iterable[tuple[int, int, int]]:
+    """Yield end, size and rung of pieces of at most ``most`` tokens, each as coarse as that allows."""
+    rung, units = 0, Units(text, np.array([0, len(text)]))
+    while rung < len(ladder) and len(units) == 1:
+        units = ladder[rung](text)
+        rung += 1
+    for (start, end), size in zip(
+        pairwise(units.edges.tolist()), counter.counts(units.strings()).tolist(), strict=True
+    ):
+        if size > most and rung < len(ladder):
+            for at, tokens, finer in _slivers(text[start:end], offset + start, most, counter, ladder[rung:]):
+                yield at, tokens, rung if at == offset + end else finer + rung
+        else:
+            yield offset + end, size, rung
+
+
+def _windows(ruler: Ruler, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
+    """Yield runs of units ``start`` to ``end`` within a fifth of the target, from the left, and what is left.
+
+    A run ends at the strongest edge there is within a fifth, of equals at the nearest to the target. Where there is
+    none but one after a heading, as before a protected block, it ends as near the target as it can.
+    """
+    strength, target = np.asarray(ruler.units.strength), limits.target or 0
+    while start < end:
+        offset = int(ruler.units.edges[start])
+        (least, most), budget = limits.window(offset), limits.budget(offset)
+        stop = ruler.furthest(start, end, most)
+        if stop < end:
+            aim = ruler.furthest(start, stop, target)
+            near = range(ruler.furthest(start, stop, least - 1), stop + 1)
+            best = sorted(near, key=lambda edge: (-strength[edge], abs(ruler.sum(aim, edge))))
+            good = (e for e in best if strength[e] > -_RUNGS and least <= ruler.size(start, e) <= most)
+            stop = next(good, 0) or _nearest(ruler, start, ruler.furthest(start, end, budget), budget, target)
+        yield start, stop
+        start = stop
+
+
+def _nearest(ruler: Ruler, start: int, end: int, budget: int, target: int) -> int:
+    """Return the end of the run of units from ``start``, up to ``end``, that is nearest the target, better not a heading."""
+    strength = np.asarray(ruler.units.strength)
+    edges = range(start + 1, end + 1)
+    best = sorted(edges, key=lambda edge: (strength[edge] <= -_RUNGS, abs(ruler.sum(start, edge) - target)))
+    return next(edge for edge in best if edge == end or ruler.size(start, edge) <= budget)
+
+
 def _join_short(
     ruler: Ruler, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
 ) -> list[Sequence[int]]:
@@ -268,7 +366,7 @@ def _join_short(
         return limits.counter(_text(ruler.units, piece))
 
     def has_room(whole: Sequence[int]) -> bool:
-        return size(whole) <= limits.budget(int(ruler.units.edges[whole[0]]))
+        return size(whole) <= limits.window(int(ruler.units.edges[whole[0]]))[1]
 
     while limits.min_tokens and i < len(joined):
         wholes: dict[int, Sequence[int]] = {}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ import advchunk
 from advchunk import tiling
 from advchunk.models.counters import CHARACTERS, WORDS, CallableCounter, as_counter
 from advchunk.records import Document, Units
-from advchunk.sizes import Limits, assemble, fit, gather
+from advchunk.sizes import PROSE, VERBATIM, Limits, assemble, fit, gather
 
 
 def merging(text):
@@ -247,7 +248,7 @@ def shown_per_character(name, text, count, adds_up, **params):
     resources = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in known else {}
     spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
     given = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
-    chunks = advchunk.create(name, **given).chunk(Document(text, blocks=()))
+    chunks = advchunk.create(name, experimental=True, **given).chunk(Document(text, blocks=()))
     assert all(chunk.tokens <= 64 for chunk in chunks)
     return counter.shown / len(text)
 
@@ -294,3 +295,199 @@ def test_a_grouped_chunk_has_room_for_its_own_context():
     late = [chunk for chunk in gather(units, labels, under) if chunk.start >= 30]
     assert late
     assert all(chunk.context == "one two" and chunk.tokens <= 6 for chunk in late)
+
+
+@st.composite
+def aimed(draw):
+    """Units, their cuts, and limits with a target of whose fifth no grapheme is wider."""
+    counter = draw(st.sampled_from([CHARACTERS, WORDS]))
+    target = draw(st.integers(10, 30))
+    high = target * 6 // 5
+    overlap = draw(st.integers(0, 9))
+    top = high + overlap + draw(st.integers(0, 20))
+    limits = Limits(top, draw(st.integers(0, target)), overlap, counter, target=target)
+    text = draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=90).map("".join).filter(str.strip))
+    units = draw(st.sampled_from([tiling.sentences, tiling.words, tiling.paragraphs]))(text)
+    strength = np.array(draw(st.lists(st.integers(0, 3), min_size=len(units) + 1, max_size=len(units) + 1)))
+    units = fit(Units(text, units.edges, strength=strength if draw(st.booleans()) else None), limits)
+    inner = draw(st.sets(st.integers(1, len(units) - 1), max_size=3)) if len(units) > 1 else set()
+    vectors = np.eye(len(units)) if draw(st.booleans()) else None
+    return units, np.array([0, *sorted(inner), len(units)]), limits, vectors
+
+
+@relaxed
+@given(aimed())
+def test_all_but_the_last_chunk_of_a_segment_are_within_a_fifth_of_the_target(case):
+    units, cuts, limits, vectors = case
+    ends, covered = units.edges[cuts].tolist(), 0
+    for chunk in assemble(units, cuts, limits, vectors):
+        ((start, end),) = chunk.spans
+        own = limits.counter(units.text[covered:end])
+        assert chunk.text == units.text[start:end]
+        assert start <= covered < end
+        assert limits.counter(units.text[start:covered]) <= limits.overlap_tokens
+        assert chunk.tokens == limits.counter(chunk.text) <= limits.max_tokens
+        assert own <= 1.2 * limits.target
+        assert own >= 0.8 * limits.target or end in ends
+        covered = end
+    assert covered == len(units.text)
+
+
+@relaxed
+@given(aimed())
+def test_with_a_target_what_is_short_has_no_neighbour_with_room(case):
+    units, cuts, limits, vectors = case
+    limits = limits._replace(overlap_tokens=0)
+    sizes = [chunk.tokens for chunk in assemble(units, cuts, limits, vectors)]
+    assert all(min(pair) >= limits.min_tokens or sum(pair) > limits.target * 6 // 5 for pair in pairwise(sizes))
+
+
+@relaxed
+@given(cases(), st.integers(1, 25), st.data())
+def test_any_target_keeps_chunks_bounded_lossless_and_in_order(case, target, data):
+    units, limits = case
+    limits = limits._replace(target=target, max_tokens=limits.max_tokens + 4)
+    limits = data.draw(
+        st.sampled_from([limits, limits._replace(context=context), limits._replace(ladder=lambda _: VERBATIM)])
+    )
+    units = fit(units, limits)
+    if units.strength is not None and data.draw(st.booleans()):
+        units = replace(units, strength=np.minimum(units.strength, 0) - 1)
+    covered = 0
+    for chunk in assemble(units, cut(data, units), limits):
+        ((start, end),) = chunk.spans
+        assert chunk.text == units.text[start:end]
+        assert start <= covered < end
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        covered = end
+    assert covered == len(units.text)
+
+
+@relaxed
+@given(cases(), st.data())
+def test_a_target_that_no_segment_exceeds_changes_nothing(case, data):
+    units, limits = case
+    units = fit(units, limits)
+    cuts = cut(data, units)
+    limits = limits._replace(overlap_tokens=0, min_tokens=0)
+    far = limits._replace(target=10_000, max_tokens=20_000)
+    whole = [units.text[a:b] for a, b in pairwise(units.edges[cuts].tolist())]
+    assert [chunk.text for chunk in assemble(units, cuts, far)] == whole
+
+
+def windows(text, target, units=tiling.sentences, top=99, **given):
+    tiled = units(text) if callable(units) else units
+    limits = Limits(top, given.pop("low", 0), given.pop("overlap", 0), WORDS, target=target, **given)
+    return [chunk.text for chunk in assemble(fit(tiled, limits), np.array([0, len(tiled)]), limits)]
+
+
+@pytest.mark.parametrize(
+    ("strength", "expected"),
+    [
+        ([0, 9, 9, 9, 1, 1, 1, 9, 0, 0, 0, 0], ["a b c d e ", "f g h i j k"]),  # of equals the nearest
+        ([0, 9, 9, 9, 1, 1, 2, 9, 0, 0, 0, 0], ["a b c d e f ", "g h i j k"]),
+        ([0, 9, 9, 9, 2, 1, 1, 0, 0, 0, 3, 4], ["a b c d ", "e f g h i j ", "k"]),
+        (None, ["a b c d e ", "f g h i j k"]),
+    ],
+)
+def test_a_window_ends_at_the_strongest_edge_within_a_fifth_of_the_target(strength, expected):
+    strength = None if strength is None else np.array(strength)
+    units = Units("a b c d e f g h i j k", np.r_[0:21:2, 21], strength=strength)
+    assert windows(units.text, 5, units) == expected
+
+
+def test_a_long_sentence_is_cut_at_a_clause_and_a_long_clause_at_a_word():
+    clauses = "One two three four, five six seven eight nine ten, eleven twelve thirteen fourteen fifteen sixteen."
+    assert windows(clauses, 10) == [clauses[:51], clauses[51:]]
+    plain = clauses.replace(",", "")
+    assert [len(text.split()) for text in windows(plain, 6)] == [6, 6, 4]
+    assert windows("Go on. " + plain, 10)[0].split()[-1] == "eight"  # ten words, since no clause ends from 8 to 12
+
+
+def test_a_clause_end_in_the_window_is_better_than_a_nearer_word():
+    text = "a b c d e f g h, i j k l m n o p q r s t u v w x."
+    assert windows(text, 10) == ["a b c d e f g h, ", "i j k l m n o p q r ", "s t u v w x."]
+
+
+@pytest.mark.parametrize(("target", "first"), [(6, 5), (9, 8), (10, 8)])
+def test_a_fifth_less_is_the_least(target, first):
+    strong = np.r_[0, np.arange(30, 0, -1)]  # the earlier, the stronger
+    units = Units("a " * 30, np.r_[0:61:2], strength=strong)
+    assert len(windows(units.text, target, units)[0].split()) == first
+
+
+def test_a_sentence_is_whole_where_another_edge_is_in_the_window():
+    text = "One two three four. Five six seven eight. One, two three four, five six, seven eight nine, ten eleven."
+    assert windows(text, 8)[0] == "One two three four. Five six seven eight. "
+
+
+def test_what_a_chunk_repeats_is_besides_its_target():
+    text = " ".join(f"w{i}." for i in range(30))
+    first, second, *_ = windows(text, 10, overlap=3)
+    assert len(first.split()) == 10
+    assert second.split() == [f"w{i}." for i in range(7, 20)]
+
+
+def verbatim(start, end):
+    return lambda offset: VERBATIM if start <= offset < end else PROSE
+
+
+def test_a_protected_block_is_not_cut_for_a_target():
+    text, edges = "a a a " + "t " * 13 + "b b b b b b b", np.array([0, 2, 4, 6, 32, 34, 36, 38, 40, 42, 44, 45])
+    units, ladder = Units(text, edges), verbatim(6, 32)
+    assert windows(text, 10, units, top=16, ladder=ladder) == [
+        "a a a " + "t " * 13,
+        "b b b b b b b",
+    ]  # 16 is nearer than 3
+    assert windows(text, 10, units, top=15, ladder=ladder) == ["a a a ", "t " * 13, "b b b b b b b"]
+    assert windows(text, 6, units, top=15, ladder=ladder) == ["a a a ", "t " * 13, "b b b b b b b"]
+    assert windows(text, 10, units, top=16)[0] == "a a a " + "t " * 7  # prose of the same words
+
+
+def test_what_has_no_spaces_is_cut_between_graphemes_for_a_target():
+    limits = Limits(99, 0, 0, CHARACTERS, target=10)
+    units = Units("今天天气很好我们去公园" * 3, np.array([0, 33]))
+    assert [chunk.tokens for chunk in assemble(units, np.array([0, 1]), limits)] == [10, 10, 10, 3]
+    grapheme = Units("e" + "\u0301" * 30, np.array([0, 31]))
+    assert [chunk.tokens for chunk in assemble(grapheme, np.array([0, 1]), limits)] == [31]
+
+
+def test_near_a_target_nothing_is_over_the_budget_where_less_text_is_more_tokens():
+    counter = CallableCounter(lambda text: 9 if text == "ab" else len(text))
+    limits = Limits(4, 0, 0, counter, ladder=lambda _: VERBATIM, target=2)
+    units = Units("abcd", np.arange(5), strength=np.full(5, -1))
+    assert [chunk.text for chunk in assemble(units, np.array([0, 4]), limits)] == ["a", "bc", "d"]
+
+
+def test_no_heading_is_parted_from_its_table_for_a_target():
+    text, edges = "a " * 8 + "h " + "t " * 9, np.array([*range(0, 19, 2), 36])
+    strength = np.array([0, 0, 0, 0, 0, 0, 0, 1, 3, -1, 0])
+    units = Units(text, edges, strength=strength)
+    assert windows(text, 9, units, ladder=verbatim(18, 36)) == ["a " * 8, "h " + "t " * 9]
+    strength[7:9] = 0, -1  # what is within a fifth parts a heading from its text
+    units = Units(
+        "a " * 7 + "h " + "t " * 12, np.array([*range(0, 17, 2), 40]), strength=strength[:10][[*range(7), 3, 8, 9]]
+    )
+    assert windows(units.text, 9, units, ladder=verbatim(16, 40)) == ["a " * 7, "h " + "t " * 12]
+
+
+def test_groups_of_distant_units_know_no_target():
+    units = Units("a b c d e f", np.r_[0:11:2, 11])
+    limits = Limits(4, 2, 0, WORDS)
+    labels = np.array([0, 1, 0, 1, 0, 2])
+    assert gather(units, labels, limits._replace(target=2)) == gather(units, labels, limits)
+    assert [chunk.tokens for chunk in gather(units, labels, limits)] == [3, 3]
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize(("count", "adds_up"), [(lambda text: len(text.split()), True), (four_letters, False)])
+def test_a_target_keeps_tokenisation_linear(kind, count, adds_up):
+    shown = []
+    for n in (2000, 4000, 8000, 16000):
+        counter = Counting(count, adds_up)
+        limits = Limits(64, 0, 0, counter, target=40)
+        units = fit(Units(LONG[kind](n), np.array([0, n])), limits)
+        assemble(units, np.array([0, len(units)]), limits)
+        shown.append(counter.shown / n)
+    assert max(shown) <= 14
+    assert shown[-1] <= shown[0] * 1.25
