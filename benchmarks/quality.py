@@ -1,8 +1,9 @@
 """Measure where chunkers cut, on texts whose segments are known, beside trivial baselines and published figures.
 
-python benchmarks/quality.py --data DIR [--set choi clinical manifesto synthetic] [--only NAME ...] [--minilm] [--json]
+python benchmarks/quality.py --data DIR [--set choi joined clinical manifesto synthetic] [--only NAME ...] [--minilm] [--json]
 
-DIR holds a folder for each set, of files in Choi's format (``synthetic`` needs none). Scores are of the cuts an algorithm
+DIR holds a folder for each set, of files in Choi's format (``synthetic`` needs none; ``joined`` makes long texts, each of ten of
+Choi's). Scores are of the cuts an algorithm
 decides on, before sizes, on the annotators' own sentences. Pk and WindowDiff are in sentences; "word Pk" is Choi's scorer, the only one
 to compare with a published figure. The exit status is 1 when a figure is worse than it is known to be (`MOST`, `WORD_PK`).
 """
@@ -41,6 +42,7 @@ from advchunk.records import Ints
 
 Segmenter: TypeAlias = Callable[[Segmented], Ints]
 CHOI = ("3-11", "3-5", "6-8", "9-11")
+TOGETHER = 10  # texts joined to a long one
 RANDOM = 10  # draws of the random baseline
 STEMS: Mapping[str, Any] = {"stop_words": "none", "stemmer": "none", "lowercase": False}
 
@@ -182,11 +184,23 @@ def groups(data: Path | None, which: str, most: int | None) -> dict[str, list[Se
     elif data is None:
         msg = f"--set {which} needs --data DIR"
         raise SystemExit(msg)
-    elif which == "choi":
-        found = {group: read_folder(data / which / group) for group in CHOI}
+    elif which in ("choi", "joined"):
+        found = {group: read_folder(data / "choi" / group) for group in CHOI}
+        if which == "joined":
+            found = {f"{group}, joined": joined(texts) for group, texts in found.items()}
     else:
         found = {which: read_folder(data / which, "*")}
     return {name: texts[:most] for name, texts in found.items()}
+
+
+def joined(texts: Sequence[Segmented]) -> list[Segmented]:
+    """Return texts of ten texts each."""
+    made = []
+    for i in range(0, len(texts) - TOGETHER + 1, TOGETHER):
+        some = texts[i : i + TOGETHER]
+        cuts = np.cumsum([0, *(length for text in some for length in np.diff(text.cuts).tolist())])
+        made.append(segmented([s for text in some for s in text.units.strings()], cuts.tolist(), some[0].name))
+    return made
 
 
 def stemmed(path: Path, group: str, texts: Sequence[Segmented]) -> list[Segmented]:
@@ -239,7 +253,9 @@ def main() -> None:
     """Measure, print, and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--set", nargs="+", choices=["choi", "clinical", "manifesto", "synthetic"], default=["choi"])
+    parser.add_argument(
+        "--set", nargs="+", choices=["choi", "joined", "clinical", "manifesto", "synthetic"], default=["choi"]
+    )
     parser.add_argument("--only", nargs="+", default=[], help="names or labels of chunkers")
     parser.add_argument("--texts", type=int, help="at most so many of a group")
     parser.add_argument("--minilm", action="store_true", help="the embedding chunkers with MiniLM too")

@@ -1,13 +1,16 @@
-"""The benchmark runs, on a text so small that its figures mean nothing."""
+"""The benchmarks run, on texts so small that their figures mean nothing."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
+from advchunk.evaluation import synthetic
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "speed.py"
 SENTENCES = "The harbour froze in {}. Ships waited outside! Who would feed the town? Nobody knew, and {} people left. "
@@ -52,3 +55,50 @@ def test_clustering_and_imports():
     assert large["tree on request"]["edges"] == 59
     assert large["all pairs"]["components"] == 1
     assert found["imports"]["advchunk"]["loads"] == ["numpy"]
+
+
+@pytest.fixture
+def choi(tmp_path):
+    for group in ("3-11", "3-5", "6-8", "9-11"):
+        (tmp_path / "choi" / group).mkdir(parents=True)
+        for seed in range(10 if group == "3-5" else 1):
+            made = synthetic(seed, segments=4, sentences=(4, 6), overlap=0.1)
+            sentences, bar = [text.strip() for text in made.units.strings()], "=" * 10
+            segments = ["\n".join(sentences[a:b]) for a, b in pairwise(made.cuts.tolist())]
+            (tmp_path / "choi" / group / f"{seed}.ref").write_text(f"\n{bar}\n".join(["", *segments, ""]), "utf-8")
+    return tmp_path
+
+
+def quality(*args):
+    command = [sys.executable, SCRIPT.with_name("quality.py"), "--json", *args]
+    return subprocess.run(command, capture_output=True, check=False, text=True)
+
+
+def test_quality(choi):
+    labels = ["bayesseg, K known", "texttiling, fine", "optimal-semantic, K known"]
+    done = quality("--data", choi, "--set", "choi", "joined", "synthetic", "--texts", "1", "--only", *labels)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["figures"]
+    baselines = ["no boundary", "even split, K known", "random, K known"]
+    assert list(found["3-11"]) == [*baselines, labels[1], labels[0], labels[2]]
+    assert found["3-11"]["bayesseg, K known"]["Pk"] < 0.1 < found["3-11"]["no boundary"]["Pk"]
+    assert found["3-5, joined"]["no boundary"]["true segments"] == 40
+    assert 0 < found["overlap 0.5"]["even split, K known"]["Pk"] < 1
+
+
+def test_quality_says_what_is_worse_than_promised(choi):
+    for group in ("3-11", "9-11"):  # where nothing changes, there is nothing to find
+        text = "\n".join([("=" * 10 + "\n" if i % 5 == 0 else "") + f"Cats nap here {'x' * i}." for i in range(20)])
+        (choi / "choi" / group / "0.ref").write_text(text, "utf-8")
+    done = quality("--data", choi, "--only", "bayesseg, no least size")
+    assert done.returncode == 1
+    assert "3-11: bayesseg, no least size: Pk" in done.stderr
+    assert "is over 0.11" in done.stderr
+
+
+def test_growth():
+    command = [sys.executable, SCRIPT.with_name("growth.py"), "--sizes", "60", "120", "--only", "texttiling", "c99"]
+    said = subprocess.run([*command, "--no-peers"], capture_output=True, check=True, text=True)
+    found = json.loads(said.stdout)["growth"]
+    assert list(found["c99"]["sizes"]) == ["60", "120"]
+    assert all(run["seconds"] > 0 and run["MB"] > 10 for case in found.values() for run in case["sizes"].values())
