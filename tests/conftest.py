@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import llama_index.core
 import pytest
+from hypothesis import settings
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
@@ -13,6 +14,9 @@ import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import Document, GroupedParams, names
 from advchunk.registry import TABLE
+
+settings.register_profile("advchunk", deadline=None)  # the machine may be busy with other tests
+settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 

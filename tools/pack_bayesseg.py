@@ -2,9 +2,9 @@
 
     python tools/pack_bayesseg.py --golden DIR --data DIR
 
-DIR of golden holds what the unmodified programs found, Eisenstein's (bayesseg/) and Utiyama's (choi/u00_*), DIR of data the
-segmented texts. A text becomes the numbers of its stems. The stop list of bayes-seg is Glasgow's, with five words added;
-textseg had the stems that Choi's program makes.
+DIR of golden holds what the unmodified programs found, Eisenstein's (bayesseg/) and Utiyama's (choi/u00_*), DIR of data
+the segmented texts. A text becomes the numbers of its stems. The stop list of bayes-seg is Glasgow's, with five words
+added; textseg had the stems that Choi's program makes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Pack scores that published scorers gave, for tests/reference/test_boundary_metrics.py to compare against: numbers only.
+"""Pack scores that published scorers gave, for tests/reference/test_boundary_metrics.py: numbers only.
 
     python tools/pack_boundaries.py --golden DIR --data DIR
 
-DIR of golden holds what other programs found and how it was scored (choi/NAME.json, bayesseg/NAME.json), DIR of data the texts.
+DIR of golden holds what other programs found and how it was scored (choi/NAME.json, bayesseg/NAME.json), DIR of data
+the texts.
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ def main() -> None:
     """Pack the first fifty documents of each group."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--golden", type=Path, required=True)
-    parser.add_argument("--target", type=Path, default=TARGET)
     args = parser.parse_args()
     stems = json.loads(gzip.decompress((args.golden / "stems_c99_java.json.gz").read_bytes()))
     number, sentence = dict[str, int](), dict[tuple[int, ...], int]()
@@ -58,7 +57,7 @@ def main() -> None:
         "order": np.array(internals["split_order_all"], dtype=np.uint8),
         **{name: np.array(internals[name], dtype=np.float32)[upper] for name in ("sim", "rank", "sum")},
     }
-    np.savez_compressed(args.target, **arrays)
+    np.savez_compressed(TARGET, **arrays)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
 from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
-from advchunk.chunkers.params import GroupedParams, Params, TargetParams
+from advchunk.chunkers.params import GroupedParams, Params
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
 from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
@@ -77,7 +77,6 @@ __all__ = [
     "SlidingWindowChunker",
     "SlidingWindowParams",
     "Span",
-    "TargetParams",
     "TextTilingChunker",
     "TextTilingParams",
     "TopicModel",

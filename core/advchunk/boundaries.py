@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from advchunk.costs import Cost
 from advchunk.records import Floats, Ints
 
 _ROUNDING = 1e-12  # costs that differ by less are equal, so that a tie is broken by rule on every machine
-_DIGITS = 6  # to which similarities are compared, likewise: rows are in float32
 
 
 def at(inner: Ints, n: int) -> Ints:
@@ -104,11 +101,11 @@ def probable(cost: Cost, backwards: Cost, n: int, penalty: float = 0.0) -> Float
     -------
     (n - 1,) in 0..1.
     """
-    before, after = _evidence(cost, n, penalty), _evidence(backwards, n, penalty)
+    before, after = _log_weights(cost, n, penalty), _log_weights(backwards, n, penalty)
     return np.asarray(np.exp(before[1:-1] + after[-2:0:-1] - before[-1]))
 
 
-def _evidence(cost: Cost, n: int, penalty: float) -> Floats:
+def _log_weights(cost: Cost, n: int, penalty: float) -> Floats:
     """Return the logarithm of the summed weights of all segmentations of the first 0..n units."""
     found = np.zeros(n + 1)
     for end, value in enumerate(cost(np.zeros(n, dtype=np.int64)), start=1):
@@ -125,88 +122,6 @@ def fewest(sizes: Ints, budget: Ints) -> int:
     while end < n:
         end, count = int(furthest[end]), count + 1
     return count
-
-
-def projected(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
-    """Return clusters as they stand in a text: every unit has a label, and none stands out of its passage.
-
-    Parameters
-    ----------
-    labels : (n,) the cluster of each unit, or -1: such a unit joins the run around it (see `around`).
-    rows : (n, d) unit rows, by which a unit or run joins the neighbour more like it.
-    least : units of a run at least, >= 1 (see `long_enough`); if clusters need not be ``contiguous``, units of a
-        cluster: those of a smaller one join the runs around them.
-    """
-    if contiguous:
-        return long_enough(around(labels, rows), rows, least)
-    _, cluster, count = np.unique(labels, return_inverse=True, return_counts=True)
-    return around(np.where(count[cluster] < least, -1, labels), rows)
-
-
-def around(labels: Ints, rows: Floats) -> Ints:
-    """Let every unit without a label (-1) join the run around it; without any label, all are one run.
-
-    A stretch of them between two runs is parted once, where in sum its units are most like the mean of the run
-    that they join. Of places as good, it is the last, so what is alike joins the left.
-
-    >>> rows = np.array([[1.0, 0.0], [0.9, 0.1], [0.2, 0.8], [0.0, 1.0]])
-    >>> around(np.array([5, -1, -1, 7]), rows).tolist()
-    [5, 5, 7, 7]
-    """
-    found = labels.copy()
-    ends = runs(labels).tolist()
-    for i, (start, end) in enumerate(pairwise(ends)):
-        if labels[start] >= 0:
-            continue
-        if end == len(labels):
-            found[start:] = labels[start - 1] if start else 0
-        elif start == 0:
-            found[:end] = labels[end]
-        else:
-            left, right = (
-                rows[a:b].sum(axis=0, dtype=np.float64) for a, b in (ends[i - 1 : i + 1], ends[i + 1 : i + 3])
-            )
-            lean = np.cumsum(rows[start:end] @ (_scaled(right) - _scaled(left)))
-            worth = -np.r_[0.0, lean].round(_DIGITS)
-            place = end - int(worth[::-1].argmax())
-            found[start:place], found[place:end] = labels[start - 1], labels[end]
-    return found
-
-
-def long_enough(labels: Ints, rows: Floats, least: int) -> Ints:
-    """Join every run of fewer than ``least`` units to the neighbour whose mean is more like its own, or to the left.
-
-    The shortest go first, and of those the first. A run between two of one label makes the three one.
-
-    >>> long_enough(np.array([0, 0, 1, 2, 2]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]]), 2).tolist()
-    [0, 0, 2, 2, 2]
-    """
-    total = np.zeros((len(rows) + 1, rows.shape[1]))
-    np.cumsum(rows, axis=0, dtype=np.float64, out=total[1:])
-
-    def likeness(a: int, b: int, c: int) -> float:
-        return round(float(_scaled(total[b] - total[a]) @ _scaled(total[c] - total[b])), _DIGITS)
-
-    found = [(start, end, int(labels[start])) for start, end in pairwise(runs(labels).tolist())]
-    for short in range(1, min(least, len(labels))):
-        kept, rest = list[tuple[int, int, int]](), found[::-1]
-        while rest:
-            start, end, label = rest.pop()
-            if end - start > short or not (kept or rest):
-                kept.append((start, end, label))
-            elif kept and rest and kept[-1][2] == rest[-1][2]:
-                rest[-1] = (kept.pop()[0], *rest[-1][1:])
-            elif not rest or (kept and likeness(kept[-1][0], start, end) >= likeness(start, end, rest[-1][1])):
-                kept[-1] = (kept[-1][0], end, kept[-1][2])
-            else:
-                rest[-1] = (start, *rest[-1][1:])
-        found = kept
-    return np.repeat([label for *_, label in found], [end - start for start, end, _ in found])
-
-
-def _scaled(total: Floats) -> Floats:
-    """Return the mean's direction, or nothing where there is none."""
-    return total / max(float(np.linalg.norm(total)), 1e-12)
 
 
 def peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
@@ -247,7 +162,7 @@ def divide(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
 
     Parameters
     ----------
-    sums : (m, n); ``sums[d, i]`` is the sum over the units i, ..., i + d (see `signals.block_sums`). Only pairs
+    sums : (m, n); ``sums[d, i]`` is the sum over the units i, ..., i + d (see `bands.block_sums`). Only pairs
         less than m units apart count, in sum and area, so where m < n what is further apart plays no part.
     sizes : (n,) tokens of each unit.
     minimum : least tokens of a segment.
@@ -284,11 +199,11 @@ def divide(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
         last = min(end - 1, int(np.searchsorted(token, token[end] - minimum, "right")) - 1)
         left[start] = -np.inf  # until there is a place
         if first <= last:
-            at = np.arange(first, last + 1)
-            before, after = inside(start, at), inside(at, end)
-            both = areas[at - start] + areas[end - at]
+            place = np.arange(first, last + 1)
+            before, after = inside(start, place), inside(place, end)
+            both = areas[place - start] + areas[end - place]
             best = _last_best((before + after) / both)
-            cut[start], left[start], right[start], halved[start] = at[best], before[best], after[best], both[best]
+            cut[start], left[start], right[start], halved[start] = place[best], before[best], after[best], both[best]
 
     left[:] = -np.inf
     enter(0, n)

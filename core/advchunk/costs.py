@@ -13,12 +13,11 @@ from typing import TypeAlias
 import numpy as np
 
 from advchunk.records import Floats, Ints
-from advchunk.signals import neighbour_similarity
+from advchunk.signals import deviations, neighbour_similarity
 from advchunk.terms import Terms
 
 Cost: TypeAlias = Callable[[Ints], Iterator[Floats]]
 
-_ROUNDING = 1e-6  # of a unit row in float32
 _LEAST_SHARED = 0.01  # of spread / n, which is chance: with so little, n rows are one segment
 
 
@@ -41,8 +40,7 @@ def evidence(rows: Floats) -> Cost:
     Searle, Casella & McCulloch 1992, "Variance Components", chapter 3.
     """
     n, width = rows.shape
-    rows = rows - rows.mean(axis=0, dtype=np.float64)
-    rows[np.linalg.norm(rows, axis=1) < _ROUNDING] = 0  # or equal rows would be cut where rounding changes
+    rows = deviations(rows.astype(np.float64))
     squares = np.einsum("ij,ij->i", rows, rows)
     spread = float(squares.mean()) or 1.0
     shared = max(float(neighbour_similarity(rows).sum()) / n, _LEAST_SHARED * spread / n)
@@ -113,8 +111,9 @@ def _counted(terms: Terms, once: Floats, growth: Callable[[Ints, Ints], Floats],
     """Return ``price[N] - sum over w of worth(w, n_w)`` of a segment with N terms, n_w of them w.
 
     The first w is worth ``once[w]``, and each adds ``growth(k, w)`` more than the one before, which was number k
-    from 0. As the segment's start moves back, n_w grows by one at each earlier occurrence. So a new end costs as much as
-    its terms have earlier occurrences, and a sum over starts: no loop over the vocabulary, and none over pairs of units.
+    from 0. As the segment's start moves back, n_w grows by one at each earlier occurrence. So a new end costs as much
+    as its terms have earlier occurrences, and a sum over starts: no loop over the vocabulary, and none over pairs of
+    units.
     """
     order = np.argsort(terms.ids, kind="stable")
     place = np.repeat(np.arange(len(terms)), np.diff(terms.edges))[order]  # the unit of each occurrence, term by term

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 
 class ConfigurationError(ValueError):
@@ -38,6 +40,14 @@ def require(holds: bool, rule: str, got: object) -> None:
     if not holds:
         msg = f"{rule}, got {got!r}"
         raise ConfigurationError(msg)
+
+
+def needed(module: str, extra: str) -> Any:
+    """Import a module of an optional library; raise `MissingExtra` if it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(module.partition(".")[0], extra) from error
 
 
 def refuse_misspelt(name: str, names: Iterable[str]) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import MissingExtra, require
+from advchunk.errors import needed, require
 from advchunk.records import Floats, Ints
+from advchunk.signals import DIGITS
 
 Communities: TypeAlias = Literal["louvain", "leiden"]
 
 _AT_ONCE = 2_000_000  # edges kept before they are reduced to those that matter, and pairs compared at once
-_DIGITS = 6  # to which similarities are compared, so that ties are broken by rule: rows are in float32
 _MOST = 1_000_000  # edges of a graph to partition: some 500 MB in NetworkX
 
 
@@ -123,7 +122,7 @@ def _cosines(rows: Floats) -> Iterator[tuple[int, Floats]]:
     """Yield the cosines of blocks of unit rows with all rows, each with its first row."""
     height = max(_AT_ONCE // len(rows), 1)
     for top in range(0, len(rows), height):
-        yield top, (rows[top : top + height] @ rows.T).astype(np.float64).round(_DIGITS)
+        yield top, (rows[top : top + height] @ rows.T).astype(np.float64).round(DIGITS)
 
 
 def communities(n: int, edges: Edges, method: Communities = "louvain", resolution: float = 1.0, seed: int = 0) -> Ints:
@@ -164,11 +163,7 @@ def communities(n: int, edges: Edges, method: Communities = "louvain", resolutio
 
 def library(method: Communities) -> Any:
     """Return the module that finds communities; raise `MissingExtra` if it is not installed."""
-    name, extra = ("networkx", "graph") if method == "louvain" else ("graspologic_native", "leiden")
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtra(name.replace("_", "-"), extra) from error
+    return needed("networkx", "graph") if method == "louvain" else needed("graspologic_native", "leiden")
 
 
 def _louvain(n: int, edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy as np
 from advchunk.records import Floats, Ints
 from advchunk.terms import Terms
 
+DIGITS = 6  # to which likeness is compared, so that ties are broken by rule: rows are in float32
 _ROUNDING = 1e-6  # of a unit row in float32
-_CACHED = 2**15  # values compared at once
-_ROWS = 512  # of a similarity matrix at once
 
 ThresholdRule: TypeAlias = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
 
@@ -24,13 +22,15 @@ def unit_rows(x: Floats) -> Floats:
 
 
 def centred(x: Floats) -> Floats:
-    """Return unit rows of ``x`` less its mean row: takes out what all units of a document share.
+    """Return unit rows of ``x`` less its mean row: takes out what all units of a document share."""
+    return unit_rows(deviations(x))
 
-    Rows that differ from the mean by rounding only become zero, not that rounding blown up.
-    """
+
+def deviations(x: Floats) -> Floats:
+    """Return unit rows less their mean row; zero, where they differ from it by rounding only."""
     rest = x - x.mean(axis=0)
     rest[np.linalg.norm(rest, axis=1) < _ROUNDING] = 0
-    return unit_rows(rest)
+    return np.asarray(rest)
 
 
 def neighbour_similarity(vectors: Floats) -> Floats:
@@ -52,7 +52,7 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
     if rule == "percentile":
         return distances, float(np.percentile(distances, amount))
     if rule == "standard_deviation":
-        return distances, float(distances.mean() + amount * distances.std())
+        return distances, cutoff(distances, amount)
     if rule == "interquartile":
         low, high = np.percentile(distances, [25, 75])
         return distances, float(distances.mean() + amount * (high - low))
@@ -103,9 +103,8 @@ def block_similarity(words: Terms, block: int) -> Floats:
         sums += np.bincount(first[some], product[some], n + 1) - np.bincount(last[some] + 1, product[some], n + 1)
 
     earlier = np.arange(len(cells))
-    for lag in range(
-        2 * block
-    ):  # the cells of a term stand side by side: where one has none in reach, no later lag has
+    # The cells of a term stand side by side: where one has none in reach, no later lag has.
+    for lag in range(2 * block):
         earlier = earlier[earlier + lag < len(cells)]
         later = earlier + lag
         earlier = earlier[(term[earlier] == term[later]) & (unit[later] - unit[earlier] < 2 * block)]
@@ -123,17 +122,26 @@ def block_similarity(words: Terms, block: int) -> Floats:
     return np.asarray(np.divide(shared, np.sqrt(product), out=np.zeros(n - 1), where=product > 0))
 
 
-def running_mean(scores: Floats, width: int) -> Floats:
-    """Return the mean of each score and its neighbours, ``width`` (odd) in all, or as many of them as there are.
+def running_mean(scores: Floats, weights: Floats) -> Floats:
+    """Return the mean of each score and its neighbours, or as many of them as there are.
 
-    >>> running_mean(np.array([0.0, 3.0, 6.0, 0.0]), 3).tolist()
+    Parameters
+    ----------
+    weights : an odd number, symmetric; that of the score itself stands in the middle.
+
+    >>> running_mean(np.array([0.0, 3.0, 6.0, 0.0]), np.ones(3)).tolist()
     [1.5, 3.0, 3.0, 3.0]
     """
-    n = len(scores)
-    total, number = (
-        sum(padded[i : i + n] for i in range(width)) for padded in (np.pad(x, width // 2) for x in (scores, np.ones(n)))
-    )
-    return np.asarray(total / number)
+    if not len(scores):
+        return scores
+    inside = slice(len(weights) // 2, len(weights) // 2 + len(scores))
+    total, weight = (np.convolve(x, weights)[inside] for x in (scores, np.ones(len(scores))))
+    return np.asarray(total / weight)
+
+
+def cutoff(scores: Floats, z: float) -> float:
+    """Return the score ``z`` standard deviations above the mean; 0 of none."""
+    return float(scores.mean() + z * scores.std()) if len(scores) else 0.0
 
 
 def depth(similarity: Floats) -> Floats:
@@ -206,127 +214,3 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
         return np.asarray((x * np.log2(ratio)).sum(axis=1))
 
     return np.clip((from_mean(p) + from_mean(q)) / 2, 0.0, 1.0)
-
-
-def cosine_band(words: Terms, reach: int) -> Floats:
-    """Return the cosines of the term counts of units less than ``reach`` apart.
-
-    Returns
-    -------
-    (reach, n) in float32; ``[d, i]`` is of the units i and i + d, and 0 where there is no unit i + d. A unit without
-    terms is like nothing, itself included.
-
-    >>> from advchunk.terms import terms_of
-    >>> cosine_band(terms_of([["cat", "nap"], ["cat"], []]), 2).round(2)
-    array([[1.  , 1.  , 0.  ],
-           [0.71, 0.  , 0.  ]], dtype=float32)
-    """
-    counts, n = words.counts().astype(np.float32), len(words)
-    squares = counts.power(2).sum(axis=1)
-    band = np.zeros((reach, n), dtype=np.float32)
-    for top in range(0, n, _ROWS):
-        dots = (counts[top : top + _ROWS] @ counts[top : top + _ROWS + reach].T).tocoo()
-        apart = dots.col - dots.row
-        near = (apart >= 0) & (apart < reach)
-        i, d = top + dots.row[near], apart[near]
-        band[d, i] = dots.data[near] / np.sqrt(squares[i] * squares[i + d])  # in Choi's order, which decides ties
-    return band
-
-
-def local_rank(band: Floats, width: int, reach: int) -> Floats:
-    """Replace each similarity by the share of those around it that it exceeds: all that is left is their order.
-
-    Parameters
-    ----------
-    band : (m, n); ``band[d, i]`` is the similarity of units i and i + d, and means nothing where there is no
-        unit i + d. A rank depends on similarities up to ``width - 1`` further from the diagonal than its own.
-    width : side of the square around it in units, odd; at the edges of the matrix it holds fewer.
-    reach : of how many diagonals the ranks are wanted, <= n; m >= min(n, reach + width - 1).
-
-    Returns
-    -------
-    (reach, n) in 0..1, of the type of ``band``.
-
-    References
-    ----------
-    Choi 2000, "Advances in domain independent linear text segmentation", section 3.2.
-
-    >>> local_rank(np.array([[0.9, 0.8, 0.7], [0.1, 0.6, np.nan], [0.2, np.nan, np.nan]]), 3, 1).round(2)
-    array([[1.  , 0.88, 0.67]])
-    """
-    rank = np.zeros((reach, band.shape[1]), dtype=band.dtype)
-    counted = np.uint8 if width**2 <= 256 else np.uint32
-    for rows, here, others, area in _squares(band, width, reach, np.inf):
-        lesser, less = np.empty(here.shape, dtype=bool), np.zeros(here.shape, dtype=counted)
-        for other in others:
-            less += np.greater(here, other, out=lesser).view(np.uint8)
-        rank[rows, : here.shape[1]] = less / (area - 1)
-    return rank
-
-
-def smoothed(band: Floats, width: int, reach: int) -> Floats:
-    """Replace each value of a matrix by the mean of the square around it. Parameters are those of `local_rank`.
-
-    >>> smoothed(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, np.nan], [0.0, np.nan, np.nan]]), 3, 1).round(2)
-    array([[0.25, 0.11, 0.  ]])
-    """
-    mean = np.zeros((reach, band.shape[1]), dtype=band.dtype)
-    for rows, here, others, area in _squares(band, width, reach, 0):
-        mean[rows, : here.shape[1]] = sum(others, np.zeros_like(here)) / area
-    return mean
-
-
-def _squares(
-    band: Floats, width: int, reach: int, outside: float
-) -> Iterator[tuple[slice, Floats, Iterator[Floats], Ints]]:
-    """Yield some diagonals at a time: which, their values, those at each place of a square around them, its area.
-
-    Places past the edges of the matrix have the value ``outside``, and are no part of the area.
-    """
-    half, n = width // 2, band.shape[1]
-    around = np.full((reach + 4 * half, n + 2 * half), outside, dtype=band.dtype)  # [d + 2 half, i + half]
-    for d in range(min(reach + 2 * half, n)):
-        around[2 * half + d, half : half + n - d] = band[d, : n - d]
-        if d <= 2 * half:  # the other side of the diagonal, which squares reach into
-            around[2 * half - d, half + d : half + n] = band[d, : n - d]
-    unit = np.arange(n)
-    side = np.minimum(unit + half, n - 1) - np.maximum(unit - half, 0) + 1
-    height = max(1, _CACHED // n)
-    for top in range(0, reach, height):
-        stop, long = min(top + height, reach), n - top
-
-        def value(a: int, b: int, top: int = top, stop: int = stop, long: int = long) -> Floats:
-            down = 2 * half + b - a
-            return around[top + down : stop + down, half + a : half + a + long]
-
-        places = (value(a, b) for a in range(-half, half + 1) for b in range(-half, half + 1))
-        other = np.minimum(unit[:long] + np.arange(top, stop)[:, None], n - 1)
-        yield slice(top, stop), value(0, 0), places, side[:long] * side[other]
-
-
-def block_sums(band: Floats) -> Floats:
-    """Return the sum of a symmetric matrix over the square of each run of units.
-
-    In the order in which the original C99 adds, so that float32 rounds as there.
-
-    Parameters
-    ----------
-    band : (m, n); ``band[d, i]`` is the matrix at i, i + d (see `local_rank`).
-
-    Returns
-    -------
-    (m, n); ``[d, i]`` is the sum over the units i, ..., i + d.
-
-    >>> block_sums(np.array([[1.0, 2.0, 3.0], [0.5, 0.1, np.nan]]))[:, :2]
-    array([[1. , 2. ],
-           [4. , 5.2]])
-    """
-    m, n = band.shape
-    sums = np.zeros_like(band)
-    sums[0] = band[0]
-    for d in range(1, m):
-        long = n - d
-        sums[d, :long] = 2 * band[d, :long] + sums[d - 1, :long] + sums[d - 1, 1 : long + 1]
-        if d > 1:
-            sums[d, :long] -= sums[d - 2, 1 : long + 1]
-    return sums

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import MissingExtra
+from advchunk.errors import needed
 from advchunk.records import Ints
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Terms:
 def terms_of(
     texts: Iterable[Sequence[str]], form: Callable[[str], str] = str, left_out: Collection[str] = frozenset()
 ) -> Terms:
-    """Give a number to each of the terms of units, which are given word by word, in the order of their first appearance.
+    """Give each term of units, which come word by word, a number in the order of their first appearance.
 
     Parameters
     ----------
@@ -169,11 +169,7 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
 
         return frozenset(getattr(stopwords, f"STOPWORDS_{_SNOWBALL[language]}"))
     if which == "glasgow" and language == "en":
-        try:
-            from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-        except ImportError:
-            raise MissingExtra("scikit-learn", "cluster") from None  # noqa: EM101
-        return frozenset(ENGLISH_STOP_WORDS)
+        return frozenset(needed("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, MissingExtra, NotConverged, first_line, require
+from advchunk.errors import ConfigurationError, NotConverged, first_line, needed, require
 from advchunk.records import Document, Floats, Ints
 from advchunk.terms import Terms, Wording, WordSplitter
 
@@ -182,11 +182,7 @@ def sampler() -> Any:
     """Return tomotopy, or raise `MissingExtra`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of its types; as an error it would pass for its absence
-        try:
-            import tomotopy
-        except ImportError:
-            raise MissingExtra("tomotopy", "lda") from None  # noqa: EM101
-    return tomotopy
+        return needed("tomotopy", "lda")
 
 
 def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:
@@ -226,9 +222,7 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
         likelihoods.append(model.ll_per_word)
     rise = likelihoods[-1] - likelihoods[-2]
     if not (np.isfinite(rise) and (tolerance is None or rise <= tolerance)):
-        msg = (
-            f"topics did not converge in {iterations} iterations: the last quarter of them adds {rise:.3g} nats a word"
-        )
+        msg = f"topics did not converge in {iterations} iterations: the last quarter adds {rise:.3g} nats a word"
         raise NotConverged(msg)
     shares = np.zeros((num_topics, words.size), dtype=np.float32)
     used = list(map(int, model.used_vocabs))

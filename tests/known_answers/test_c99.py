@@ -51,10 +51,10 @@ def test_the_matrix_is_of_sentences_within_the_window():
 
 
 def test_only_the_order_of_similarities_matters(monkeypatch):
-    from advchunk import signals
+    from advchunk import bands
 
-    plain, cosine = segmented(TEXT), signals.cosine_band
-    monkeypatch.setattr(signals, "cosine_band", lambda words, reach: np.sqrt(cosine(words, reach)))
+    plain, cosine = segmented(TEXT), bands.cosine_band
+    monkeypatch.setattr(bands, "cosine_band", lambda words, reach: np.sqrt(cosine(words, reach)))
     assert segmented(TEXT).gaps.tolist() == plain.gaps.tolist()
 
 
@@ -74,7 +74,7 @@ def test_a_cut_is_where_the_score_is_above_the_threshold():
 
 
 def test_a_higher_cutoff_cuts_less():
-    numbers = [len(lengths(segmented("", FIVE, word_splitter=str.split, cutoff=c))) for c in (0.2, 1.2, 9.0)]
+    numbers = [len(lengths(segmented("", FIVE, word_splitter=str.split, cutoff_z=c))) for c in (0.2, 1.2, 9.0)]
     assert numbers == sorted(numbers, reverse=True)
     assert numbers[0] > 1 == numbers[-1]
 
@@ -125,7 +125,7 @@ def test_as_many_segments_as_there_can_be():
 
 def test_the_defaults_that_were_asked_for():
     asked = C99Chunker()
-    assert (asked.rank_width, asked.smoothing_width, asked.cutoff) == (11, 1, 1.2)
+    assert (asked.rank_width, asked.smoothing_width, asked.cutoff_z) == (11, 1, 1.2)
     assert (asked.n_segments, asked.min_segment_length) == (None, 100)
 
 
@@ -173,7 +173,7 @@ def test_a_mask_wider_than_a_byte_can_count():
         {"rank_width": 10},
         {"smoothing_width": 0},
         {"smoothing_width": 2},
-        {"cutoff": -0.1},
+        {"cutoff_z": -0.1},
         {"n_segments": 0},
         {"min_segment_length": -1},
         {"window": 1},

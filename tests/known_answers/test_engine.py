@@ -458,7 +458,7 @@ shapes = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(shapes, st.integers(1, 6), st.integers(1, 4), st.booleans(), st.booleans())
 def test_together_as_alone(plans, batch_size, models, refuse, awaited):
     """The twin: each plan run by itself, every round of it one call."""

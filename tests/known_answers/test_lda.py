@@ -320,7 +320,7 @@ def test_a_corpus_must_have_words():
 
 def test_topics_that_have_not_converged_are_an_error():
     made = synthetic(0, segments=20, sentences=(10, 10))
-    with pytest.raises(NotConverged, match=r"in 8 iterations: the last quarter of them adds 0\.\d+ nats"):
+    with pytest.raises(NotConverged, match=r"in 8 iterations: the last quarter adds 0\.\d+ nats"):
         LDATopicChunker(fallback=None, iterations=8, tolerance=0.01).segmentation(made.units)
     LDATopicChunker(fallback=None, iterations=8, tolerance=10.0).segmentation(made.units)
 

@@ -246,13 +246,3 @@ def test_ten_thousand_sentences_with_many_words_take_little_memory():
     tracemalloc.stop()
     assert len(found.gaps) == 9_999
     assert peak < 50e6  # a table of the counts has 3.2e9 bytes
-
-
-def test_when_it_fails_the_stable_chunker_stands_in():
-    def broken(text):
-        raise ValueError(text)
-
-    (chunk,) = TextTilingChunker(word_splitter=broken).chunk("One. Two.")
-    assert (chunk.metadata["chunker"], chunk.metadata["fallback_from"]) == ("universal-semantic", "texttiling")
-    with pytest.raises(ValueError, match="One"):
-        TextTilingChunker(word_splitter=broken, fallback=None).chunk("One. Two.")

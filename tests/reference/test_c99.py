@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import boundaries, signals
+from advchunk import bands, boundaries
 from advchunk.chunkers.c99 import C99Chunker
 from advchunk.models.counters import WORDS
 from advchunk.records import Units
@@ -86,10 +86,10 @@ def test_the_boundaries_of_the_original_on_every_document(expected, number):
 
 def test_the_matrices_of_the_original_to_the_last_bit():
     n = len(DOCUMENTS[INSIDE])
-    similarity = signals.cosine_band(words_of(INSIDE), n)
-    rank = signals.local_rank(similarity, 11, n)
+    similarity = bands.cosine_band(words_of(INSIDE), n)
+    rank = bands.local_rank(similarity, 11, n)
     upper = np.triu_indices(n)
-    for name, band in {"sim": similarity, "rank": rank, "sum": signals.block_sums(rank)}.items():
+    for name, band in {"sim": similarity, "rank": rank, "sum": bands.block_sums(rank)}.items():
         assert square(band)[upper].tolist() == GOLDEN[name].tolist(), name
 
 
@@ -169,7 +169,7 @@ def test_local_rank(dense, width, data):
     n = len(dense)
     reach = data.draw(st.integers(1, n))
     band = diagonals(dense)[: min(n, reach + width - 1)]
-    rank = signals.local_rank(band, width, reach)
+    rank = bands.local_rank(band, width, reach)
     assert within(rank).tolist() == within(diagonals(slow_rank(dense, width))[:reach]).tolist()
 
 
@@ -178,7 +178,7 @@ def test_smoothed(dense, width, data):
     n = len(dense)
     reach = data.draw(st.integers(1, n))
     slow = np.array([[np.mean(around(dense, i, j, width)) for j in range(n)] for i in range(n)])
-    mean = signals.smoothed(diagonals(dense)[: min(n, reach + width - 1)], width, reach)
+    mean = bands.smoothed(diagonals(dense)[: min(n, reach + width - 1)], width, reach)
     assert within(mean) == pytest.approx(within(diagonals(slow)[:reach]))
 
 
@@ -187,7 +187,7 @@ def test_block_sums(dense, data):
     reach = data.draw(st.integers(1, len(dense)))
     slow = np.array([[dense[min(i, j) : max(i, j) + 1, min(i, j) : max(i, j) + 1].sum() for j in range(len(dense))]
                      for i in range(len(dense))])  # fmt: skip
-    sums = signals.block_sums(diagonals(dense)[:reach])
+    sums = bands.block_sums(diagonals(dense)[:reach])
     assert within(sums).tolist() == within(diagonals(slow)[:reach]).tolist()
 
 
@@ -196,7 +196,7 @@ def test_division(dense, data):
     n = len(dense)
     reach, minimum = data.draw(st.integers(1, n)), data.draw(st.integers(0, 8))
     sizes = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
-    order, density = boundaries.divide(signals.block_sums(diagonals(dense)[:reach]), np.array(sizes), minimum)
+    order, density = boundaries.divide(bands.block_sums(diagonals(dense)[:reach]), np.array(sizes), minimum)
     expected, densities = SlowDivision(dense, sizes, minimum, reach).run()
     assert order.tolist() == expected
     assert density == pytest.approx([float(value) for value in densities], rel=1e-12)
@@ -205,17 +205,17 @@ def test_division(dense, data):
 def test_ranks_are_the_same_in_blocks(monkeypatch):
     dense = np.random.default_rng(5).integers(0, 50, size=(30, 30))
     band = diagonals((dense + dense.T).astype(np.float32))
-    whole = signals.local_rank(band, 5, 30)
-    monkeypatch.setattr(signals, "_CACHED", 30 * 7)
-    assert within(signals.local_rank(band, 5, 30)).tolist() == within(whole).tolist()
+    whole = bands.local_rank(band, 5, 30)
+    monkeypatch.setattr(bands, "_CACHED", 30 * 7)
+    assert within(bands.local_rank(band, 5, 30)).tolist() == within(whole).tolist()
 
 
 def test_cosines_are_the_same_in_blocks(monkeypatch):
     words = words_of(0)
-    whole = signals.cosine_band(words, 9)
-    monkeypatch.setattr(signals, "_ROWS", 7)
-    assert signals.cosine_band(words, 9).tolist() == whole.tolist()
-    assert whole.tolist() == signals.cosine_band(words, len(words))[:9].tolist()
+    whole = bands.cosine_band(words, 9)
+    monkeypatch.setattr(bands, "_ROWS", 7)
+    assert bands.cosine_band(words, 9).tolist() == whole.tolist()
+    assert whole.tolist() == bands.cosine_band(words, len(words))[:9].tolist()
 
 
 def test_the_published_smoothing_of_the_gradient_and_the_threshold():
@@ -236,7 +236,7 @@ def test_the_published_smoothing_of_the_gradient_and_the_threshold():
 def test_local_rank_of_many(width):
     half = np.random.default_rng(width).random((40, 40))
     dense = half + half.T
-    rank = signals.local_rank(diagonals(dense), width, 40)
+    rank = bands.local_rank(diagonals(dense), width, 40)
     assert within(rank).tolist() == within(diagonals(slow_rank(dense, width))).tolist()
 
 

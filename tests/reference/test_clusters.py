@@ -13,7 +13,7 @@ from scipy.cluster import hierarchy
 from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
-from advchunk import boundaries
+from advchunk import boundaries, passages
 from advchunk.chunkers import clusters
 from advchunk.signals import unit_rows
 
@@ -121,11 +121,11 @@ def direction(x):
 
 def slow_around(given_labels, x):
     found, cuts = list(given_labels), boundaries.runs(np.array(given_labels)).tolist()
-    passages = [range(a, b) for a, b in pairwise(cuts)]
-    for i, stretch in enumerate(passages):
+    stretches = [range(a, b) for a, b in pairwise(cuts)]
+    for i, stretch in enumerate(stretches):
         if given_labels[stretch[0]] >= 0:
             continue
-        left, right = passages[i - 1 : i], passages[i + 1 : i + 2]
+        left, right = stretches[i - 1 : i], stretches[i + 1 : i + 2]
         best, best_worth = None, -np.inf
         for place in range(len(stretch), -1, -1):
             if (place and not left) or (place < len(stretch) and not right):
@@ -140,24 +140,24 @@ def slow_around(given_labels, x):
 
 
 def slow_long_enough(given_labels, x, least):
-    passages = [[given_labels[a], list(range(a, b))] for a, b in pairwise(boundaries.runs(np.array(given_labels)))]
+    stretches = [[given_labels[a], list(range(a, b))] for a, b in pairwise(boundaries.runs(np.array(given_labels)))]
 
     def likeness(i, j):
-        one, other = (direction(x[passages[k][1]].sum(axis=0)) for k in (i, j))
+        one, other = (direction(x[stretches[k][1]].sum(axis=0)) for k in (i, j))
         return round(float(one @ other), 6)
 
-    while len(passages) > 1:
-        size, i = min((len(units), i) for i, (_, units) in enumerate(passages))
+    while len(stretches) > 1:
+        size, i = min((len(units), i) for i, (_, units) in enumerate(stretches))
         if size >= least:
             break
-        sides = [j for j in (i - 1, i + 1) if 0 <= j < len(passages)]
+        sides = [j for j in (i - 1, i + 1) if 0 <= j < len(stretches)]
         into = max(sides, key=lambda j: (likeness(i, j), -j))
-        if len(sides) == 2 and passages[i - 1][0] == passages[i + 1][0]:
-            whole, span = passages[i - 1][0], (i - 1, i + 2)
+        if len(sides) == 2 and stretches[i - 1][0] == stretches[i + 1][0]:
+            whole, span = stretches[i - 1][0], (i - 1, i + 2)
         else:
-            whole, span = passages[into][0], (min(i, into), max(i, into) + 1)
-        passages[slice(*span)] = [[whole, [unit for _, units in passages[slice(*span)] for unit in units]]]
-    return [label for label, units in passages for _ in units]
+            whole, span = stretches[into][0], (min(i, into), max(i, into) + 1)
+        stretches[slice(*span)] = [[whole, [unit for _, units in stretches[slice(*span)] for unit in units]]]
+    return [label for label, units in stretches for _ in units]
 
 
 def tie_free(seed, n):
@@ -167,7 +167,7 @@ def tie_free(seed, n):
 @given(labels, st.integers(0, 9))
 def test_noise_joins_the_run_around_it(given_labels, seed):
     x = tie_free(seed, len(given_labels))
-    found = boundaries.around(np.array(given_labels), x).tolist()
+    found = passages.around(np.array(given_labels), x).tolist()
     assert found == slow_around(given_labels, x)
     assert all(a == b for a, b in zip(found, given_labels, strict=True) if b >= 0)
 
@@ -175,7 +175,7 @@ def test_noise_joins_the_run_around_it(given_labels, seed):
 @given(labels.map(lambda some: [abs(label) for label in some]), st.integers(0, 9), st.integers(1, 6))
 def test_runs_are_long_enough(given_labels, seed, least):
     x = tie_free(seed, len(given_labels))
-    found = boundaries.long_enough(np.array(given_labels), x, least)
+    found = passages.long_enough(np.array(given_labels), x, least)
     assert found.tolist() == slow_long_enough(given_labels, x, least)
     assert np.diff(boundaries.runs(found)).min() >= min(least, len(found))
 
@@ -194,11 +194,11 @@ def test_runs_are_long_enough(given_labels, seed, least):
 )
 def test_of_equals_it_is_the_left(given_labels, least, expected):
     x = np.ones((len(given_labels), 1))
-    assert boundaries.projected(np.array(given_labels), x, least, contiguous=True).tolist() == expected
+    assert passages.projected(np.array(given_labels), x, least, contiguous=True).tolist() == expected
 
 
 def test_distant_units_of_a_small_cluster_join_the_runs_around_them():
     given_labels, x = np.array([0, 0, 1, 0, 2, 2, 1, 2]), np.ones((8, 1))
-    found = boundaries.projected(given_labels, x, 3, contiguous=False)
+    found = passages.projected(given_labels, x, 3, contiguous=False)
     assert found.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
-    assert boundaries.projected(given_labels, x, 2, contiguous=False).tolist() == given_labels.tolist()
+    assert passages.projected(given_labels, x, 2, contiguous=False).tolist() == given_labels.tolist()

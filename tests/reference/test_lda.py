@@ -16,7 +16,7 @@ from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.terms import Terms
 from advchunk.topics import Topics, train
 
-relaxed = settings(max_examples=100, deadline=None)
+relaxed = settings(max_examples=100)
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_topictiling.npz"
 
 

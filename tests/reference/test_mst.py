@@ -1,6 +1,6 @@
 """MST Semantic Chunker, version 2: what the published code gave on the same input, and its formulae by double loop.
 
-The golden figures come from the unmodified ``mstchunker.py`` by way of tools/pack_golden.py.
+The golden figures come from the unmodified ``mstchunker.py`` by way of tools/pack_mst.py.
 """
 
 from __future__ import annotations
@@ -207,7 +207,6 @@ def test_profile_of_a_document_of_several_blocks():
     assert of.semantic_density == pytest.approx(similar)
 
 
-@settings(deadline=None)
 @given(documents(), params, st.sampled_from([-0.4, 0.0, 0.2, 0.5, 1.0, inf]))
 def test_near_finds_all_pairs_within_the_limit(document, p, limit):
     of = mst.profile(*document, p)
@@ -223,7 +222,7 @@ def test_near_finds_all_pairs_within_the_limit(document, p, limit):
 NONE = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(documents(most=12), params)
 def test_a_pair_exactly_at_the_limit_is_near(document, p):
     of = mst.profile(*document, p)
@@ -244,7 +243,6 @@ def test_near_across_blocks_of_rows(given, limit):
     assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
 
 
-@settings(deadline=None)
 @given(documents(), params)
 def test_components_are_those_of_the_pruned_tree(document, p):
     """The published way round: build the tree of all pairs, then cut what is over lambda."""
@@ -258,7 +256,6 @@ def test_components_are_those_of_the_pruned_tree(document, p):
     assert list(zip(drawn.weight, drawn.left, drawn.right, strict=True)) == tree
 
 
-@settings(deadline=None)
 @given(documents(most=15), st.integers(1, 17))
 def test_n_chunks_keeps_the_lightest_edges_of_the_tree(document, wanted):
     rows, lengths = document
@@ -271,7 +268,6 @@ def test_n_chunks_keeps_the_lightest_edges_of_the_tree(document, wanted):
     assert found.labels.tolist() == labelled(n, zip(kept.weight, kept.left, kept.right, strict=True))
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 12),
     st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5]), st.integers(0, 11), st.integers(0, 11)), max_size=25),

@@ -84,7 +84,7 @@ def ours(text, **params):
 texts = st.tuples(st.integers(6, 40), st.integers(0, 10**6)).map(
     lambda drawn: " ".join(f"Sentence {i} of {drawn[1]} {'.!?'[i % 3]}" for i in range(drawn[0]))
 )
-few = settings(deadline=None, max_examples=25)
+few = settings(max_examples=25)
 
 
 @pytest.mark.parametrize("buffer_size", [0, 1, 2])

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams, verdict
@@ -127,7 +127,6 @@ def documents(draw):
     return draw(st.lists(likeness, min_size=len(words) - 1, max_size=len(words) - 1)), words
 
 
-@settings(deadline=None)
 @given(documents(), st.sampled_from([-0.9, 0.1, 0.5, 0.7, 0.99]), st.integers(0, 30), st.integers(12, 40))
 def test_the_published_loop(document, threshold, minimum, maximum):
     cuts = cuts_of(*document, threshold=threshold, min_chunk_size=min(minimum, maximum), max_chunk_size=maximum)
@@ -135,7 +134,6 @@ def test_the_published_loop(document, threshold, minimum, maximum):
     assert [list(range(a, b)) for a, b in pairwise(cuts)] == expected
 
 
-@settings(deadline=None)
 @given(documents(), st.integers(12, 60))
 def test_a_higher_threshold_never_cuts_less(document, maximum):
     """The prose of the specification says the opposite of its code."""
@@ -157,7 +155,7 @@ def test_a_percentile_breaks_at_the_least_alike_whatever_the_scale():
     ("domain", "expected"), [(None, (0.5, 1500)), ("Philosophy", (0.45, 1200)), ("psychology", (0.55, 1200))]
 )
 def test_domain_presets(domain, expected):
-    assert UniversalSemanticParams(domain=domain).preset() == expected
+    assert UniversalSemanticParams(domain=domain).bounds() == expected
 
 
 def test_a_domain_decides_where_it_cuts():

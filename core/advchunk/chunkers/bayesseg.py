@@ -13,6 +13,7 @@ import numpy as np
 from advchunk import boundaries, costs
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.params import at_least
 from advchunk.costs import Cost
 from advchunk.errors import NotConverged, require
 from advchunk.explain import Segmentation
@@ -35,9 +36,9 @@ class BayesSegParams(LexicalParams):
 
     Departs from the paper: unless the number is known, a segment costs ``segment_cost`` * ln(words), without
     which the model cuts two or three times too often (0 is the original). The reference implementation has
-    a duration prior only with the true mean length at hand; here it is ``mean_length``. Ties are broken for the longer last
-    segment, so a sentence without a word is never alone. ``model="utiyama-isahara"`` is an older cost of the same search,
-    which has no parameter, and is the strongest simple baseline.
+    a duration prior only with the true mean length at hand; here it is ``mean_length``. Ties are broken for the
+    longer last segment, so a sentence without a word is never alone. ``model="utiyama-isahara"`` is an older cost of
+    the same search, which has no parameter, and is the strongest simple baseline.
 
     With the paper's uniform prior, and with Utiyama and Isahara's, segments of long texts are too few: the
     whole text's vocabulary smooths every segment. ``preset="long"`` takes the text's own frequencies for the prior,
@@ -47,7 +48,7 @@ class BayesSegParams(LexicalParams):
 
     Parameters
     ----------
-    preset : "long", for texts of hundreds of sentences: ``prior="text", prior_strength=400`` where those are left as they are.
+    preset : "long", for texts of hundreds of sentences, is ``prior="text"`` and ``prior_strength=400``.
     prior : what is expected of each segment's words: "uniform", all are as likely; "text", as in the text.
     prior_strength : how strongly, in pseudo-counts: of each word of a uniform prior, of all together of the text's,
         > 0; with more, words weigh less and segments are fewer.
@@ -88,9 +89,8 @@ class BayesSegParams(LexicalParams):
         """Add the rules for the model."""
         super().check()
         require(self.prior_strength > 0, "prior_strength must be > 0", self.prior_strength)
-        require(self.min_segment_tokens >= 0, "min_segment_tokens must be >= 0", self.min_segment_tokens)
-        require(self.n_segments is None or self.n_segments >= 1, "n_segments must be >= 1 or None", self.n_segments)
-        require(self.segment_cost >= 0, "segment_cost must be >= 0", self.segment_cost)
+        at_least(1, self, "n_segments")
+        at_least(0, self, "min_segment_tokens", "segment_cost")
         require(self.mean_length is None or self.mean_length > 0, "mean_length must be > 0 or None", self.mean_length)
         require(self.dispersion is None or self.dispersion > 0, "dispersion must be > 0 or None", self.dispersion)
         rule = "dispersion needs mean_length or n_segments"
@@ -175,7 +175,8 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
 
     def _learned(self, texts: Sequence[tuple[Terms, Ints]]) -> Prior:
         """Alternate between the best segmentations and the best prior for them, while that gains."""
-        prior, least = Prior(self.prior_strength, self._dispersion), np.inf
+        best = prior = Prior(self.prior_strength, self._dispersion)
+        least = np.inf
         for _ in range(_ROUNDS):
             found = [self._search(words, sizes, prior) for words, sizes in texts]
             spent = sum(cost for _, cost in found)

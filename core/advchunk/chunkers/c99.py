@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from advchunk import boundaries, signals
+from advchunk import bands, boundaries, signals
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.params import at_least
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.records import Floats, Units
@@ -30,7 +31,7 @@ class C99Params(LexicalParams):
         D = (sum of ranks of all pairs inside segments) / (number of these pairs)
 
     The text is divided greedily to the end, each time where D grows most. It is cut by the divisions before the
-    first whose growth, smoothed over seven, is not above ``mean + cutoff * standard deviation`` of all.
+    first whose growth, smoothed over seven, is not above mean + ``cutoff_z`` standard deviations of all.
 
     Says the same as the original code, to the last boundary, when given its words, ``min_segment_length=0`` and a
     ``window`` that holds the text. Departs from it: the words, normalised as everywhere here; a least length, within
@@ -41,7 +42,7 @@ class C99Params(LexicalParams):
     rank_width : side of the square that a similarity is ranked in, in sentences, odd, >= 3.
     smoothing_width : side of the square that ranks are then averaged over, in sentences, odd, >= 1; 1 is none.
         It blurs borders: on Choi's texts 3 already does harm.
-    cutoff : standard deviations above the mean that a division's growth in density must be, >= 0; higher cuts less.
+    cutoff_z : standard deviations above the mean that a division's growth in density must be, >= 0; higher cuts less.
     n_segments : how many segments, >= 1, if known; fewer, where ``min_segment_length`` allows no more.
     min_segment_length : tokens that no segment is shorter than, >= 0.
     window : sentences this far apart or more are not compared, >= 2, which bounds memory to 16 bytes * window a
@@ -55,7 +56,7 @@ class C99Params(LexicalParams):
     algorithm: ClassVar[str] = "c99"
     rank_width: int = 11
     smoothing_width: int = 1
-    cutoff: float = 1.2
+    cutoff_z: float = 1.2
     n_segments: int | None = None
     min_segment_length: int = 100
     window: int | None = 1000
@@ -66,10 +67,9 @@ class C99Params(LexicalParams):
         for name, least in (("rank_width", 3), ("smoothing_width", 1)):
             width = getattr(self, name)
             require(width >= least and width % 2 == 1, f"{name} must be odd and >= {least}", width)
-        require(self.cutoff >= 0, "cutoff must be >= 0", self.cutoff)
-        require(self.n_segments is None or self.n_segments >= 1, "n_segments must be >= 1 or None", self.n_segments)
-        require(self.min_segment_length >= 0, "min_segment_length must be >= 0", self.min_segment_length)
-        require(self.window is None or self.window >= 2, "window must be >= 2 or None", self.window)
+        at_least(0, self, "cutoff_z", "min_segment_length")
+        at_least(1, self, "n_segments")
+        at_least(2, self, "window")
 
 
 @dataclass(kw_only=True)
@@ -88,13 +88,13 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         """
         n, sizes = len(units), units.counted()
         reach = min(self.window or n, n)
-        sums = signals.block_sums(self._ranks(words, reach))
+        sums = bands.block_sums(self._ranks(words, reach))
         order, density = boundaries.divide(sums, sizes)
-        gradient = _smoothed(np.diff(density))
-        threshold = float(gradient.mean() + self.cutoff * gradient.std())
+        gradient = signals.running_mean(np.diff(density), _KERNEL)
+        threshold = signals.cutoff(gradient, self.cutoff_z)
         if self.min_segment_length:
             order, density = boundaries.divide(sums, sizes, self.min_segment_length)
-            gradient = _smoothed(np.diff(density))
+            gradient = signals.running_mean(np.diff(density), _KERNEL)
         least = np.minimum.accumulate(gradient)
         gaps = np.full(n - 1, least.min(initial=0.0))
         gaps[order - 1] = least
@@ -106,15 +106,6 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         """Return the ranks of sentences less than ``reach`` apart; they are those of the whole matrix."""
         n = len(words)
         ranked = min(reach + self.smoothing_width - 1, n)
-        band = signals.cosine_band(words, min(ranked + self.rank_width - 1, n))
-        rank = signals.local_rank(band, self.rank_width, ranked)
-        return rank if self.smoothing_width == 1 else signals.smoothed(rank, self.smoothing_width, reach)
-
-
-def _smoothed(steps: Floats) -> Floats:
-    """Return the weighted mean of each step and its neighbours, of which there are fewer at the ends."""
-    half, n = len(_KERNEL) // 2, len(steps)
-    if not n:
-        return steps
-    weight = np.convolve(np.ones(n), _KERNEL)[half : half + n]
-    return np.asarray(np.convolve(steps, _KERNEL)[half : half + n] / weight)
+        band = bands.cosine_band(words, min(ranked + self.rank_width - 1, n))
+        rank = bands.local_rank(band, self.rank_width, ranked)
+        return rank if self.smoothing_width == 1 else bands.smoothed(rank, self.smoothing_width, reach)

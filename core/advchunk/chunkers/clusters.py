@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk import boundaries, signals
+from advchunk import boundaries, passages, signals
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.params import GroupedParams
-from advchunk.errors import MissingExtra, require
+from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
+from advchunk.errors import needed, require
 from advchunk.explain import Segmentation
 from advchunk.records import Floats, Ints, Units
 from advchunk.sizes import Limits
@@ -26,6 +26,7 @@ _DIGITS = 9  # to which distances are compared, so that ties are broken by rule
 _SAME = 1e-6  # a distance up to which two sentences say the same, and are never parted
 _MOST = 5_000  # units whose distances to each other are held at once: 200 MB
 _PAIRS = 2**20  # of rows, compared at once
+_HDBSCAN = "sklearn.cluster", "cluster"  # the module that has it, and the extra that brings that
 
 
 @dataclass(kw_only=True)
@@ -44,7 +45,7 @@ class SemanticClusterParams(GroupedParams):
 
     Clusters ignore order, so their members alternate in the text. Runs of fewer than ``min_cluster_size``
     sentences join the neighbouring run that is more like them (of equals the left), shortest first; noise joins
-    the run around it (`boundaries.around`); if all is noise, the text is one segment. ``connectivity="chain"``
+    the run around it (`passages.around`); if all is noise, the text is one segment. ``connectivity="chain"``
     merges neighbours only, so clusters are passages to begin with: the better choice where order means
     something, and for long texts: 10,000 sentences take a fifth of a second.
 
@@ -80,7 +81,7 @@ class SemanticClusterParams(GroupedParams):
 
     algorithm: ClassVar[str] = "semantic-cluster"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"chain": MappingProxyType({"connectivity": "chain", "centre": True, "distance_threshold": 1.75})}
+        {"chain": {"connectivity": "chain", "centre": True, "distance_threshold": 1.75}}
     )
     preset: Literal["chain"] | None = None
     max_tokens: int = 800
@@ -95,21 +96,16 @@ class SemanticClusterParams(GroupedParams):
 
     def check(self) -> None:
         """Add the rules for clusters; lower ``max_tokens``, so that contexts and the fallback keep to it too."""
-        require(self.max_tokens_per_segment >= 1, "max_tokens_per_segment must be >= 1", self.max_tokens_per_segment)
+        at_least(1, self, "max_tokens_per_segment")
         self.max_tokens = min(self.max_tokens, self.max_tokens_per_segment)
         super().check()
-        least = 2 if self.method == "hdbscan" else 1
-        require(self.min_cluster_size >= least, f"min_cluster_size must be >= {least}", self.min_cluster_size)
-        require(self.n_clusters is None or self.n_clusters >= 1, "n_clusters must be >= 1 or None", self.n_clusters)
-        distance = self.distance_threshold
-        require(distance is None or distance >= 0, "distance_threshold must be >= 0 or None", distance)
-        given = {name: getattr(self, name) for name in ("n_clusters", "distance_threshold")}
-        given = {name: value for name, value in given.items() if value is not None}
-        require(len(given) <= 1, "only one of n_clusters and distance_threshold can be given", given)
-        given |= {"connectivity": "chain"} if self.connectivity == "chain" else {}
-        require(
-            self.method == "hac" or not given, f"{', '.join(given)} can be given with method='hac' only", self.method
-        )
+        at_least(2 if self.method == "hdbscan" else 1, self, "min_cluster_size")
+        at_least(1, self, "n_clusters")
+        at_least(0, self, "distance_threshold")
+        given = [*one_at_most(self, "n_clusters", "distance_threshold")]
+        given += ["connectivity"] * (self.connectivity != "none")
+        rule = f"{', '.join(given)} can be given with method='hac' only"
+        require(self.method == "hac" or not given, rule, self.method)
 
 
 @dataclass(kw_only=True)
@@ -125,7 +121,7 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         """Load HDBSCAN too: without it every document would go to the fallback."""
         super().load()
         if self.method == "hdbscan":
-            hdbscan()
+            needed(*_HDBSCAN)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Cluster, and project the clusters to the text."""
@@ -142,7 +138,7 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
                 labels = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
             else:
                 labels = merged(rows, self.linkage, clusters=count, threshold=most)
-        found = boundaries.projected(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
+        found = passages.projected(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
         return Segmentation(
             boundaries.runs(found),
@@ -259,14 +255,5 @@ def dense(rows: Floats, least: int) -> Ints:
     """
     if len(rows) < least:
         return np.full(len(rows), -1)
-    return np.asarray(hdbscan()(min_cluster_size=least, copy=True).fit(rows).labels_, dtype=np.int64)
-
-
-def hdbscan() -> Any:
-    """Return scikit-learn's class; raise `MissingExtra` if it is not installed."""
-    try:
-        from sklearn.cluster import HDBSCAN
-    except ImportError as error:
-        what = "scikit-learn"
-        raise MissingExtra(what, "cluster") from error
-    return HDBSCAN
+    finder = needed(*_HDBSCAN).HDBSCAN(min_cluster_size=least, copy=True)
+    return np.asarray(finder.fit(rows).labels_, dtype=np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 from advchunk import boundaries, signals, topics
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
-from advchunk.chunkers.params import RESOURCE
+from advchunk.chunkers.params import RESOURCE, at_least
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.records import Document, Floats, Ints, Units
@@ -106,13 +106,11 @@ class LDATopicParams(LexicalParams):
         """Add the rules for topics, blocks and boundaries."""
         super().check()
         topics.check(self.num_topics, self.iterations, self.seed, self.tolerance)
-        for name in ("block_size", "step", "samples"):
-            require(getattr(self, name) >= 1, f"{name} must be >= 1", getattr(self, name))
-        last = self.seed + self.samples - 1
-        require(last < 2**32, "seed + samples must be at most 2^32", self.seed + self.samples)
+        at_least(1, self, "block_size", "step", "samples", "n_segments")
+        after = self.seed + self.samples
+        require(after <= 2**32, "seed + samples must be at most 2^32", after)
         rule = "divergence_threshold must be in 0..1 bits"
         require(0 <= self.divergence_threshold <= 1, rule, self.divergence_threshold)
-        require(self.n_segments is None or self.n_segments >= 1, "n_segments must be >= 1 or None", self.n_segments)
 
 
 @dataclass(kw_only=True)
@@ -202,5 +200,5 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         if self.n_segments is not None:
             order = np.argsort(-deep, kind="stable")[: self.n_segments - 1]
             return np.sort(peaks[order]), depth, float(deep[order].min(initial=np.inf))
-        threshold = float(deep.mean() + self.cutoff_z * deep.std()) if len(deep) else 0.0
+        threshold = signals.cutoff(deep, self.cutoff_z)
         return peaks[deep >= threshold], depth, threshold

@@ -10,7 +10,7 @@ import numpy as np
 
 from advchunk import boundaries, graphs, signals, tiling
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import RESOURCE, GroupedParams
+from advchunk.chunkers.params import RESOURCE, GroupedParams, at_least, one_at_most
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.graphs import Edges
@@ -112,27 +112,16 @@ class MSTSemanticParams(GroupedParams):
     def check(self) -> None:
         """Add the rules for what must be positive."""
         super().check()
-        require(self.n_chunks is None or self.n_chunks >= 1, "n_chunks must be >= 1 or None", self.n_chunks)
+        at_least(1, self, "n_chunks", "min_len", "short_threshold")
+        at_least(2, self, "base_threshold")
         share = self.lambda_percentile
         require(share is None or 0 <= share <= 100, "lambda_percentile must be in 0..100 or None", share)
-        fixed = {name: getattr(self, name) for name in ("lambda_", "lambda_percentile", "n_chunks")}
-        fixed = {name: value for name, value in fixed.items() if value is not None}
-        require(len(fixed) <= 1, "only one of lambda_, lambda_percentile and n_chunks can be given", fixed)
-        require(self.base_threshold >= 2, "base_threshold must be >= 2", self.base_threshold)
-        for name in (
-            "scaling_factor",
-            "gamma",
-            "long_term_window",
-            "immediate_window",
-            "vicinity_reward",
-            "heading_reward",
-        ):
-            require(getattr(self, name) >= 0, f"{name} must be >= 0", getattr(self, name))
+        one_at_most(self, "lambda_", "lambda_percentile", "n_chunks")
+        at_least(0, self, "scaling_factor", "gamma", "long_term_window", "immediate_window")
+        at_least(0, self, "vicinity_reward", "heading_reward")
         rule = "semantic_base >= semantic_density >= 0"
         weights = (self.semantic_base, self.semantic_density)
         require(weights[0] >= weights[1] >= 0, rule, weights)  # a density is in -1..1, a weight is not negative
-        for name in ("min_len", "short_threshold"):
-            require(getattr(self, name) >= 1, f"{name} must be >= 1", getattr(self, name))
 
 
 class Profile(NamedTuple):

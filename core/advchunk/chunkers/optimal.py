@@ -9,8 +9,7 @@ import numpy as np
 
 from advchunk import boundaries, costs
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import Params
-from advchunk.errors import require
+from advchunk.chunkers.params import Params, at_least
 from advchunk.explain import Segmentation
 from advchunk.records import Floats, Units
 from advchunk.sizes import Limits
@@ -36,7 +35,7 @@ class OptimalSemanticParams(Params):
     Parameters
     ----------
     penalty : price of a segment, in ln(sentences), >= 0; higher cuts less.
-    n_chunks : the number of segments, >= 1, if known; the penalty then plays no part.
+    n_chunks : the number of chunks, >= 1, if known; the penalty then plays no part.
 
     References
     ----------
@@ -54,8 +53,8 @@ class OptimalSemanticParams(Params):
     def check(self) -> None:
         """Add the rules for ``penalty`` and ``n_chunks``."""
         super().check()
-        require(self.penalty >= 0, "penalty must be >= 0", self.penalty)
-        require(self.n_chunks is None or self.n_chunks >= 1, "n_chunks must be >= 1 or None", self.n_chunks)
+        at_least(0, self, "penalty")
+        at_least(1, self, "n_chunks")
 
 
 @dataclass(kw_only=True)

@@ -71,7 +71,7 @@ class Params:
 
     def check(self) -> None:
         """Raise `ConfigurationError` on a value that breaks a rule; subclasses add theirs."""
-        require(self.max_tokens >= 1, "max_tokens must be >= 1", self.max_tokens)
+        at_least(1, self, "max_tokens")
         require(0 <= self.min_tokens <= self.max_tokens, "min_tokens must be in 0..max_tokens", self.min_tokens)
         rule = "overlap_tokens must be in 0..max_tokens - 1"
         require(0 <= self.overlap_tokens < self.max_tokens, rule, self.overlap_tokens)
@@ -106,6 +106,22 @@ class Params:
 def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
     """Return the hyper-parameters that class ``of`` declares (default: the object's own) by name."""
     return {f.name: getattr(obj, f.name) for f in fields(of or obj) if not f.metadata.get("resource")}
+
+
+def at_least(least: float, of: Any, *names: str) -> None:
+    """Raise `ConfigurationError` unless these hyper-parameters are ``least`` or more, or None where they may be."""
+    mine: Any = type(of)
+    for name in names:
+        value = getattr(of, name)
+        rule = f"{name} must be >= {least}" + " or None" * _fits(None, hints(mine)[name])
+        require(value is None or value >= least, rule, value)
+
+
+def one_at_most(of: Any, *names: str) -> dict[str, Any]:
+    """Return which of these hyper-parameters is given; raise `ConfigurationError` if several are."""
+    given = {name: value for name in names if (value := getattr(of, name)) is not None}
+    require(len(given) <= 1, f"only one of {', '.join(names[:-1])} and {names[-1]} can be given", given)
+    return given
 
 
 def resources(of: Any, *, changing: bool = False) -> list[str]:
@@ -185,29 +201,3 @@ class GroupedParams(Params):
         super().check()
         rule = "overlap_tokens must be 0 unless contiguous=True: distant passages have no previous chunk"
         require(self.contiguous or not self.overlap_tokens, rule, self.overlap_tokens)
-
-
-@dataclass(kw_only=True)
-class TargetParams(Params):
-    """Hyper-parameters of the chunkers that aim at a size.
-
-    Parameters
-    ----------
-    target_tokens : tokens of its own (besides context, and what it repeats) that a chunk aims at, to
-        within a fifth, 1..(max_tokens - overlap_tokens) / 1.2 and not under min_tokens: what is longer
-        is cut into windows of that size, if need be within a sentence, and nothing short joins to more.
-        Less has only the last chunk of a segment; a table, code or formula is not cut for it. None is
-        no aim.
-    """
-
-    target_tokens: int | None = None
-
-    def check(self) -> None:
-        """Add the rule for ``target_tokens``."""
-        super().check()
-        if self.target_tokens is not None:
-            most = (self.max_tokens - self.overlap_tokens) * 5 // 6
-            rule = f"target_tokens must be in 1..(max_tokens - overlap_tokens) / 1.2 = {most}, or None"
-            require(1 <= self.target_tokens <= most, rule, self.target_tokens)
-            rule = f"target_tokens must be at least min_tokens = {self.min_tokens}"
-            require(self.target_tokens >= self.min_tokens, rule, self.target_tokens)

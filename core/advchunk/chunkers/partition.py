@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from advchunk import boundaries, graphs, signals
+from advchunk import boundaries, graphs, passages, signals
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.params import GroupedParams
+from advchunk.chunkers.params import GroupedParams, at_least
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.graphs import Communities
@@ -29,7 +29,7 @@ class GraphPartitionParams(GroupedParams):
     `graphs.modularity`); the runs of a community's sentences are the chunks.
 
     An absolute threshold does not transfer between embedders, and at 0.7 four sentences in five have no
-    edge: such a sentence joins the run around it (`boundaries.around`), and a text without any edge is one
+    edge: such a sentence joins the run around it (`passages.around`), and a text without any edge is one
     segment. ``neighbours`` ties each sentence to those most like it instead, whatever the embedder:
     ``preset="neighbours"`` is far better (on the Choi set, group 3-11, Pk .13 and not .44). A graph does not
     know the order of the text, so communities alternate; ``min_run`` joins what is too short to be a passage.
@@ -59,7 +59,7 @@ class GraphPartitionParams(GroupedParams):
 
     algorithm: ClassVar[str] = "graph-partition"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"neighbours": MappingProxyType({"neighbours": 5, "threshold": 0.0, "centre": True, "min_run": 3})}
+        {"neighbours": {"neighbours": 5, "threshold": 0.0, "centre": True, "min_run": 3}}
     )
     preset: Literal["neighbours"] | None = None
     method: Communities = "louvain"
@@ -74,10 +74,9 @@ class GraphPartitionParams(GroupedParams):
         """Add the rules for the graph and its communities."""
         super().check()
         require(0 <= self.threshold <= 1, "threshold must be in 0..1", self.threshold)
-        require(self.neighbours is None or self.neighbours >= 1, "neighbours must be >= 1 or None", self.neighbours)
+        at_least(1, self, "neighbours", "min_run")
         require(self.resolution > 0, "resolution must be > 0", self.resolution)
-        require(0 <= self.seed < 2**32, "seed must be in 0..2**32 - 1", self.seed)
-        require(self.min_run >= 1, "min_run must be >= 1", self.min_run)
+        require(0 <= self.seed < 2**32, "seed must be in 0..2^32 - 1", self.seed)
 
 
 @dataclass(kw_only=True)
@@ -103,7 +102,7 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             edges = graphs.neighbours(rows, self.neighbours, self.threshold)
         labels = graphs.communities(n, edges, self.method, self.resolution, self.seed)
         joined = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
-        found = boundaries.projected(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
+        found = passages.projected(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
         figures = {
             "modularity": graphs.modularity(edges, labels, self.resolution),
             "communities": len(np.unique(labels[joined])),

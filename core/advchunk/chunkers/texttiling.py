@@ -12,7 +12,7 @@ import numpy as np
 from advchunk import boundaries, signals
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
-from advchunk.chunkers.params import TargetParams
+from advchunk.chunkers.params import at_least
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.records import Document, Units
@@ -21,7 +21,7 @@ from advchunk.terms import Terms
 
 
 @dataclass(kw_only=True)
-class TextTilingParams(LexicalParams, TargetParams):
+class TextTilingParams(LexicalParams):
     """Cut where lexical cohesion has a deep valley.
 
     The terms of up to ``block_size`` sentences before a gap are counted, and of as many after it: b and c. Their
@@ -61,6 +61,11 @@ class TextTilingParams(LexicalParams, TargetParams):
         conservative cutoff, -1.0 its liberal one.
     spacing : no boundary has a deeper one, or an end of the text, within so many sentences, >= 0; the paper's three
         sequences are some two sentences.
+    target_tokens : tokens of its own (besides context, and what it repeats) that a chunk aims at, to
+        within a fifth, 1..(max_tokens - overlap_tokens) / 1.2 and not under min_tokens: what is longer
+        is cut into windows of that size, if need be within a sentence, and nothing short joins to more.
+        Less has only the last chunk of a segment; a table, code or formula is not cut for it. None is
+        no aim.
     preset : "hearst" or "fine" give those of the parameters above that have their default other values.
 
     References
@@ -82,16 +87,22 @@ class TextTilingParams(LexicalParams, TargetParams):
     smooth_width: int = 3
     cutoff_z: float = 1.2
     spacing: int = 2
+    target_tokens: int | None = None
     preset: Literal["hearst", "fine"] | None = None
 
     def check(self) -> None:
-        """Add the rules for blocks and scores."""
+        """Add the rules for blocks, scores and the target."""
         super().check()
-        for name in ("block_size", "step"):
-            require(getattr(self, name) >= 1, f"{name} must be >= 1", getattr(self, name))
+        at_least(1, self, "block_size", "step")
+        at_least(0, self, "spacing")
         right = self.smooth_width >= 1 and self.smooth_width % 2 == 1
         require(right, "smooth_width must be odd and >= 1", self.smooth_width)
-        require(self.spacing >= 0, "spacing must be >= 0", self.spacing)
+        if self.target_tokens is not None:
+            most = (self.max_tokens - self.overlap_tokens) * 5 // 6
+            rule = f"target_tokens must be in 1..(max_tokens - overlap_tokens) / 1.2 = {most}, or None"
+            require(1 <= self.target_tokens <= most, rule, self.target_tokens)
+            rule = f"target_tokens must be at least min_tokens = {self.min_tokens}"
+            require(self.target_tokens >= self.min_tokens, rule, self.target_tokens)
 
 
 @dataclass(kw_only=True)
@@ -108,8 +119,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         gaps = np.zeros(len(units) - 1)
         scored = slice(self.step - 1, None, self.step)
         cohesion = signals.block_similarity(words, self.block_size)
-        depth = gaps[scored] = signals.depth(signals.running_mean(cohesion[scored], self.smooth_width))
-        threshold = float(depth.mean() + self.cutoff_z * depth.std()) if len(depth) else 0.0
+        depth = gaps[scored] = signals.depth(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
+        threshold = signals.cutoff(depth, self.cutoff_z)
         inner = (boundaries.peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = boundaries.at(inner[inner < len(units) - self.spacing], len(units))
         return Segmentation(cuts, reason="valley", gaps=gaps, figures={"threshold": threshold, "cohesion": cohesion})

@@ -9,7 +9,7 @@ import numpy as np
 
 from advchunk import boundaries, signals
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import Params
+from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Plan
 from advchunk.errors import require
 from advchunk.explain import Segmentation
@@ -64,13 +64,12 @@ class SemanticThresholdParams(Params):
     def check(self) -> None:
         """Add the rules for buffer and threshold."""
         super().check()
-        require(self.buffer_size >= 0, "buffer_size must be >= 0", self.buffer_size)
+        at_least(0, self, "buffer_size")
+        at_least(1, self, "number_of_chunks")
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
         most = 100.0 if kind in {"percentile", "gradient"} else np.inf
         rule = f"breakpoint_threshold_amount of a {kind} must be in 0..{most:g} or None"
         require(amount is None or 0 <= amount <= most, rule, amount)
-        number = self.number_of_chunks
-        require(number is None or number >= 1, "number_of_chunks must be >= 1 or None", number)
 
 
 @dataclass(kw_only=True)

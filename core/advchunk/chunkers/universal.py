@@ -9,7 +9,7 @@ import numpy as np
 
 from advchunk import boundaries, signals, sizes, tiling
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import Params
+from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.layout import tiled
@@ -71,15 +71,15 @@ class UniversalSemanticParams(Params):
         require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
         share = self.threshold_percentile
         require(share is None or 0 <= share <= 100, "threshold_percentile must be in 0..100 or None", share)
-        require(self.max_chunk_size >= 1, "max_chunk_size must be >= 1", self.max_chunk_size)
-        most = self.preset()[1]
+        at_least(1, self, "max_chunk_size")
+        most = self.bounds()[1]
         require(0 <= self.min_chunk_size <= most, f"min_chunk_size must be in 0..{most}", self.min_chunk_size)
         usual = (UniversalSemanticParams.threshold, UniversalSemanticParams.max_chunk_size)
         given = (self.threshold, self.max_chunk_size) != usual
         rule = "domain stands for threshold and max_chunk_size, so give either it or them"
         require(self.domain is None or not given, rule, (self.domain, self.threshold, self.max_chunk_size))
 
-    def preset(self) -> tuple[float, int]:
+    def bounds(self) -> tuple[float, int]:
         """Return threshold and maximum words, of the domain if there is one."""
         if self.domain is None:
             return self.threshold, self.max_chunk_size
@@ -112,7 +112,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         """Return sentences, none over ``max_chunk_size`` words."""
         plain = self.sentences == "plain" and self.sentence_splitter is None
         split = tiling.plain_sentences if plain else tiling.as_tiler(self.sentence_splitter, self.language)
-        units, maximum = tiled(document, split), self.preset()[1]
+        units, maximum = tiled(document, split), self.bounds()[1]
         if len(long := np.flatnonzero(np.diff(units.edges) > 2 * maximum)):  # the others cannot have so many words
             words, texts = np.ones(len(units), dtype=np.int64), units.strings()
             words[long] = WORDS.counts([texts[i] for i in long.tolist()])
@@ -124,7 +124,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         """Go through the sentences once."""
         similarity = signals.neighbour_similarity(signals.centred(vectors) if self.centre else vectors)
         words = [count_words(text) for text in units.strings()]
-        threshold, maximum = self.preset()
+        threshold, maximum = self.bounds()
         if self.threshold_percentile is not None:
             threshold = float(np.percentile(similarity, self.threshold_percentile))
         inner, reasons, buffer = [], [], words[0]

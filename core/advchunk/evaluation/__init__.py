@@ -1,4 +1,4 @@
-"""Score what a chunker does, against texts whose segments are known.
+"""Score chunkers: where they cut, beside known segments; what their chunks let one find, beside known answers.
 
 >>> from advchunk.evaluation import even_split, pk, synthetic
 >>> made = synthetic(1, segments=4)

@@ -12,9 +12,10 @@ in it, too. *Precision-omega* asks what the best retriever could do: C is every 
 
     precision-omega  |C ∩ R| / (|C| + |R - C|)
 
-These are the definitions of Smith and Troynikov (2024), for chunks of several spans. They depart from the code published
-with them, chunking_evaluation, in three points: a chunk that ends where an answer starts does not hold some of it, there
-it does (which lowers precision-omega); spans that overlap within a chunk count once; and so do references that overlap.
+These are the definitions of Smith and Troynikov (2024), for chunks of several spans. They depart from the code
+published with them, chunking_evaluation, in three points: a chunk that ends where an answer starts does not hold some
+of it, there it does (which lowers precision-omega); spans that overlap within a chunk count once; and so do references
+that overlap.
 
 With a ``scale`` everything is in tokens instead (`token_scale`).
 
@@ -37,6 +38,7 @@ from advchunk.evaluation.questions import Question
 from advchunk.evaluation.ranges import apart, atoms, summed, through, totals
 from advchunk.models.counters import Counter
 from advchunk.records import Chunk, Floats, Ints
+from advchunk.signals import unit_rows
 
 Crossing: TypeAlias = Literal["cut", "stop"]
 
@@ -401,9 +403,7 @@ def _unit(vectors: Floats) -> Floats:
     """Return rows of length 1, in double precision; those of length 0 as they are."""
     rows = np.asarray(vectors, dtype=np.float64)
     require(rows.ndim == 2 and bool(np.isfinite(rows).all()), "vectors must be (n, d) finite numbers", rows.shape)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Floats = rows / np.where(norms > 0, norms, 1)
-    return unit
+    return unit_rows(rows)
 
 
 def _share(part: Floats, whole: Floats | Ints) -> Floats:

@@ -3,7 +3,7 @@
 Numbers only, no text. The vectors are turned into as few dimensions as there are pieces, which leaves all their
 cosines as they are:
 
-    python tools/pack_golden.py --golden DIR
+    python tools/pack_mst.py --golden DIR
 
 DIR holds, for each document, what the unmodified ``mstchunker.py`` computed: NAME.json, NAME.edges.npy, NAME.emb.npy.
 """
