@@ -66,6 +66,7 @@ ROWS = [
     Row("texttiling, fine", "texttiling", {"preset": "fine"}),
     Row("c99, as asked for", "c99"),
     Row("c99, no least size", "c99", {"min_segment_length": 0}),
+    Row("c99, glasgow", "c99", {"min_segment_length": 0, "stop_words": "glasgow"}),
     Row("c99, K known", "c99", {"min_segment_length": 0, "n_segments": "K"}),
     Row("bayesseg, as asked for", "bayesseg"),
     Row("bayesseg, no least size", "bayesseg", {"min_segment_tokens": 0}),
@@ -73,8 +74,11 @@ ROWS = [
     Row("bayesseg, K known", "bayesseg", {"min_segment_tokens": 0, "n_segments": "K"}),
     Row("bayesseg, as published", "bayesseg",
         {"min_segment_tokens": 0, "segment_cost": 0.0, "prior_strength": 0.2, "stop_words": "glasgow"}),
-    Row("utiyama-isahara", "bayesseg", {"min_segment_tokens": 0, "model": "utiyama-isahara", "stop_words": "glasgow"}),
-    Row("utiyama-isahara, K known", "bayesseg",
+    Row("utiyama-isahara", "bayesseg", {"min_segment_tokens": 0, "model": "utiyama-isahara"}),
+    # A longer stop list, as the originals have. It was not chosen by these figures: on 3-11 the short one is better.
+    Row("utiyama-isahara, glasgow", "bayesseg",
+        {"min_segment_tokens": 0, "model": "utiyama-isahara", "stop_words": "glasgow"}),
+    Row("utiyama-isahara, glasgow, K known", "bayesseg",
         {"min_segment_tokens": 0, "model": "utiyama-isahara", "stop_words": "glasgow", "n_segments": "K"}),
     Row("lda-topic, as asked for", "lda-topic"),
     Row("lda-topic, depth", "lda-topic", {"preset": "depth"}),
@@ -96,7 +100,7 @@ MOST: dict[str, tuple[float, float, float, float]] = {
     "texttiling, fine": (0.24, nan, nan, nan),
     "c99, its stems": (0.150, 0.203, 0.122, 0.116),
     "bayesseg, no least size": (0.11, 0.11, 0.08, 0.08),
-    "utiyama-isahara": (0.117, 0.135, 0.064, 0.046),
+    "utiyama-isahara, glasgow": (0.117, 0.135, 0.064, 0.046),
     "optimal-semantic": (0.075, nan, nan, nan),
     "optimal-semantic, MiniLM": (0.06, nan, nan, nan),
 }
@@ -222,6 +226,11 @@ def run(texts: Sequence[Segmented], words: Sequence[Ints], rows: Sequence[Row], 
     return found
 
 
+def unchecked(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
+    """Return the promises that no figure was measured for."""
+    return [label for label in {**MOST, **WORD_PK} if not any(label in found.get(group, {}) for group in CHOI)]
+
+
 def missed(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
     """Return what is worse than promised."""
     said = []
@@ -284,6 +293,8 @@ def main() -> None:
         print(json.dumps({"figures": found, "published word Pk": PUBLISHED}, indent=1))
     elif "choi" in given.set:
         print("Published word Pk:", *(f"- {name}: {figures}" for name, figures in PUBLISHED.items()), sep="\n")
+    if "choi" in given.set and (rest := unchecked(found)):
+        print("Not checked:", "; ".join(rest), file=sys.stderr)
     if said_missed := missed(found):
         raise SystemExit("\n".join(said_missed))
 

@@ -55,35 +55,35 @@ class OptimalSemanticSplitter(EmbeddingSplitter, core.OptimalSemanticParams):
 
 @dataclass(kw_only=True, eq=False)
 class BayesSegSplitter(LexicalSplitter, core.BayesSegParams):
-    """Split so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`)."""
+    """Split so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`). Experimental."""
 
     chunker_class = core.BayesSegChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class C99Splitter(LexicalSplitter, core.C99Params):
-    """Split where the density of locally ranked word similarity grows most (`advchunk.C99Params`)."""
+    """Split where the density of locally ranked word similarity grows most (`advchunk.C99Params`). Experimental."""
 
     chunker_class = core.C99Chunker
 
 
 @dataclass(kw_only=True, eq=False)
 class SemanticClusterSplitter(EmbeddingSplitter, core.SemanticClusterParams):
-    """Split where the cluster of the sentences changes (`advchunk.SemanticClusterParams`)."""
+    """Split where the cluster of the sentences changes (`advchunk.SemanticClusterParams`). Experimental."""
 
     chunker_class = core.SemanticClusterChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class GraphPartitionSplitter(EmbeddingSplitter, core.GraphPartitionParams):
-    """Split where the community of the sentences changes (`advchunk.GraphPartitionParams`)."""
+    """Split where the community of the sentences changes (`advchunk.GraphPartitionParams`). Experimental."""
 
     chunker_class = core.GraphPartitionChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
-    """Split where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`)."""
+    """Split where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
 
     chunker_class = core.LDATopicChunker
     model: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -91,6 +91,6 @@ class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
 
 @dataclass(kw_only=True, eq=False)
 class TextTilingSplitter(LexicalSplitter, core.TextTilingParams):
-    """Split where lexical cohesion has a deep valley (`advchunk.TextTilingParams`)."""
+    """Split where lexical cohesion has a deep valley (`advchunk.TextTilingParams`). Experimental."""
 
     chunker_class = core.TextTilingChunker

@@ -48,37 +48,37 @@ class OptimalSemanticNodeParser(EmbeddingNodeParser, core.OptimalSemanticParams)
 
 
 class BayesSegNodeParser(LexicalNodeParser, core.BayesSegParams):
-    """Parse so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`)."""
+    """Parse so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`). Experimental."""
 
     chunker_class = core.BayesSegChunker
 
 
 class C99NodeParser(LexicalNodeParser, core.C99Params):
-    """Parse where the density of locally ranked word similarity grows most (`advchunk.C99Params`)."""
+    """Parse where the density of locally ranked word similarity grows most (`advchunk.C99Params`). Experimental."""
 
     chunker_class = core.C99Chunker
 
 
 class SemanticClusterNodeParser(EmbeddingNodeParser, core.SemanticClusterParams):
-    """Parse where the cluster of the sentences changes (`advchunk.SemanticClusterParams`)."""
+    """Parse where the cluster of the sentences changes (`advchunk.SemanticClusterParams`). Experimental."""
 
     chunker_class = core.SemanticClusterChunker
 
 
 class GraphPartitionNodeParser(EmbeddingNodeParser, core.GraphPartitionParams):
-    """Parse where the community of the sentences changes (`advchunk.GraphPartitionParams`)."""
+    """Parse where the community of the sentences changes (`advchunk.GraphPartitionParams`). Experimental."""
 
     chunker_class = core.GraphPartitionChunker
 
 
 class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
-    """Parse where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`)."""
+    """Parse where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
 
     chunker_class = core.LDATopicChunker
     model: Any = Field(default=None, exclude=True, description="A fitted advchunk.TopicModel.")
 
 
 class TextTilingNodeParser(LexicalNodeParser, core.TextTilingParams):
-    """Parse where lexical cohesion has a deep valley (`advchunk.TextTilingParams`)."""
+    """Parse where lexical cohesion has a deep valley (`advchunk.TextTilingParams`). Experimental."""
 
     chunker_class = core.TextTilingChunker

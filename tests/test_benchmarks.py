@@ -94,6 +94,7 @@ def test_quality_says_what_is_worse_than_promised(choi):
     assert done.returncode == 1
     assert "3-11: bayesseg, no least size: Pk" in done.stderr
     assert "is over 0.11" in done.stderr
+    assert "Not checked: texttiling, fine; c99, its stems;" in done.stderr
 
 
 def test_growth():

@@ -1,11 +1,14 @@
 """What counts as a word, and when two are one."""
 
+import sys
+
 import numpy as np
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advchunk import MissingExtra
 from advchunk.chunkers.bayesseg import BayesSegChunker
 from advchunk.terms import stem, stop_words, terms_of, words
 
@@ -67,3 +70,17 @@ def test_counts():
     back = found.backwards()
     assert back.counts().toarray().tolist() == [[0, 1], [0, 0], [2, 1]]
     assert np.array_equal(back.backwards().ids, found.ids)
+
+
+def test_stop_words_that_are_missing_are_an_error_and_no_case_for_the_fallback(monkeypatch):
+    stop_words.cache_clear()
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
+    with pytest.raises(MissingExtra, match=r"advchunk\[cluster\]"):
+        BayesSegChunker(stop_words="glasgow").chunk("Cats purr. Courts rule.")
+
+
+@pytest.mark.parametrize("text", ["1 2 3. 4 5 6.", "The of. And to."])
+def test_without_words_there_is_no_boundary(text):
+    found = BayesSegChunker(min_segment_tokens=0).explain(text).segmentation
+    assert found.cuts.tolist() == [0, 2]
+    assert found.reason == "words"

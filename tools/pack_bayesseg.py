@@ -70,6 +70,17 @@ def packed(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
                 yield f"{key}/{mode}/log_likelihood", np.array([docs[file]["loglik"]])
 
 
+def learned(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays of fifty texts, their segmentations and the prior that EM came to."""
+    found = json.loads((golden / "bayesseg/choi50_3-11_known_em.json").read_text(encoding="utf-8"))
+    texts = [stems(data / doc["file"].replace("choi/1/", "choi/")) for doc in found["docs"]]
+    yield "em/ids", np.concatenate([words.ids for words in texts]).astype(np.int16)
+    yield "em/counts", np.concatenate([np.diff(words.edges) for words in texts]).astype(np.uint8)
+    yield "em/sizes", np.array([[len(words), words.size] for words in texts])
+    yield "em/cuts", np.array([[0, *doc["hyp"]] for doc in found["docs"]], dtype=np.int16)
+    yield "em/strength", np.array(found["settings"]["final_prior"])
+
+
 def utiyama_isahara(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the arrays of what textseg found, by name."""
     with gzip.open(golden / "choi/stems_c99_java.json.gz", "rt", encoding="utf-8") as file:
@@ -91,7 +102,9 @@ def main() -> None:
     parser.add_argument("--golden", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     given = parser.parse_args()
-    arrays: dict[str, Any] = dict([*packed(given.golden, given.data), *utiyama_isahara(given.golden)])
+    arrays: dict[str, Any] = dict(
+        [*packed(given.golden, given.data), *learned(given.golden, given.data), *utiyama_isahara(given.golden)]
+    )
     np.savez_compressed(TARGET, **arrays)
     print(TARGET, TARGET.stat().st_size)
 

@@ -92,7 +92,7 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     entry = _entry(name)
     allowed = os.environ.get(_SWITCH) == "1" if experimental is None else experimental
     if entry.group == "experimental" and not allowed:
-        msg = f"{name} is experimental: pass experimental=True, or set {_SWITCH}=1"
+        msg = f"{name} is experimental: pass experimental=True (--experimental on the command line), or set {_SWITCH}=1"
         raise ConfigurationError(msg)
     known = [field.name for field in fields(entry.chunker)]
     for param in params.keys() - set(known):

@@ -218,7 +218,8 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
             model.add_doc(numbers[start:end])
     likelihoods = list[float]()
     for passes in np.diff(np.arange(5) * iterations // 4).tolist():
-        model.train(passes, workers=1)  # several workers race, whatever the seed
+        for _ in range(passes):  # it holds the interpreter's lock: between passes a time limit can strike
+            model.train(1, workers=1)  # several workers race, whatever the seed
         likelihoods.append(model.ll_per_word)
     rise = likelihoods[-1] - likelihoods[-2]
     if not (np.isfinite(rise) and (tolerance is None or rise <= tolerance)):

@@ -6,6 +6,8 @@ import time
 
 import numpy as np
 import pytest
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
@@ -126,8 +128,32 @@ def test_the_front_ends_have_the_stand_in_too(name, failing):
     assert {document.metadata["fallback_from"] for document in documents} == {name}
     parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")()
     assert "".join(parser.split_text(TEXT)) == TEXT
+    awaited = asyncio.run(parser.acall([LlamaIndexDocument(text=TEXT, id_="a")]))
+    assert {node.metadata["fallback_from"] for node in awaited} == {name}
     with pytest.raises(NotConverged):
         getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None).create_documents([TEXT])
+    with pytest.raises(NotConverged):
+        getattr(llamaindex_advchunk, f"{stem}NodeParser")(fallback=None).split_text(TEXT)
+
+
+def test_the_front_ends_keep_to_the_time_too(name, failing):
+    failing(lambda: time.sleep(3))
+    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    began = time.monotonic()
+    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1)
+    documents = [
+        *splitter.create_documents([TEXT]),
+        *asyncio.run(splitter.atransform_documents([LangChainDocument(TEXT)])),
+    ]
+    nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1)([LlamaIndexDocument(text=TEXT)])
+    assert time.monotonic() - began < 2.5
+    assert {piece.metadata["fallback_from"] for piece in (*documents, *nodes)} == {name}
+
+
+def test_the_stand_in_has_the_sizes_but_not_the_time(name):
+    chunker = create(name, experimental=True, timeout=9, max_tokens=77, min_tokens=5, language="de")
+    instead = chunker.stand_in()
+    assert (instead.timeout, instead.max_tokens, instead.min_tokens, instead.language) == (None, 77, 5, "de")
 
 
 @pytest.mark.parametrize("sentences", [(1, 3), (6, 12), (30, 60)], ids=["short", "usual", "long"])

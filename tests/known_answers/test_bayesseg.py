@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from advchunk import BayesSegChunker, ConfigurationError, NotConverged
+from advchunk import BayesSegChunker, ConfigurationError, Document, NotConverged
 from advchunk.evaluation import boundary_scores, synthetic
 
 
@@ -132,3 +132,32 @@ def test_long_texts_keep_their_segments_with_their_own_frequencies_as_the_prior(
     usual, long = (free(**params).segmentation(made.units).cuts for params in ({}, {"preset": "long"}))
     assert boundary_scores(made.cuts, long, tolerance=1).f1 > boundary_scores(made.cuts, usual, tolerance=1).f1 + 0.2
     assert abs(len(long) - len(made.cuts)) < abs(len(usual) - len(made.cuts))
+
+
+def test_what_cannot_be_learned_from_is_refused_or_left_out():
+    good = [synthetic(seed, segments=4, overlap=0.3).units.text for seed in range(2)]
+    taught = free().fit(good)
+    assert free().fit([*good, "1 2 3. 4 5 6.", " ", Document(" ")]) == taught
+    assert free().fit([Document(text) for text in good]) == taught
+    with pytest.raises(ConfigurationError, match="corpus must be several texts"):
+        free().fit(good[0])
+    for nothing in ([], ["1 2 3."]):
+        with pytest.raises(ConfigurationError, match="corpus must have words that are not stop words, got 'none'"):
+            free().fit(nothing)
+    for params in ({"preset": "long"}, {"model": "utiyama-isahara"}):
+        with pytest.raises(ConfigurationError, match="learn must be False but for"):
+            free(**params).fit(good)
+
+
+def test_utiyama_and_isaharas_model_takes_no_other_parameter():
+    units = synthetic(6, segments=8, overlap=0.4).units
+    plain = free(model="utiyama-isahara").segmentation(units).cuts.tolist()
+    for params in ({"mean_length": 2.0}, {"segment_cost": 9.0}, {"prior_strength": 9.0}):
+        assert free(model="utiyama-isahara", **params).segmentation(units).cuts.tolist() == plain
+
+
+def test_lengths_count_when_they_are_expected():
+    units = synthetic(8, segments=6, sentences=(2, 12), overlap=0.6).units
+    few, many = (free(mean_length=m, dispersion=50.0).segmentation(units).cuts for m in (30.0, 2.0))
+    assert len(few) < len(many)
+    assert free(mean_length=4.0).segmentation(units).figures["dispersion"] == 1.0

@@ -387,3 +387,11 @@ def test_too_many_edges_are_left_to_the_fallback(monkeypatch, caplog):
     assert chunk.metadata["fallback_from"] == "graph-partition"
     assert "threshold must leave at most 19 pairs" in caplog.text
     assert len(GraphPartitionChunker(embedder=embed, fallback=None, neighbours=2).chunk(made.units.text)) == 2
+
+
+def test_the_number_of_clusters_follows_from_segments_and_not_from_chunks():
+    text = "".join(f"Cats nap and purr on sofa {i}. " for i in range(12))
+    few = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=1000).explain(text)
+    many = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=20, min_cluster_size=1).explain(text)
+    assert few.figures["clusters"] == 1
+    assert many.figures["clusters"] > 1

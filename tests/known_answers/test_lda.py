@@ -6,12 +6,13 @@ import logging
 import pickle
 import subprocess
 import sys
+import time
 import zipfile
 
 import numpy as np
 import pytest
 
-from advchunk import topics
+from advchunk import RecursiveChunker, topics
 from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.errors import ConfigurationError, MissingExtra, NotConverged
 from advchunk.evaluation import boundary_scores, synthetic
@@ -339,3 +340,11 @@ def test_without_tomotopy_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tomotopy", None)
     with pytest.raises(MissingExtra, match=r"advchunk\[lda\]"):
         LDATopicChunker().chunk(CATS)
+
+
+def test_a_time_limit_holds_while_topics_are_found():
+    text = synthetic(0, segments=100, sentences=(10, 10)).units.text
+    began = time.monotonic()
+    chunks = LDATopicChunker(timeout=0.3, iterations=20_000, fallback=RecursiveChunker()).chunk(text)
+    assert time.monotonic() - began < 3
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"lda-topic"}

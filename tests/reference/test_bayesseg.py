@@ -1,5 +1,6 @@
 """BayesSeg against the published Java program, and its parts against loops and all segmentations."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import exp, lgamma, log
 from pathlib import Path
@@ -10,11 +11,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from advchunk import boundaries, costs
-from advchunk.chunkers.bayesseg import Prior, likeliest, log_duration
+from advchunk.chunkers.bayesseg import BayesSegChunker, Prior, likeliest, log_duration
+from advchunk.records import Units
 from advchunk.terms import Terms, pairs, terms_of
 
 GOLDEN = np.load(Path(__file__).parents[1] / "data" / "golden_bayesseg.npz")
-DOCUMENTS = sorted({name.rsplit("/ids")[0] for name in GOLDEN.files if name.endswith("/ids")})
+DOCUMENTS = sorted({name.rsplit("/ids")[0] for name in GOLDEN.files if name.endswith("/ids")} - {"em"})
 MODES = ["known", "unknown_nodur", "unknown_dur"]
 
 # The worked example of the program: sentences x words.
@@ -25,6 +27,11 @@ texts = st.lists(st.lists(st.sampled_from("abcd"), max_size=4), min_size=1, max_
 
 def of_counts(rows):
     return terms_of([[str(w) for w, count in enumerate(row) for _ in range(count)] for row in rows])
+
+
+def divided(chunker, words):
+    n = len(words)
+    return chunker.divide(Units("x" * n, np.arange(n + 1), np.ones(n, dtype=np.int64)), words, None)
 
 
 def search(cost, n, **how):
@@ -157,6 +164,36 @@ def test_segmentations_of_utiyama_and_isaharas_program(name):
     cost = costs.utiyama_isahara(Terms(ids, edges, int(ids.max()) + 1))
     for mode, segments in (("auto", None), ("n10", 10)):
         assert search(cost, len(edges) - 1, segments=segments)[0].tolist() == GOLDEN[f"{name}/{mode}"].tolist()
+
+
+def test_the_chunker_is_the_program_and_learns_what_it_learned():
+    edges = np.r_[0, np.cumsum(GOLDEN["em/counts"].astype(np.int64))]
+    texts, at, ids = [], 0, GOLDEN["em/ids"].astype(np.int64)
+    for n, size in GOLDEN["em/sizes"].tolist():
+        mine = edges[at : at + n + 1]
+        texts.append(Terms(ids[mine[0] : mine[-1]], mine - mine[0], size))
+        at += n
+    chunker = BayesSegChunker(n_segments=10, min_segment_tokens=0, prior_strength=0.2, dispersion=1.0)
+    prior = chunker._learned([(words, np.ones(len(words), dtype=np.int64)) for words in texts])
+    assert prior.strength == pytest.approx(float(GOLDEN["em/strength"]), rel=1e-6)
+    taught = replace(chunker, prior_strength=prior.strength, dispersion=prior.dispersion)
+    found = [divided(taught, words).cuts.tolist() for words in texts]
+    assert found == GOLDEN["em/cuts"].tolist()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_chunker_without_a_price_is_the_program(name):
+    given = {key: GOLDEN[f"{name}/{key}"] for key in ("ids", "edges", "size", "mean")}
+    words = Terms(given["ids"].astype(np.int64), given["edges"].astype(np.int64), int(given["size"][0]))
+    plain = {"min_segment_tokens": 0, "prior_strength": 0.2, "segment_cost": 0.0}
+    known = len(GOLDEN[f"{name}/known/cuts"]) - 1
+    for mode, params in {
+        "known": {"n_segments": known, "segment_cost": 9.0},
+        "unknown_nodur": {},
+        "unknown_dur": {"mean_length": float(given["mean"][0])},
+    }.items():
+        figures = divided(BayesSegChunker(**{**plain, **params}), words).figures
+        assert figures["log_likelihood"] == pytest.approx(GOLDEN[f"{name}/{mode}/log_likelihood"][0], rel=1e-8)
 
 
 # Learning.

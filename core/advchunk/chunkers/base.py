@@ -26,7 +26,7 @@ from advchunk.cache import with_cache
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
 from advchunk.engine import Embed, Job, Plan, adrive, drive, finished
-from advchunk.errors import require
+from advchunk.errors import first_line, require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.headings import Headings
 from advchunk.ids import Namer
@@ -155,7 +155,7 @@ class Chunker(Params, ABC):
             if instead is not None:
                 _log.warning(
                     "document %d (%r): %s failed (%s: %s), trying %s",
-                    index, source, self.algorithm, type(error).__name__, error, instead.algorithm,
+                    index, source, self.algorithm, type(error).__name__, first_line(error), instead.algorithm,
                 )  # fmt: skip
                 return instead._job(index, document, handle, self.algorithm)
             handle(Failure(index, source, error))

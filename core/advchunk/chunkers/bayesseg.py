@@ -17,7 +17,7 @@ from advchunk.chunkers.params import at_least
 from advchunk.costs import Cost
 from advchunk.errors import NotConverged, require
 from advchunk.explain import Segmentation
-from advchunk.records import Floats, Ints, Units
+from advchunk.records import Document, Floats, Ints, Units
 from advchunk.sizes import Limits
 from advchunk.terms import Terms, pairs
 from advchunk.tiling import as_tiler
@@ -30,9 +30,19 @@ _MOST = 10.0  # of the logarithm of what is learned; likewise
 class BayesSegParams(LexicalParams):
     """Cut so that the words of each segment are likeliest to come from one distribution: the exact optimum.
 
-    Each segment draws its words from a distribution of its own, which is integrated out: the
-    Dirichlet compound multinomial (`costs.dirichlet`). Dynamic programming finds the best of all
-    segmentations, of ``n_segments`` or of any number.
+    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+
+    Each segment draws its words from a distribution of its own, which is integrated out. Of a segment of N words, n_w
+    of them w, where the prior counts a_w sum to A, the likelihood is a Dirichlet compound multinomial:
+
+        ln G(A) - ln G(N + A) + sum over w of (ln G(n_w + a_w) - ln G(a_w))
+
+    With a duration prior comes the probability of its length z in sentences, negative binomial with mean m and
+    dispersion k, r = m k:
+
+        ln G(r + z) - ln z! - ln G(r) + r ln(k / (k + 1)) - z ln(k + 1)
+
+    Dynamic programming finds the best of all segmentations, of ``n_segments`` or of any number.
 
     Departs from the paper: unless the number is known, a segment costs ``segment_cost`` * ln(words), without
     which the model cuts two or three times too often (0 is the original). The reference implementation has
@@ -52,7 +62,8 @@ class BayesSegParams(LexicalParams):
     prior : what is expected of each segment's words: "uniform", all are as likely; "text", as in the text.
     prior_strength : how strongly, in pseudo-counts: of each word of a uniform prior, of all together of the text's,
         > 0; with more, words weigh less and segments are fewer.
-    min_segment_tokens : tokens that a segment has at least, 0..; as few segments as possible have less.
+    min_segment_tokens : tokens that a segment has at least, 0..; as few segments as possible have less. A heading then goes
+        with the text below it, which may leave the segment above shorter by that.
     lexical_model : what is counted: "unigram", words; or "bigram", pairs of neighbouring words in a sentence.
     model : what makes words likely: "dirichlet"; or "utiyama-isahara", which takes none of the other parameters
         but ``n_segments`` and ``min_segment_tokens``.
@@ -124,11 +135,16 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         }
         return Segmentation(cuts, reason="likelihood", figures=figures)
 
-    def fit(self, texts: Iterable[str]) -> Self:
+    def fit(self, corpus: Iterable[str | Document]) -> Self:
         """Return this chunker with the prior learned from several texts, where ``learn`` has but one at a time."""
+        require(not isinstance(corpus, (str, Document)), "corpus must be several texts", corpus)
         sentences = as_tiler(self.sentence_splitter, self.language)
-        tiled = [sentences(text).strings() for text in texts if text.strip()]
-        prior = self._learned([(self.terms(found), self.counter.counts(found)) for found in tiled])
+        given = (text.text if isinstance(text, Document) else text for text in corpus)
+        tiled = (sentences(text).strings() for text in given if text.strip())
+        counted = [(self.terms(found), self.counter.counts(found)) for found in tiled]
+        known = [(words, sizes) for words, sizes in counted if len(words.ids)]
+        require(len(known) > 0, "corpus must have words that are not stop words", "none")
+        prior = replace(self, learn=True)._learned(known)
         return replace(self, prior_strength=prior.strength, dispersion=prior.dispersion, learn=False)
 
     def terms(self, texts: Sequence[str]) -> Terms:
@@ -152,7 +168,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
             cost = costs.utiyama_isahara(words)
         else:
             cost = costs.dirichlet(words, self._pseudo(words, prior.strength))
-        if prior.dispersion is None:
+        if prior.dispersion is None or self.model != "dirichlet":
             return cost
         lengths = np.arange(len(words) + 1)
         return costs.with_lengths(cost, -log_duration(lengths, self._mean(len(words)), prior.dispersion))
@@ -226,7 +242,7 @@ def likeliest(prior: Prior, texts: Sequence[tuple[Terms, Ints, float]]) -> Prior
 
     Raises
     ------
-    NotConverged : the likelihood has no finite maximum near here.
+    NotConverged : the search for the maximum, within e^-10..e^10, ended elsewhere.
     """
     from scipy.optimize import minimize
     from scipy.special import digamma, gammaln

@@ -24,6 +24,8 @@ _KERNEL = np.array([1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0])  # the original code's; 
 class C99Params(LexicalParams):
     """Divide where the density of locally ranked word similarity grows most.
 
+    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+
     Sentences are compared by the words they share (cosine of counts). Such short texts say little by the value
     itself, so each is replaced by its rank: the share of the similarities around it that it exceeds. A segmentation
     is as good as it is dense:
@@ -44,7 +46,8 @@ class C99Params(LexicalParams):
         It blurs borders: on Choi's texts 3 already does harm.
     cutoff_z : standard deviations above the mean that a division's growth in density must be, >= 0; higher cuts less.
     n_segments : how many segments, >= 1, if known; fewer, where ``min_segment_length`` allows no more.
-    min_segment_length : tokens that no segment is shorter than, >= 0.
+    min_segment_length : tokens that no segment is shorter than, >= 0. A heading then goes with the text below it, which may
+        leave the segment above shorter by that.
     window : sentences this far apart or more are not compared, >= 2, which bounds memory to 16 bytes * window a
         sentence; None compares all. In a long text with a window under some ten segments nothing may be cut.
 

@@ -33,6 +33,8 @@ _HDBSCAN = "sklearn.cluster", "cluster"  # the module that has it, and the extra
 class SemanticClusterParams(GroupedParams):
     """Cluster sentences by their vectors, whatever their place; a passage ends where the cluster changes.
 
+    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+
     Hierarchical clustering (HAC) merges the two nearest clusters, from single sentences on, and is cut at
     ``n_clusters``, at ``distance_threshold`` or, with neither, at as many clusters as ``max_tokens_per_segment`` needs.
     The distance of two clusters is by ``linkage``, of unit vectors a and b with d(a, b) = 1 - a.b:

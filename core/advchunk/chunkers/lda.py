@@ -27,6 +27,8 @@ _DECIMALS = 9  # of a divergence; what is beyond is rounding
 class LDATopicParams(LexicalParams):
     """Cut where the topics before and after a gap differ most.
 
+    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+
     Latent Dirichlet allocation finds ``num_topics`` topics in the document, each of whose sentences is a text to it
     (or in a collection, see ``model``), and how many words of each topic a sentence has. The words of up to
     ``block_size`` sentences before a gap are counted by topic, and the prior added: p, of those after it q. The

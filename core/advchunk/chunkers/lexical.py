@@ -15,7 +15,7 @@ from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.records import Units
 from advchunk.sizes import Limits
-from advchunk.terms import Stemmer, StopWords, Terms, Wording
+from advchunk.terms import Stemmer, StopWords, Terms, Wording, stop_words
 
 
 @dataclass(kw_only=True)
@@ -63,6 +63,11 @@ class LexicalChunker(LexicalParams, LinearChunker):
         super().check()
         rule = "word_splitter must be a callable or None"
         require(self.word_splitter is None or callable(self.word_splitter), rule, self.word_splitter)
+
+    def load(self) -> None:
+        """Load the stop words too: without them every document would go to the fallback."""
+        super().load()
+        stop_words(self.stop_words, self.language)
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Count the words of the units, then divide them; where there are no words, there is no boundary."""

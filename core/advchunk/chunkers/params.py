@@ -32,6 +32,9 @@ ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 class Params:
     """Hyper-parameters: JSON-able, with immutable defaults; said here once for all front ends.
 
+    A ``preset`` replaces the parameters that have their default, whether left at it or given; an adapter resolves
+    it when it builds its core chunker.
+
     Parameters
     ----------
     max_tokens : tokens that no chunk exceeds, context included, >= 1.

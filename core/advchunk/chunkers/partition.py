@@ -24,9 +24,15 @@ from advchunk.sizes import Limits
 class GraphPartitionParams(GroupedParams):
     """Find communities of sentences that are alike; a passage ends where the community changes.
 
+    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+
     Sentences are the nodes of a graph, joined where their cosine is above ``threshold``, with the cosine as
-    weight. Louvain or Leiden looks for the partition of greatest modularity (see `graphs.communities` and
-    `graphs.modularity`); the runs of a community's sentences are the chunks.
+    weight. Louvain or Leiden looks for the partition of greatest modularity, with m the weight of all edges, W_c of
+    those within community c, K_c the summed degrees of its sentences:
+
+        Q = sum over c of W_c / m - resolution * (K_c / 2m)^2
+
+    The runs of a community's sentences are the chunks.
 
     An absolute threshold does not transfer between embedders, and at 0.7 four sentences in five have no
     edge: such a sentence joins the run around it (`passages.around`), and a text without any edge is one

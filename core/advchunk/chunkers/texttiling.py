@@ -24,6 +24,8 @@ from advchunk.terms import Terms
 class TextTilingParams(LexicalParams):
     """Cut where lexical cohesion has a deep valley.
 
+    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+
     The terms of up to ``block_size`` sentences before a gap are counted, and of as many after it: b and c. Their
     cosine is the cohesion at the gap,
 
@@ -64,7 +66,7 @@ class TextTilingParams(LexicalParams):
     target_tokens : tokens of its own (besides context, and what it repeats) that a chunk aims at, to
         within a fifth, 1..(max_tokens - overlap_tokens) / 1.2 and not under min_tokens: what is longer
         is cut into windows of that size, if need be within a sentence, and nothing short joins to more.
-        Less has only the last chunk of a segment; a table, code or formula is not cut for it. None is
+        Less has only the last chunk of a segment; a table, code or formula is not cut for it, nor is what stands before one. None is
         no aim.
     preset : "hearst" or "fine" give those of the parameters above that have their default other values.
 
