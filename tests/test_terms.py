@@ -84,3 +84,8 @@ def test_without_words_there_is_no_boundary(text):
     found = BayesSegChunker(min_segment_tokens=0).explain(text).segmentation
     assert found.cuts.tolist() == [0, 2]
     assert found.reason == "words"
+
+
+def test_half_a_surrogate_pair_is_a_word_like_others():
+    chunker = BayesSegChunker(word_splitter=str.split, min_segment_tokens=0, fallback=None)
+    assert "".join(chunk.text for chunk in chunker.chunk("\ud800 lone. \udfff here.")) == "\ud800 lone. \udfff here."

@@ -63,6 +63,8 @@ def cheapest(
     first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
     known = segments is not None
     wanted = min(max(segments or 1, fewest(sizes, budget)), n) if known else 1
+    if known and wanted == n:  # each unit is a segment
+        return np.arange(n + 1), float(sum(row[-1] for row in cost(np.arange(n)))) + n * penalty
     best = np.full((wanted + 1, n + 1), np.inf)
     best[0, 0] = 0.0
     short = np.zeros((wanted + 1, n + 1), dtype=np.int64)  # segments under the minimum, of which few come before cheap

@@ -393,6 +393,11 @@ def _advance(plan: Plan[T], answer: Any) -> Ask | _Done[T]:
         return plan.throw(answer) if isinstance(answer, Exception) else plan.send(answer)
     except StopIteration as stop:  # a value from here on: StopIteration may not cross a thread
         return _Done(stop.value)
+    except BaseException as error:
+        if isinstance(error, (Exception, KeyboardInterrupt, SystemExit, GeneratorExit)):
+            raise
+        msg = f"{type(error).__name__}: {error}"  # a panic of a library in Rust, which may not end the other plans
+        raise RuntimeError(msg) from error
 
 
 async def in_thread(call: Callable[..., R], *args: Any) -> R:

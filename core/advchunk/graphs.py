@@ -103,6 +103,8 @@ def neighbours(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
     Of those as much alike, the nearest in place, and of these the one before.
     """
     n, pairs, weights = len(rows), list[Ints](), list[Floats]()
+    rule = f"neighbours must leave at most {_MOST:,} pairs of {n:,} sentences"
+    require(n * min(k, n - 1) <= 2 * _MOST, rule, k)
     for top, cosine in _cosines(rows):
         own = np.arange(len(cosine))
         cosine[own, top + own] = -np.inf
@@ -169,7 +171,10 @@ def library(method: Communities) -> Any:
 def _louvain(n: int, edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:
     networkx = library("louvain")
     graph = networkx.empty_graph(n)
-    graph.add_weighted_edges_from(zip(*(part.tolist() for part in edges), strict=True))
+    # Equal weights give gains that differ by rounding, over which NetworkX may move a node to and fro for ever
+    # (networkx#8739, mended after 3.6).
+    unequal = edges.weight * (1 + 1e-7 * np.random.default_rng(seed).random(len(edges.weight)))
+    graph.add_weighted_edges_from(zip(edges.left.tolist(), edges.right.tolist(), unequal.tolist(), strict=True))
     return map(list, networkx.community.louvain_communities(graph, resolution=resolution, seed=seed))
 
 

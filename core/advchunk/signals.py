@@ -17,7 +17,12 @@ ThresholdRule: TypeAlias = Literal["percentile", "standard_deviation", "interqua
 
 def unit_rows(x: Floats) -> Floats:
     """Scale rows to length 1, leaving zero rows zero, so that ``a @ b`` is their cosine."""
-    norm = np.linalg.norm(x, axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):
+        norm = np.linalg.norm(x, axis=-1, keepdims=True)
+    if not np.isfinite(norm).all():  # squares overflow where the rows do not
+        largest = np.abs(x).max(axis=-1, keepdims=True)
+        x = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0)
+        norm = np.linalg.norm(x, axis=-1, keepdims=True)
     return np.asarray(np.divide(x, norm, out=np.zeros_like(x), where=norm > 0))
 
 

@@ -154,7 +154,14 @@ def stem(stemmer: Stemmer, language: str) -> Callable[[str], str]:
         found: Callable[[str], str] = Snowball(name).stemWord
     except KeyError:
         return str
-    return found
+
+    def ending(word: str) -> str:
+        try:
+            return found(word)
+        except UnicodeEncodeError:  # half a surrogate pair, which no language has
+            return word
+
+    return ending
 
 
 @cache

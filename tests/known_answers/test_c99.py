@@ -183,3 +183,9 @@ def test_a_mask_wider_than_a_byte_can_count():
 def test_refuses_what_is_out_of_range(params):
     with pytest.raises(ConfigurationError, match=next(iter(params))):
         C99Chunker(**params)
+
+
+def test_a_square_wider_than_the_text_is_the_whole_text():
+    text = "Cats purr. Cats nap. Cats purr and nap. Courts rule. Judges rule courts. Courts judge."
+    wide, whole = (C99Chunker(n_segments=2, min_segment_length=0, rank_width=w).explain(text) for w in (99_999_999, 13))
+    assert wide.segmentation.gaps.tolist() == whole.segmentation.gaps.tolist()

@@ -351,7 +351,7 @@ def test_defaults_are_those_asked_for():
         (GraphPartitionChunker, {"threshold": -0.1}, "threshold must be in 0..1, got -0.1"),
         (GraphPartitionChunker, {"threshold": 1.1}, "threshold must be in 0..1, got 1.1"),
         (GraphPartitionChunker, {"neighbours": 0}, "neighbours must be >= 1 or None, got 0"),
-        (GraphPartitionChunker, {"resolution": 0.0}, "resolution must be > 0, got 0.0"),
+        (GraphPartitionChunker, {"resolution": 0.0}, "resolution must be in 1e-6..1e6, got 0.0"),
         (GraphPartitionChunker, {"seed": -1}, "seed must be in 0..2^32 - 1, got -1"),
         (GraphPartitionChunker, {"min_run": 0}, "min_run must be >= 1, got 0"),
     ],
@@ -395,3 +395,30 @@ def test_the_number_of_clusters_follows_from_segments_and_not_from_chunks():
     many = SemanticClusterChunker(max_tokens=20, max_tokens_per_segment=20, min_cluster_size=1).explain(text)
     assert few.figures["clusters"] == 1
     assert many.figures["clusters"] > 1
+
+
+REPEATED = """Road rain stock. Rain cat oven. Court sun snow. Sun bread king. Road court sun. Tax bread ship.
+Court king sail. Tree rain ship. Law tax snow. Bread cat queen. Snow court sail. Oven dog sail. Tax king ice. Stock rain tree.
+Cat bread ship. Tax ship sun. Rain cat queen. Oven snow law. Tree king rain. Sail tree ship. Oven leaf stock. Cat snow leaf.
+Snow king wheel. Sun ship ice. Tax ship sail."""
+
+
+def test_equal_weights_do_not_keep_louvain_busy_for_ever():
+    chunker = GraphPartitionChunker(preset="neighbours", timeout=20, fallback=None)
+    assert chunker.chunk(" ".join([REPEATED.replace("\n", " ")] * 3))
+
+
+def test_neighbours_are_held_to_as_many_pairs_as_a_threshold():
+    with pytest.raises(ConfigurationError, match="neighbours must leave at most 1,000,000 pairs of 2,000 sentences"):
+        graphs.neighbours(np.eye(2000, 3), 1500)
+
+
+def test_a_number_of_clusters_goes_before_the_threshold_of_a_preset():
+    assert SemanticClusterChunker(preset="chain", n_clusters=3).distance_threshold is None
+    assert SemanticClusterChunker(preset="chain").distance_threshold == 1.75
+
+
+@pytest.mark.parametrize("n", [2**31, 2**62])
+def test_more_clusters_than_sentences_are_as_many_as_there_are(n):
+    found = SemanticClusterChunker(n_clusters=n, min_cluster_size=1).explain("Cats nap. Courts rule. Ships sail.")
+    assert found.figures["clusters"] == 3

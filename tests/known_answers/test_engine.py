@@ -474,3 +474,23 @@ def test_together_as_alone(plans, batch_size, models, refuse, awaited):
     assert found == [alone(i, rounds) for i, rounds in enumerate(plans)]
     for model in of:
         assert max(map(len, model.calls + model.awaited), default=0) <= batch_size
+
+
+def test_a_panic_of_a_library_ends_one_plan_and_not_the_others():
+    class PanicException(BaseException):  # as Rust's is, in Python
+        pass
+
+    def panics():
+        msg = "index out of bounds"
+        raise PanicException(msg)
+        yield
+
+    failures = []
+
+    def recover(error):
+        failures.append(error)
+        return Job(finished("instead"))
+
+    assert list(drive([Job(panics(), None, recover), Job(finished("fine"))])) == ["instead", "fine"]
+    assert isinstance(failures[0], RuntimeError)
+    assert "PanicException: index out of bounds" in str(failures[0])

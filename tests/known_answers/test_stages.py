@@ -366,3 +366,16 @@ def test_a_long_hard_wrapped_paragraph_falls_back_to_its_sentences():
 def test_code_that_is_too_long_is_left_to_the_token_budget():
     code = "```\n" + "a = 1\n\n" * 20 + "```\n"
     assert cut(f"Before.\n\n{code}", most=10) == ["Before.\n\n", code]
+
+
+def test_as_many_segments_as_units_are_the_units():
+    rows = np.random.default_rng(0).normal(size=(6, 3))
+    cuts, cost = boundaries.cheapest(costs.evidence(rows), np.ones(6, int), np.full(6, 6), segments=99, penalty=0.5)
+    assert cuts.tolist() == list(range(7))
+    alone = [float(row[-1]) for row in costs.evidence(rows)(np.zeros(6, dtype=np.int64))]
+    assert cost == pytest.approx(sum(alone) + 3.0)
+
+
+def test_unit_rows_of_what_is_too_large_to_square():
+    rows = np.array([[3e30, 4e30], [0, 0], [3, 4]], dtype=np.float32)
+    assert signals.unit_rows(rows) == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0.6, 0.8]]))

@@ -108,7 +108,7 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of sentences less than ``reach`` apart; they are those of the whole matrix."""
         n = len(words)
-        ranked = min(reach + self.smoothing_width - 1, n)
-        band = bands.cosine_band(words, min(ranked + self.rank_width - 1, n))
-        rank = bands.local_rank(band, self.rank_width, ranked)
-        return rank if self.smoothing_width == 1 else bands.smoothed(rank, self.smoothing_width, reach)
+        width, smoothing = (min(side, 2 * n - 1) for side in (self.rank_width, self.smoothing_width))  # which holds all
+        ranked = min(reach + smoothing - 1, n)
+        rank = bands.local_rank(bands.cosine_band(words, min(ranked + width - 1, n)), width, ranked)
+        return rank if smoothing == 1 else bands.smoothed(rank, smoothing, reach)

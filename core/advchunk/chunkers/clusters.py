@@ -98,6 +98,8 @@ class SemanticClusterParams(GroupedParams):
 
     def check(self) -> None:
         """Add the rules for clusters; lower ``max_tokens``, so that contexts and the fallback keep to it too."""
+        if self.preset and self.n_clusters is not None:
+            self.distance_threshold = None  # the number goes before the preset's threshold
         at_least(1, self, "max_tokens_per_segment")
         self.max_tokens = min(self.max_tokens, self.max_tokens_per_segment)
         super().check()
@@ -170,7 +172,7 @@ def merged(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: floa
     distances[distances < _SAME] = 0.0
     tree = hierarchy.linkage(distances, linkage)
     if threshold == inf:
-        found = hierarchy.fcluster(tree, clusters, "maxclust")
+        found = hierarchy.fcluster(tree, min(clusters, len(rows)), "maxclust")
     else:
         found = hierarchy.fcluster(tree, threshold, "distance")
     return np.asarray(found, dtype=np.int64) - 1

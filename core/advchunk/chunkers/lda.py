@@ -55,7 +55,8 @@ class LDATopicParams(LexicalParams):
 
     Parameters
     ----------
-    num_topics : topics of a document, 2..10,000; a ``model`` has its own.
+    num_topics : topics of a document, 2..10,000; a ``model`` has its own. Memory is some 50 bytes * topics * distinct words
+        of the sentences.
     block_size : sentences before and after a gap whose topics are compared, >= 1; fewer where the text ends.
     divergence_threshold : bits (0..1) above which a gap is a boundary, with ``rule="threshold"``.
     step : sentences from one gap that is looked at to the next, >= 1; 1 is every gap, ``block_size`` the literal

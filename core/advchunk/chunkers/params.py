@@ -67,6 +67,8 @@ class Params:
         mine: Any = type(self)
         for name, hint in hints(mine).items():
             require(_fits(getattr(self, name), hint), f"{name} must be {_said(hint)}", getattr(self, name))
+            rule = f"{name} must be 0, or in 1e-100..1e100 without its sign (a whole number under 2^63)"
+            require(_computable(getattr(self, name)), rule, getattr(self, name))
         for name, value in self.presets.get(getattr(self, "preset", None) or "", {}).items():
             if getattr(self, name) == getattr(type(self), name):
                 setattr(self, name, value)
@@ -97,7 +99,7 @@ class Params:
             for f in fields(self)
             if f.metadata.get("resource") and getattr(self, f.name) is not f.default
         ]
-        said += [f"{name}=<{type(value).__name__}>" for name, value in given]
+        said += [f"{name}=" + ("None" if value is None else f"<{type(value).__name__}>") for name, value in given]
         return f"{type(self).__name__}({', '.join(said)})"
 
     def fingerprint(self) -> str:
@@ -175,6 +177,13 @@ def _fits(value: Any, hint: Any) -> bool:
     if hint is float:  # not bool, which is an int to Python
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
+
+
+def _computable(value: Any) -> bool:
+    """Whether arithmetic on a value, if it is a number, neither overflows nor vanishes."""
+    if isinstance(value, float):
+        return value == 0 or 1e-100 <= abs(value) <= 1e100
+    return not isinstance(value, int) or abs(value) < 2**63
 
 
 def _said(hint: Any) -> str:

@@ -50,7 +50,7 @@ class GraphPartitionParams(GroupedParams):
     method : what finds communities: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
     threshold : the cosine above which two sentences are joined, 0..1; no weight is negative.
     neighbours : join a sentence only to so many of those most like it, >= 1; None is to all above ``threshold``.
-    resolution : > 0; with more, communities are smaller.
+    resolution : 1e-6..1e6; with more, communities are smaller.
     seed : of the order in which communities grow, >= 0.
     centre : subtract the document's mean vector first.
     min_run : sentences of a passage at least (if not ``contiguous``, of a community), >= 1; a shorter one joins
@@ -81,7 +81,7 @@ class GraphPartitionParams(GroupedParams):
         super().check()
         require(0 <= self.threshold <= 1, "threshold must be in 0..1", self.threshold)
         at_least(1, self, "neighbours", "min_run")
-        require(self.resolution > 0, "resolution must be > 0", self.resolution)
+        require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
         require(0 <= self.seed < 2**32, "seed must be in 0..2^32 - 1", self.seed)
 
 

@@ -219,7 +219,8 @@ def _sayable(texts: Sequence[str]) -> list[str]:
 
 def _rows(rows: Any, n: int) -> Floats:
     try:
-        rows = np.asarray(rows, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+            rows = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         msg = f"an embedder must return {n} rows of numbers of one length, got {type(rows).__name__} ({error})"
         raise BadModelOutput(msg) from error
