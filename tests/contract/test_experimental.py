@@ -173,9 +173,8 @@ def test_texts_without_topics_lose_nothing(name, text):
 
 
 @pytest.mark.parametrize("bad", ["nan", "shape", "text"])
+@pytest.mark.parametrize("name", [n for n in names("experimental") if "embedder" in describe(n)["resources"]])
 def test_vectors_that_are_none_are_refused(name, bad):
-    if "embedder" not in describe(name)["resources"]:
-        pytest.skip("it needs no vectors")
     rows = {
         "nan": lambda texts: np.full((len(texts), 3), np.nan),
         "shape": lambda texts: np.ones((len(texts) + 1, 3)),
