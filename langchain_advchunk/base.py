@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
@@ -15,7 +16,8 @@ from advchunk import Document as Source
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
 from advchunk.chunkers.results import as_handler
 from advchunk.errors import MissingExtra, require
-from advchunk.records import flat_spans, inherited
+from advchunk.models.embedders import Embedder, as_embedder
+from advchunk.records import Floats, flat_spans, inherited
 
 # What the core calls a resource, and LangChain otherwise.
 _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
@@ -208,11 +210,50 @@ class EmbeddingSplitter(LinearSplitter):
         SentenceTransformer ...); None is the embedded default, which needs no key and no download.
     batch_size : texts a model call; None is the model's own choice, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.cache.Store`.
+    vectors : which vectors `split_with_vectors` hands on: "plain", or "context", mixed with those of the chunks around; for
+        other methods "none".
     """
 
     embeddings: Any = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
     batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
     cache: Any = field(default=None, repr=False, metadata=RESOURCE)
+    vectors: Literal["none", "plain", "context"] = field(default="none", repr=False, metadata=RESOURCE)
+
+    def split_with_vectors(self, documents: Iterable[Document]) -> tuple[list[Document], ChunkEmbeddings]:
+        """Return the chunks of ``documents``, and the embeddings to give to a vector store with them.
+
+        ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by context vectors;
+        ``vectors="none"`` is "context" here.
+        """
+        core = replace(self.core(), vectors="context" if self.vectors == "none" else self.vectors)  # type: ignore[call-arg]
+        documents = list(documents)
+        found = core.chunk_many(map(_source, documents), on_error=self.on_error, progress=self.show_progress)
+        written = self._written(documents, found)
+        chunks = (chunk for chunks in found for chunk in chunks)
+        rows = {document.page_content: chunk.vector for document, chunk in zip(written, chunks, strict=True)}
+        known = {text: row for text, row in rows.items() if row is not None}
+        return written, ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), known)
+
+
+class ChunkEmbeddings(Embeddings):
+    """Serves the vectors that chunks came with to any vector store; whatever else is asked goes to the embedder.
+
+    Of chunks with equal text the last one's vector stands for all.
+    """
+
+    def __init__(self, embedder: Embedder, rows: Mapping[str, Floats]) -> None:
+        self._embedder, self._rows = embedder, dict(rows)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of texts: of chunks, those that they came with."""
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        rows = self._rows | (dict(zip(unknown, self._embedder.embed(unknown), strict=True)) if unknown else {})
+        return [rows[text].tolist() for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query, which is no chunk."""
+        found: list[float] = self._embedder.embed([text])[0].tolist()
+        return found
 
 
 def chunk_key(document: Document) -> str:

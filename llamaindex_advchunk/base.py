@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
@@ -120,6 +120,7 @@ class AdvchunkNodeParser(TextSplitter):
             hidden.append("title")  # the context says it
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
+            embedding=None if chunk.vector is None else chunk.vector.tolist(),
             text=chunk.text,
             start_char_idx=None if shift is None or not chunk.spans else shift + chunk.start,
             end_char_idx=None if shift is None or not chunk.spans else shift + chunk.end,
@@ -213,6 +214,9 @@ class EmbeddingNodeParser(LinearNodeParser):
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts a model call.")
     cache: Any = Field(default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store.")
+    vectors: Literal["none", "plain", "context"] = Field(
+        default="none", description="Sets each node's embedding: its own, or mixed with those of the nodes around it."
+    )
 
 
 def _has_media(node: BaseNode) -> bool:

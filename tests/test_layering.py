@@ -25,6 +25,7 @@ ORDER = [
     "boundaries",
     "passages",
     "graphs",
+    "vectors",
     "models",
     "cache",
     "sizes",

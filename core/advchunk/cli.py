@@ -248,7 +248,7 @@ def _json(value: Any) -> str:
 
 
 def _record(c: Chunk) -> dict[str, Any]:
-    return {f.name: getattr(c, f.name) for f in fields(c)}
+    return {f.name: getattr(c, f.name) for f in fields(c) if f.name != "vector"}
 
 
 def _text(results: Iterable[Chunked]) -> Iterator[str]:

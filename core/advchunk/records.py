@@ -162,6 +162,7 @@ class Chunk:
     level, parent : depth in a hierarchy, and the index of the chunk above; 0 and None if flat.
     metadata : what else the algorithm knows; JSON-able.
     source_spans : the spans in the original, if ``Document.offsets`` leads there; else empty.
+    vector : (d,) its unit vector, if the chunker was asked for it (``vectors=``).
     """
 
     text: str
@@ -174,6 +175,7 @@ class Chunk:
     parent: int | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     source_spans: tuple[Span, ...] = ()
+    vector: Floats | None = field(default=None, compare=False, repr=False)
 
     @property
     def start(self) -> int:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from advchunk import signals, sizes, tiling
+from advchunk import signals, sizes, tiling, vectors
 from advchunk.cache import with_cache
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
@@ -171,7 +171,7 @@ class Chunker(Params, ABC):
             layout = markdown.blocks(document.text) if self.markup == "markdown" else ()
             document = replace(document, blocks=layout)
         found = yield from self.plan(document)
-        return replace(found, chunks=self._described(found, instead_of))
+        return replace(found, chunks=(yield from self.finish(self._described(found, instead_of))))
 
     def _described(self, found: Explanation, instead_of: str) -> list[Chunk]:
         """Return the chunks with what the document, its headings and the algorithm say of each."""
@@ -209,6 +209,10 @@ class Chunker(Params, ABC):
     def blank(self, document: Document) -> list[Chunk]:
         """Return the chunks of a document that is blank: none, unless its metadata alone is worth one."""
         return []
+
+    def finish(self, chunks: list[Chunk]) -> Plan[list[Chunk]]:
+        """Add to the chunks of a document what can be known only now."""
+        return finished(chunks)
 
     def remarks(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return what this algorithm writes into the metadata of its chunk number ``index``."""
@@ -289,11 +293,15 @@ class EmbeddingChunker(SegmentingChunker):
     embedder : anything `models.embedders.as_embedder` takes; None is the embedded default.
     batch_size : texts a model call, >= 1; None is the model's own choice, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `cache.Store`.
+    vectors : what each chunk's ``vector`` is: "none"; "plain", that of its ``embed_text``; or "context", mixed with those of
+        the chunks around it (`vectors.in_context`), by which more is found. The model is asked for each chunk once more. A
+        fallback's chunks have none.
     """
 
     embedder: Any = field(default=None, repr=False, metadata=RESOURCE)
     batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
     cache: Any = field(default=None, repr=False, metadata=OPERATION)
+    vectors: Literal["none", "plain", "context"] = field(default="none", repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
@@ -305,8 +313,19 @@ class EmbeddingChunker(SegmentingChunker):
         size = self.batch_size
         right = size is None or (isinstance(size, int) and size >= 1)
         require(right, "batch_size must be a whole number >= 1 or None", size)
+        kinds = ("none", "plain", "context")
+        require(self.vectors in kinds, f"vectors must be one of {kinds}", self.vectors)
         if not isinstance(self.embedder, str):  # a name is looked up when it is needed
             with_cache(as_embedder(self.embedder), self.cache)
+
+    def finish(self, chunks: list[Chunk]) -> Plan[list[Chunk]]:
+        """Ask for the vector of each chunk, if that is wanted."""
+        if self.vectors == "none" or not chunks:
+            return chunks
+        rows = yield from self.embedded([chunk.embed_text for chunk in chunks])
+        if self.vectors == "context":
+            rows = vectors.of_chunks(chunks, rows)
+        return [replace(chunk, vector=row) for chunk, row in zip(chunks, rows, strict=True)]
 
     def load(self) -> None:
         """Load the embedder too."""
@@ -325,10 +344,10 @@ class EmbeddingChunker(SegmentingChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Embed the units, then segment them."""
-        vectors = yield from self.vectors(units)
+        vectors = yield from self.unit_vectors(units)
         return replace(self.segment(units, vectors, limits), rows=vectors)
 
-    def vectors(self, units: Units) -> Plan[Floats]:
+    def unit_vectors(self, units: Units) -> Plan[Floats]:
         """Ask for the vector of each unit."""
         return self.embedded(units.strings())
 

@@ -81,7 +81,7 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
     ['Cats purr. Cats nap all day. ', 'Judges sit in court. Courts rule on law.']
     """
 
-    def vectors(self, units: Units) -> Plan[Floats]:
+    def unit_vectors(self, units: Units) -> Plan[Floats]:
         """Ask for the vectors of the buffers, or of the sentences to average."""
         n, reach = len(units), self.buffer_size
         index = np.arange(n)
