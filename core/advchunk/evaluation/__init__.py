@@ -16,6 +16,7 @@ from advchunk.evaluation.boundaries import (
     window_diff,
 )
 from advchunk.evaluation.datasets import Segmented, read_choi, read_folder
+from advchunk.evaluation.harness import Candidate, Outcome, Trial, candidate, evaluate, matched, peer
 from advchunk.evaluation.questions import Question, Reference, find_quote, read_corpus, read_questions
 from advchunk.evaluation.retrieval import (
     Overlaps,
@@ -28,28 +29,40 @@ from advchunk.evaluation.retrieval import (
     redundancy,
     token_scale,
 )
+from advchunk.evaluation.standings import Standing, as_csv, as_markdown, compare
 from advchunk.evaluation.statistics import Difference, Interval, holm, mean_interval, paired_difference
 from advchunk.evaluation.synthetic import synthetic
 
 __all__ = [
     "BoundaryScores",
+    "Candidate",
     "Difference",
     "Interval",
+    "Outcome",
     "Overlaps",
     "Question",
     "Reference",
     "RetrievalScores",
     "Segmented",
+    "Standing",
+    "Trial",
+    "as_csv",
+    "as_markdown",
     "at_budget",
     "at_k",
     "boundary_scores",
+    "candidate",
+    "compare",
+    "evaluate",
     "even_split",
     "find_quote",
     "holm",
+    "matched",
     "mean_interval",
     "no_boundary",
     "overlaps",
     "paired_difference",
+    "peer",
     "pk",
     "precision_omega",
     "random_cuts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -58,10 +58,13 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     >>> candidate("recursive", max_tokens=100).label
     'recursive, max_tokens=100'
     """
-    chunker = registry.create(name, experimental=True, **params)
-    said = ", ".join([name, *(f"{key}={value}" for key, value in params.items() if key in parameters(chunker))])
+    chunker = registry.create(name, experimental=True, **{"fallback": None, **params})
+    said = ", ".join(
+        [name, *(f"{key}={value}" for key, value in params.items() if isinstance(value, (str, int, float)))]
+    )
     group: Group = "baseline" if name in BASELINES else registry.TABLE[name].group
-    return Candidate(label or said, chunker.chunk_many, group, parameters(chunker), chunker.fingerprint())
+    settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
+    return Candidate(label or said, chunker.chunk_many, group, settings, chunker.fingerprint())
 
 
 def peer(label: str, split: Callable[[str], Iterable[str]]) -> Candidate:
@@ -310,8 +313,7 @@ def matched(make: Callable[[int], Candidate], mean: float, trial: Trial) -> tupl
             high = size
             size = (low + size) // 2
     best = min(tried, key=lambda size: (abs(tried[size] - mean), size))
-    made = make(best)
-    return replace(made, label=f"{made.label}"), tried[best]
+    return make(best), tried[best]
 
 
 def _mean_of(make: Callable[[int], Candidate], size: int, trial: Trial) -> float:

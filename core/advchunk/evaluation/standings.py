@@ -41,7 +41,7 @@ class Standing:
     per_second: float | None
 
 
-def standings(outcomes: Sequence[Outcome], baseline: str, metric: Metric = "recall") -> list[Standing]:
+def compare(outcomes: Sequence[Outcome], baseline: str, metric: Metric = "recall") -> list[Standing]:
     """Compare every outcome with one of them, best first; of equals, in their order.
 
     Parameters
@@ -131,7 +131,7 @@ def as_markdown(rows: Sequence[Standing]) -> str:
             said["candidate"], said["group"], said["mean tokens"], f"{said['score']} [{said['low']}, {said['high']}]", change,
             row.verdict, said["IoU at k"], said["precision omega"], said["redundancy"], said["seconds"],
         ]  # fmt: skip
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+        lines.append("| " + " | ".join(str(cell).replace("|", r"\|") for cell in cells) + " |")
     return "\n".join([*lines, ""])
 
 
