@@ -129,6 +129,8 @@ class ChunkerSplitter(AdvchunkSplitter):
 class LinearSplitter(AdvchunkSplitter):
     """Base of the splitters that need no model.
 
+    `core` shows what runs: the parameters that a ``preset`` gives, too.
+
     Parameters
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.

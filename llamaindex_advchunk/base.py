@@ -165,7 +165,10 @@ class ChunkerNodeParser(AdvchunkNodeParser):
 
 
 class LinearNodeParser(AdvchunkNodeParser):
-    """Base of the parsers that need no model."""
+    """Base of the parsers that need no model.
+
+    `core` shows what runs: the parameters that a ``preset`` gives, too.
+    """
 
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")

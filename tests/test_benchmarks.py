@@ -75,6 +75,7 @@ def quality(*args):
 
 
 def test_quality(choi):
+    assert quality("--only", "nonsense").returncode == 1
     labels = ["bayesseg, K known", "texttiling, fine", "optimal-semantic, K known"]
     done = quality("--data", choi, "--set", "choi", "joined", "synthetic", "--texts", "1", "--only", *labels)
     assert done.returncode == 0, done.stderr

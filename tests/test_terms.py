@@ -8,7 +8,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import MissingExtra
+from advchunk import ConfigurationError, MissingExtra
 from advchunk.chunkers.bayesseg import BayesSegChunker
 from advchunk.terms import stem, stop_words, terms_of, words
 
@@ -47,7 +47,7 @@ def test_stems_and_stop_words_know_languages():
     assert "the" in stop_words("snowball", "en")
     assert "und" in stop_words("snowball", "de")
     assert "system" in stop_words("glasgow", "en") - stop_words("snowball", "en")
-    assert stop_words("none", "en") == stop_words("snowball", "hr") == stop_words("glasgow", "de") == frozenset()
+    assert stop_words("none", "en") == stop_words("snowball", "hr") == frozenset()
 
 
 def test_a_chunker_normalises_as_it_is_told():
@@ -89,3 +89,23 @@ def test_without_words_there_is_no_boundary(text):
 def test_half_a_surrogate_pair_is_a_word_like_others():
     chunker = BayesSegChunker(word_splitter=str.split, min_segment_tokens=0, fallback=None)
     assert "".join(chunk.text for chunk in chunker.chunk("\ud800 lone. \udfff here.")) == "\ud800 lone. \udfff here."
+
+
+@pytest.mark.parametrize("language", ["EN", "en-US", "en_GB"])
+def test_a_language_may_have_a_region(language):
+    texts = ["The cats nap.", "The cat naps."]
+    assert BayesSegChunker(language=language).terms(texts).ids.tolist() == BayesSegChunker().terms(texts).ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"language": "English"}, "language must be a code such as"),
+        ({"language": ""}, "language must be a code such as"),
+        ({"language": "de", "stop_words": "glasgow"}, "stop_words='glasgow' must be for English"),
+        ({"language": "de", "stemmer": "porter"}, "stemmer='porter' must be for English"),
+    ],
+)
+def test_languages_that_cannot_be_had_are_refused(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        BayesSegChunker(**params)

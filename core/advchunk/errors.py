@@ -32,13 +32,17 @@ class NotConverged(RuntimeError):  # noqa: N818
     """An algorithm that looks for a best answer step by step did not come to one."""
 
 
+_LONG = 400  # characters of a value, in an error
+
+
 def require(holds: bool, rule: str, got: object) -> None:
     """Raise `ConfigurationError` unless ``holds``.
 
     >>> require(3 > 2, "block must be > 2", 3)
     """
     if not holds:
-        msg = f"{rule}, got {got!r}"
+        said = repr(got)
+        msg = f"{rule}, got {said if len(said) <= _LONG else said[:_LONG] + '...'}"
         raise ConfigurationError(msg)
 
 

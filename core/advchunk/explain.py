@@ -50,6 +50,9 @@ class _Figures(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._given)
 
+    def __repr__(self) -> str:
+        return f"{{{', '.join(f'{name!r}: ...' if callable(it) else f'{name!r}: {it!r}' for name, it in self._given.items())}}}"
+
 
 class Cut(NamedTuple):
     """A boundary between chunks.

@@ -11,6 +11,7 @@ import numpy as np
 
 from advchunk.errors import needed
 from advchunk.records import Ints
+from advchunk.tiling import language_code
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -149,7 +150,7 @@ def stem(stemmer: Stemmer, language: str) -> Callable[[str], str]:
     """
     from Stemmer import Stemmer as Snowball
 
-    name = {"snowball": language, "porter": "porter" if language == "en" else "", "none": ""}[stemmer]
+    name = {"snowball": language_code(language), "porter": "porter", "none": ""}[stemmer]
     try:
         found: Callable[[str], str] = Snowball(name).stemWord
     except KeyError:
@@ -171,11 +172,12 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     "snowball" has short lists of thirteen languages (179 English words); "glasgow" is a longer one of English (318),
     which the reference implementation of BayesSeg uses, and needs scikit-learn.
     """
-    if which == "snowball" and language in _SNOWBALL:
+    code = language_code(language)
+    if which == "snowball" and code in _SNOWBALL:
         from bm25s import stopwords
 
-        return frozenset(getattr(stopwords, f"STOPWORDS_{_SNOWBALL[language]}"))
-    if which == "glasgow" and language == "en":
+        return frozenset(getattr(stopwords, f"STOPWORDS_{_SNOWBALL[code]}"))
+    if which == "glasgow":
         return frozenset(needed("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
 

@@ -193,6 +193,15 @@ _ORDINAL = {"de": re.compile(r"\b(?:d(?:er|ie|as|em|en|es)|im|zu[mr]|vom|beim)\s
 _CARRY_ON = {"ja": ("と", "って")}
 
 
+def language_code(language: str) -> str:
+    """Return the two or three letters of a language, without its region.
+
+    >>> language_code("pt-BR")
+    'pt'
+    """
+    return re.split("[-_]", language.lower())[0]
+
+
 def sentences(text: str, language: str = "en") -> Units:
     """Split into sentences: sentencex, and a few rules where it errs.
 
@@ -207,7 +216,7 @@ def sentences(text: str, language: str = "en") -> Units:
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
     ['Dr. Smith saw Fig. 3. ', 'She left... ', 'Why? ', 'See 1.5 mg (p = 0.03).']
     """
-    code = re.split("[-_]", language.lower())[0]
+    code = language_code(language)
     seen = _seen(text)
     ends: list[int] = []
     for start, end in pairwise(paragraphs(text).edges.tolist()):

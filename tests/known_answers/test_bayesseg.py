@@ -151,11 +151,12 @@ def test_what_cannot_be_learned_from_is_refused_or_left_out():
             free(**params).fit(good)
 
 
-def test_utiyama_and_isaharas_model_takes_no_other_parameter():
-    units = synthetic(6, segments=8, overlap=0.4).units
-    plain = free(model="utiyama-isahara").segmentation(units).cuts.tolist()
-    for params in ({"mean_length": 2.0}, {"segment_cost": 9.0}, {"prior_strength": 9.0}):
-        assert free(model="utiyama-isahara", **params).segmentation(units).cuts.tolist() == plain
+@pytest.mark.parametrize(
+    "params", [{"mean_length": 2.0}, {"segment_cost": 9.0}, {"prior_strength": 9.0}, {"preset": "long"}]
+)
+def test_utiyama_and_isaharas_model_takes_no_other_parameter(params):
+    with pytest.raises(ConfigurationError, match="can be given with model='dirichlet' only, got 'utiyama-isahara'"):
+        free(model="utiyama-isahara", **params)
 
 
 def test_lengths_count_when_they_are_expected():

@@ -151,7 +151,8 @@ class Chunker(Params, ABC):
         source = document.source if isinstance(document, Document) else ""
 
         def recover(error: Exception) -> Job[Explanation]:
-            instead = self.stand_in()
+            usable = isinstance(document, (str, Document))  # else no other chunker could do better
+            instead = self.stand_in() if usable else None
             if instead is not None:
                 _log.warning(
                     "document %d (%r): %s failed (%s: %s), trying %s",
@@ -259,6 +260,7 @@ class SegmentingChunker(Chunker):
 
     def segmentation(self, units: Units) -> Segmentation:
         """Decide on given units, such as an annotator's; their sizes are counted, but not enforced."""
+        require(isinstance(units, Units), "units must be Units", units)
         limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter)
         counted = replace(units, sizes=limits.counter.counts(units.strings()))
         if len(units) < 2:

@@ -58,7 +58,8 @@ class BayesSegParams(LexicalParams):
 
     Parameters
     ----------
-    preset : "long", for texts of hundreds of sentences, is ``prior="text"`` and ``prior_strength=400``.
+    preset : "long", for texts of hundreds of sentences, is ``prior="text"`` and ``prior_strength=400``, where those
+        have their defaults, given or not.
     prior : what is expected of each segment's words: "uniform", all are as likely; "text", as in the text.
     prior_strength : how strongly, in pseudo-counts: of each word of a uniform prior, of all together of the text's,
         > 0; with more, words weigh less and segments are fewer.
@@ -67,7 +68,7 @@ class BayesSegParams(LexicalParams):
     lexical_model : what is counted: "unigram", words; or "bigram", pairs of neighbouring words in a sentence.
     model : what makes words likely: "dirichlet"; or "utiyama-isahara", which takes none of the other parameters
         but ``n_segments`` and ``min_segment_tokens``.
-    n_segments : the number of segments, >= 1, if known.
+    n_segments : the number of segments, >= 1, if known; those over ``max_tokens`` are then cut further.
     segment_cost : the price c of a segment where their number is not known, c * ln(words of the text), >= 0.
     mean_length : sentences that a segment has on average, > 0, for the duration prior; None: no such prior, unless
         ``dispersion`` is given and the number of segments is known.
@@ -107,6 +108,10 @@ class BayesSegParams(LexicalParams):
         rule = "dispersion needs mean_length or n_segments"
         length = self.mean_length or self.n_segments
         require(self.dispersion is None or length is not None, rule, self.dispersion)
+        idle = ("prior", "prior_strength", "segment_cost", "mean_length", "dispersion")
+        given = [name for name in idle if getattr(self, name) != getattr(type(self), name)]
+        rule = f"{', '.join(given)} can be given with model='dirichlet' only"
+        require(self.model == "dirichlet" or not given, rule, self.model)
         rule = "learn must be False but for model='dirichlet' with prior='uniform'"
         require(not self.learn or (self.model, self.prior) == ("dirichlet", "uniform"), rule, self.learn)
 

@@ -45,7 +45,8 @@ class C99Params(LexicalParams):
     smoothing_width : side of the square that ranks are then averaged over, in sentences, odd, >= 1; 1 is none.
         It blurs borders: on Choi's texts 3 already does harm.
     cutoff_z : standard deviations above the mean that a division's growth in density must be, >= 0; higher cuts less.
-    n_segments : how many segments, >= 1, if known; fewer, where ``min_segment_length`` allows no more.
+    n_segments : how many segments, >= 1, if known; fewer, where ``min_segment_length`` allows no more; those over
+        ``max_tokens`` are then cut further.
     min_segment_length : tokens that no segment is shorter than, >= 0. A heading then goes with the text below it, which may
         leave the segment above shorter by that.
     window : sentences this far apart or more are not compared, >= 2, which bounds memory to 16 bytes * window a

@@ -58,7 +58,7 @@ class SemanticClusterParams(GroupedParams):
 
     Parameters
     ----------
-    preset : "chain" is ``connectivity="chain"``, ``centre=True`` and a ``distance_threshold`` of 1.75, found best on
+    preset : "chain" is ``connectivity="chain"``, ``centre=True`` and a ``distance_threshold`` of 1.75 (where those have their defaults), found best on
         the Choi set (group 3-11: Pk .09 and not .25).
     max_tokens : tokens that no chunk exceeds, context included, >= 1; lowered to ``max_tokens_per_segment``.
     max_tokens_per_segment : tokens that no segment exceeds, >= 1; and what the number of clusters follows from,

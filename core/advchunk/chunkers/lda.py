@@ -65,7 +65,7 @@ class LDATopicParams(LexicalParams):
     cutoff_z : standard deviations that a boundary's depth may be under the mean (-) or must be over it (+), with
         ``rule="depth"``.
     n_segments : how many segments, >= 1, if that is known: the deepest valleys are cut, whatever the rule. There
-        are fewer if there are fewer valleys.
+        are fewer if there are fewer valleys; those over ``max_tokens`` are then cut further.
     measure : "divergence", or "cosine" for TopicTiling's: one minus the cosine of how many words of the blocks are
         likeliest of each topic.
     samples : models of a document that are trained, each from another seed, >= 1; their divergences are averaged.
@@ -74,7 +74,8 @@ class LDATopicParams(LexicalParams):
         is `NotConverged`, so that the fallback takes over, as it does where the likelihood is no number. None is no
         limit: in a short text chance alone moves it by 0.3 and more (see `topics.train`).
     seed : 0..2^32 - 1, of the first model; `topics.train` says what else the topics depend on.
-    preset : "depth" or "topictiling": other defaults for the parameters above.
+    preset : "depth" or "topictiling" give other values to those of the parameters above that have their defaults, given or
+        not.
 
     References
     ----------

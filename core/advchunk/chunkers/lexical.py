@@ -16,6 +16,7 @@ from advchunk.explain import Segmentation
 from advchunk.records import Units
 from advchunk.sizes import Limits
 from advchunk.terms import Stemmer, StopWords, Terms, Wording, stop_words
+from advchunk.tiling import language_code
 
 
 @dataclass(kw_only=True)
@@ -34,6 +35,14 @@ class LexicalParams(Params):
     lowercase: bool = True
     stop_words: StopWords = "snowball"
     stemmer: Stemmer = "snowball"
+
+    def check(self) -> None:
+        """Add the rules for what is English only."""
+        super().check()
+        for name, only in (("stop_words", "glasgow"), ("stemmer", "porter")):
+            value = getattr(self, name)
+            right = value != only or language_code(self.language) == "en"
+            require(right, f"{name}={only!r} must be for English, language='en'", self.language)
 
     @property
     def wording(self) -> Wording:

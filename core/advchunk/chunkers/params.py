@@ -22,6 +22,7 @@ RESOURCE: Final = {"resource": True}
 OPERATION: Final = {"resource": True, "changes": False}
 """Marks a resource that changes how fast chunks come, and not which: it is no part of the fingerprint."""
 
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)")
 _PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>.*?)(?=\n\n|\Z)", re.DOTALL)
 
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
@@ -46,7 +47,8 @@ class Params:
     add_scores : write into each chunk's metadata why it ends where it does: ``cut`` and ``cut_score``.
     markup : how a text that comes without a layout is read: "markdown" protects its code, tables
         and formulae and knows its headings; "plain" takes every character for prose.
-    language : two-letter code of the text's language, for the sentence splitter.
+    language : two- or three-letter code of the text's language ("en-US" counts as "en"), for sentences and, where words
+        are counted, for stop words and stems; what is not known of a language is English, or left undone.
     timeout : seconds a document may take, > 0; None is unlimited.
     """
 
@@ -80,6 +82,9 @@ class Params:
         require(0 <= self.min_tokens <= self.max_tokens, "min_tokens must be in 0..max_tokens", self.min_tokens)
         rule = "overlap_tokens must be in 0..max_tokens - 1"
         require(0 <= self.overlap_tokens < self.max_tokens, rule, self.overlap_tokens)
+        require(
+            _LANGUAGE.match(self.language) is not None, 'language must be a code such as "en" or "pt-BR"', self.language
+        )
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

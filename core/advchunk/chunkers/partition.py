@@ -45,7 +45,7 @@ class GraphPartitionParams(GroupedParams):
 
     Parameters
     ----------
-    preset : "neighbours" is ``neighbours=5``, ``threshold=0``, ``centre=True`` and ``min_run=3``, found best
+    preset : "neighbours" is ``neighbours=5``, ``threshold=0``, ``centre=True`` and ``min_run=3`` (where those have their defaults), found best
         on the Choi set (group 3-11).
     method : what finds communities: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
     threshold : the cosine above which two sentences are joined, 0..1; no weight is negative.

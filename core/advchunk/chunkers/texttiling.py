@@ -68,7 +68,7 @@ class TextTilingParams(LexicalParams):
         is cut into windows of that size, if need be within a sentence, and nothing short joins to more.
         Less has only the last chunk of a segment; a table, code or formula is not cut for it, nor is what stands before one. None is
         no aim.
-    preset : "hearst" or "fine" give those of the parameters above that have their default other values.
+    preset : "hearst" or "fine" give other values to those of the parameters above that have their defaults, given or not.
 
     References
     ----------

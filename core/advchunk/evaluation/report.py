@@ -32,7 +32,7 @@ METRICS: Mapping[Metric, str] = {
 _WIDE, _HIGH = 560, 380  # of a chart, in its own pixels
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of what is drawn within its axes
 _LINE = 15  # between the base lines of two labels
-_LETTER = 6.6  # wide, on the mean, in a label
+_LETTER = 7.4  # wide, on the mean, in a label
 _LONGEST = 28  # letters of a label in a chart
 _SMALLEST, _BINS_AN_OCTAVE = 8, 3  # of histograms; what is smaller is counted with it
 
@@ -210,10 +210,10 @@ def _curves(rows: Sequence[Standing]) -> dict[str, Any]:
     budgets = sorted({budget for row in rows for budget in row.outcome.curve})
     recalls = [100 * recall for row in rows for recall in row.outcome.curve.values()]
     y = _rounded(recalls, _BOTTOM, _TOP)
-    end = _RIGHT - _LETTER * _LONGEST
+    firsts = {row.outcome.group: row.outcome.label for row in reversed(rows)}
+    end = _RIGHT - _LETTER * max(len(_short(label)) for label in firsts.values())
     x = _Axis(np.log(budgets[0]), max(np.log(budgets[-1]), np.log(budgets[0]) + 1), _LEFT + 8, end)
     x = x._replace(ticks=tuple((x.at(np.log(budget)), f"{budget:,}") for budget in budgets))
-    firsts = {row.outcome.group: row.outcome.label for row in reversed(rows)}
     lines: list[dict[str, Any]] = [
         {
             "label": row.outcome.label,
@@ -281,10 +281,11 @@ def _costs(rows: Sequence[Standing]) -> dict[str, Any]:
     """Return the score beside the seconds of cutting, and the candidates that no other beats at less cost."""
     seconds = np.log10([max(row.outcome.cut_seconds, 0.001) for row in rows])
     y = _rounded([100 * bound for row in rows for bound in row.score], _BOTTOM, _TOP)
-    low, high = int(np.floor(seconds.min())), int(np.ceil(seconds.max()))
-    x = _Axis(low, max(high, low + 1), _LEFT + 12, _RIGHT - 12)
-    decades = range(int(x.low), int(x.high) + 1)
-    x = x._replace(ticks=tuple((x.at(decade), f"{10.0**decade:,g}") for decade in decades))
+    marks = np.array([digit * 10.0**decade for decade in range(-3, 7) for digit in (1, 2, 5)])
+    first = np.searchsorted(np.log10(marks), seconds.min(), "right") - 1
+    last = max(np.searchsorted(np.log10(marks), seconds.max()), first + 1)
+    x = _Axis(np.log10(marks[first]), np.log10(marks[last]), _LEFT + 12, _RIGHT - 12)
+    x = x._replace(ticks=tuple((x.at(np.log10(mark)), f"{mark:g}") for mark in marks[first : last + 1].tolist()))
     points: list[dict[str, Any]] = [
         {
             "label": row.outcome.label,

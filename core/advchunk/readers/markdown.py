@@ -61,6 +61,7 @@ _MARKED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
+_TITLE = 3  # lines of an underlined heading, at most
 _LINE_END = re.compile(r"\n")
 
 
@@ -129,6 +130,8 @@ def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
             marker = None
         elif (kind := _LEAVES.get(token.type)) and token.map:
             first, last = token.map
+            if token.markup in {"=", "-"} and last - first > _TITLE + 1:
+                kind = "paragraph"  # with a rule below it, which makes a heading of it to the letter only
             level = int(token.tag[1:]) if kind == "heading" else 0
             if kind == "paragraph" and around:
                 if marker is not None:
