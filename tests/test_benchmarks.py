@@ -104,3 +104,23 @@ def test_growth():
     found = json.loads(said.stdout)["growth"]
     assert list(found["c99"]["sizes"]) == ["60", "120"]
     assert all(run["seconds"] > 0 and run["MB"] > 10 for case in found.values() for run in case["sizes"].values())
+
+
+def test_retrieval(choi):
+    pytest.importorskip("chonkie")
+    pytest.importorskip("langchain_experimental")
+    folder = choi / "texts"
+    folder.mkdir()
+    lines = []
+    for seed in range(2):
+        made = synthetic(seed, segments=8, overlap=0.3)
+        (folder / f"{seed}.md").write_text(made.units.text, "utf-8")
+        edges = made.units.edges.tolist()
+        for a in made.cuts[:-1].tolist():
+            answer = {"document": f"{seed}.md", "start": edges[a + 1], "end": edges[a + 2]}
+            lines.append(json.dumps({"question": made.units.text[edges[a] : edges[a + 1]], "references": [answer]}))
+    (folder / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    command = [sys.executable, "-W", "ignore", SCRIPT.with_name("retrieval.py"), "--data", folder, "--mean", "40"]
+    said = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert said.count("| optimal-semantic, context | stable |") == 3
+    assert said.count("| chonkie RecursiveChunker | peer |") == 3

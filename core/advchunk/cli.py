@@ -376,7 +376,12 @@ def describe(name: str, form: str) -> None:
     show_default=True,
     help="Chunks retrieved, for the scores at fixed k.",
 )
-@click.option("-o", "--out", metavar="DIR", help="Write standings there, and keep what was run, to go on after a stop.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="DIR",
+    help="Write a report there (needs advchunk[report]), and keep what was run, to go on after a stop.",
+)
 @click.option("--quiet", is_flag=True, help="Do not say what runs.")
 def evaluate(
     data: str,
@@ -395,7 +400,7 @@ def evaluate(
 
     A question is a line of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}; instead of a quote, "start" and "end".
     """
-    from advchunk.evaluation import harness, standings
+    from advchunk.evaluation import harness, report, standings
     from advchunk.evaluation import questions as asked
 
     def note(text: str) -> None:
@@ -419,11 +424,13 @@ def evaluate(
     except OSError as error:
         msg = f"{error.filename}: {error.strerror}"
         raise click.ClickException(msg) from error
-    table = standings.as_markdown(rows)
-    click.echo(table, nl=False)
-    for name, text in {"standings.md": table, "standings.csv": standings.as_csv(rows)}.items() if out else ():
-        with _output(str(Path(str(out)) / name)) as file:
-            file.write(text)
+    click.echo(standings.as_markdown(rows), nl=False)
+    if out:
+        try:
+            report.write(out, trial, rows, {one.label: one.cut(trial.documents) for one in candidates})
+        except MissingExtra as error:
+            raise click.ClickException(_line(error)) from error
+        note(f"see {Path(out) / 'report.html'}")
 
 
 def _matched(name: str, embedder: str | None, vectors: str, mean: int, trial: Any, note: Callable[[str], None]) -> Any:

@@ -68,24 +68,29 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
 
 
 def peer(label: str, split: Callable[[str], Iterable[str]]) -> Candidate:
-    """Return a splitter of another library as a candidate; each of its texts is looked for behind the start of the last.
+    """Return a splitter of another library as a candidate.
 
-    What cannot be found, because the splitter changed it, is an error: it could not be scored.
+    Each of its texts is looked for behind the start of the last, whatever white space it made of the document's: most
+    splitters lose or change some. What cannot be found even so is an error, since it could not be scored.
     """
 
     def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
         return [_found(document, split(document.text), label) for document in documents]
 
-    return Candidate(label, cut, "peer", fingerprint=label)
+    return Candidate(label, cut, "peer")
 
 
 def _found(document: Document, texts: Iterable[str], label: str) -> list[Chunk]:
+    ink = [i for i, character in enumerate(document.text) if not character.isspace()]
+    squeezed = "".join([document.text[i] for i in ink])
     chunks, start = list[Chunk](), -1
-    for index, text in enumerate(text for text in texts if text.strip()):
-        place = document.text.find(text, start + 1)
-        require(place >= 0, f"{label} must return texts of the document {document.source!r}, in order", text[:60])
-        chunks.append(Chunk(text, (Span(place, place + len(text)),), 0, index))
-        start = place
+    for text in texts:
+        if wanted := "".join(text.split()):
+            place = squeezed.find(wanted, start + 1)
+            require(place >= 0, f"{label} must return texts of the document {document.source!r}, in order", text[:60])
+            span = Span(ink[place], ink[place + len(wanted) - 1] + 1)
+            chunks.append(Chunk(document.text[slice(*span)], (span,), 0, len(chunks)))
+            start = place
     return chunks
 
 

@@ -85,7 +85,7 @@ def html(
         trial=trial,
         letters=sum(len(document.text) for document in trial.documents),
         provenance=provenance(trial),
-        settings=[(row.outcome.label, json.dumps(row.outcome.settings, default=str)) for row in rows],
+        settings=[(row.outcome.label, json.dumps(row.outcome.settings)) for row in rows],
         drill=_drill(trial, rows, chunks) if chunks else None,
     )
     return said
@@ -121,7 +121,7 @@ def write(
         "report.html": html(trial, rows, chunks, metric=metric, notes=notes),
         "standings.csv": as_csv(rows),
         "standings.md": as_markdown(rows),
-        "outcomes.json": json.dumps(outcomes, indent=1, default=str) + "\n",
+        "outcomes.json": json.dumps(outcomes, indent=1) + "\n",
     }
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
