@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:
 
 from langchain_advchunk.base import (
     AdvchunkSplitter,
+    ChunkEmbeddings,
     ChunkerSplitter,
     EmbeddingSplitter,
     LexicalSplitter,
@@ -39,6 +40,7 @@ __all__ = [
     "AdvchunkSplitter",
     "BayesSegSplitter",
     "C99Splitter",
+    "ChunkEmbeddings",
     "ChunkerSplitter",
     "EmbeddingSplitter",
     "GraphPartitionSplitter",

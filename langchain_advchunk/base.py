@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from langchain_core.documents import Document
@@ -149,8 +149,10 @@ class LinearSplitter(AdvchunkSplitter):
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
 
     def core(self) -> Chunker:
-        """Return the core chunker with this splitter's parameters and resources."""
-        given = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
+        """Return the core chunker with this splitter's parameters, and the resources that it takes."""
+        mine = {f.name for f in fields(self)}
+        names = {name: _NAMES.get(name, name) for name in resources(self.chunker_class)}
+        given = {name: getattr(self, ours) for name, ours in names.items() if ours in mine}
         return self.chunker_class(**parameters(self, self.chunker_class), **given)
 
     def __post_init__(self) -> None:
@@ -212,22 +214,21 @@ class EmbeddingSplitter(LinearSplitter):
         SentenceTransformer ...); None is the embedded default, which needs no key and no download.
     batch_size : texts a model call; None is the model's own choice, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.cache.Store`.
-    vectors : which vectors `split_with_vectors` hands on: "plain", or "context", mixed with those of the chunks around; for
-        other methods "none".
     """
 
     embeddings: Any = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
     batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
     cache: Any = field(default=None, repr=False, metadata=RESOURCE)
-    vectors: Literal["none", "plain", "context"] = field(default="none", repr=False, metadata=RESOURCE)
 
-    def split_with_vectors(self, documents: Iterable[Document]) -> tuple[list[Document], ChunkEmbeddings]:
+    def split_with_vectors(
+        self, documents: Iterable[Document], vectors: Literal["plain", "context"] = "context"
+    ) -> tuple[list[Document], ChunkEmbeddings]:
         """Return the chunks of ``documents``, and the embeddings to give to a vector store with them.
 
-        ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by context vectors;
-        ``vectors="none"`` is "context" here.
+        ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by the chunks' own
+        vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.vectors.in_context`).
         """
-        core = replace(self.core(), vectors="context" if self.vectors == "none" else self.vectors)  # type: ignore[call-arg]
+        core = replace(self.core(), vectors=vectors)  # type: ignore[call-arg]
         documents = list(documents)
         found = core.chunk_many(map(_source, documents), on_error=self.on_error, progress=self.show_progress)
         written = self._written(documents, found)

@@ -106,7 +106,7 @@ def test_llama_index_has_them_as_embeddings():
 
 def test_langchain_hands_them_to_any_store():
     documents = [LangChainDocument(TEXT, id="a"), LangChainDocument("Ships sail. Boats float on water.", id="b")]
-    splitter = OptimalSemanticSplitter(max_tokens=20, vectors="context")
+    splitter = OptimalSemanticSplitter(max_tokens=20)
     pieces, embeddings = splitter.split_with_vectors(documents)
     assert [piece.page_content for piece in pieces] == [d.page_content for d in splitter.split_documents(documents)]
     store = InMemoryVectorStore.from_documents(pieces, embeddings)
@@ -123,7 +123,7 @@ def test_langchain_hands_them_to_any_store():
     assert embeddings.embed_query(cats) != pytest.approx(embeddings.embed_documents([cats])[0], abs=1e-3)
 
 
-def test_the_default_in_langchain_is_context_and_spans_may_be_several():
+def test_langchain_mixes_chunks_of_several_spans_too():
     splitter = MSTSemanticSplitter(granularity="paragraph", n_chunks=2)
     pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)])
     assert any("spans" in piece.metadata for piece in pieces)
@@ -131,3 +131,20 @@ def test_the_default_in_langchain_is_context_and_spans_may_be_several():
     mixed = np.array(embeddings.embed_documents([piece.page_content for piece in pieces]))
     assert not np.allclose(mixed, own)
     assert np.linalg.norm(mixed, axis=1) == pytest.approx(1)
+
+
+def test_langchain_hands_on_plain_ones_and_asks_for_none_unasked():
+    asked = []
+
+    def embed(texts):
+        asked.extend(texts)
+        return default_embedder().embed(texts)
+
+    splitter = OptimalSemanticSplitter(embed, max_tokens=20)
+    pieces = splitter.split_documents([LangChainDocument(TEXT)])
+    assert not {piece.page_content for piece in pieces} & set(asked)
+    pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)], vectors="plain")
+    own = default_embedder().embed([piece.page_content for piece in pieces])
+    assert np.array(embeddings.embed_documents([piece.page_content for piece in pieces])) == pytest.approx(
+        own, abs=1e-6
+    )

@@ -412,7 +412,7 @@ def evaluate(
     try:
         documents = asked.read_corpus(data)
         lines = asked.read_questions(questions or Path(data) / "questions.jsonl", documents)
-        budgets = tuple(sorted({250, 500, 1000, 2000, 4000, budget}))
+        budgets = tuple(sorted({*harness.Trial.budgets, budget}))
         trial = harness.Trial(tuple(documents), tuple(lines), embedder, k, budget, budgets)
         candidates = [_matched(name, embedder, vectors, mean, trial, note) for name in names]
         outcomes = harness.evaluate(candidates, trial, store=Path(out) / "outcomes" if out else None)

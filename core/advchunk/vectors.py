@@ -27,7 +27,8 @@ def in_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGHT
     ----------
     rows : (n, d) unit rows of one document's chunks, in reading order.
     positions : (n,) the middle of each chunk in the document, in tokens, never falling.
-    weight : of a neighbour at no distance, >= 0; 0 leaves the rows as they are. From .15 to .6 it matters little.
+    weight : of a neighbour at no distance, >= 0; 0 leaves the rows as they are. A fifth more or less, of weight or reach,
+        changes little.
     reach : the distance at which 1/e of a neighbour is left, in tokens, > 0.
 
     Returns
