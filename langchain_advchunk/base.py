@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
+from itertools import cycle
 from typing import Any, ClassVar, Literal, Self
+from uuid import UUID, uuid5
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -228,30 +230,81 @@ class EmbeddingSplitter(LinearSplitter):
         ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by the chunks' own
         vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.vectors.in_context`).
         """
-        core = replace(self.core(), vectors=vectors)  # type: ignore[call-arg]
         documents = list(documents)
-        found = core.chunk_many(map(_source, documents), on_error=self.on_error, progress=self.show_progress)
+        found = self._with(vectors, documents)
         written = self._written(documents, found)
         chunks = (chunk for chunks in found for chunk in chunks)
-        rows = {document.page_content: chunk.vector for document, chunk in zip(written, chunks, strict=True)}
-        known = {text: row for text, row in rows.items() if row is not None}
-        return written, ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), known)
+        rows = zip((piece.page_content for piece in written), (chunk.vector for chunk in chunks), strict=True)
+        return written, self._serving(rows)
+
+    def split_with_rows(
+        self, documents: Iterable[Document], id_key: str = "doc_id"
+    ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
+        """Return the chunks of ``documents``, their sentences for a vector store, and the embeddings to give to it.
+
+        A chunk is then found by its nearest sentence, which knows its chunk and what stands around it
+        (`advchunk.vectors.of_units`): "small to big". The sentences go into any vector store, the chunks into a document
+        store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
+
+            chunks, rows, embeddings = splitter.split_with_rows(documents)
+            retriever = MultiVectorRetriever(
+                vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
+                docstore=InMemoryStore(),
+                search_kwargs={"k": 20},  # sentences, of fewer chunks
+            )
+            retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
+
+        A fallback's chunk has no vectors: it is its own and only row, and the store asks the embedder for it.
+
+        Parameters
+        ----------
+        id_key : the metadata of a row in which the id of its chunk stands, beside what it inherits from the chunk.
+        """
+        documents = list(documents)
+        found = self._with("units", documents)
+        written = self._written(documents, found)
+        pairs = [(document, chunk) for document, chunks in zip(documents, found, strict=True) for chunk in chunks]
+        rows, vectors = list[Document](), list[Floats | None]()
+        for (document, chunk), piece in zip(pairs, written, strict=True):
+            if chunk.rows is None:
+                rows.append(Document(piece.page_content, id=piece.id, metadata={**piece.metadata, id_key: piece.id}))
+                vectors.append(None)
+                continue
+            vectors.extend(chunk.rows)
+            for number, (start, end) in enumerate(chunk.row_spans):
+                place = {"start_index": start, "end_index": end} if self.add_start_index else {}
+                metadata = {**inherited(piece.metadata), **place, id_key: piece.id}
+                row_id = str(uuid5(UUID(chunk.id), str(number)))
+                rows.append(Document(document.page_content[start:end], id=row_id, metadata=metadata))
+        return written, rows, self._serving(zip((row.page_content for row in rows), vectors, strict=True))
+
+    def _with(self, vectors: str, documents: Iterable[Document]) -> list[list[Chunk]]:
+        core = replace(self.core(), vectors=vectors)  # type: ignore[call-arg]
+        return core.chunk_many(map(_source, documents), on_error=self.on_error, progress=self.show_progress)
+
+    def _serving(self, rows: Iterable[tuple[str, Floats | None]]) -> ChunkEmbeddings:
+        known = [(text, row) for text, row in rows if row is not None]
+        return ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), known)
 
 
 class ChunkEmbeddings(Embeddings):
-    """Serves the vectors that chunks came with to any vector store; whatever else is asked goes to the embedder.
+    """Serves the vectors that chunks or their sentences came with to any vector store; the embedder is asked for the rest.
 
-    Of chunks with equal text the last one's vector stands for all.
+    A vector store asks by text alone. So texts that are equal, and their vectors not, get these in turn, in the order in
+    which they came; a store that asks for some at a time may swap them.
     """
 
-    def __init__(self, embedder: Embedder, rows: Mapping[str, Floats]) -> None:
-        self._embedder, self._rows = embedder, dict(rows)
+    def __init__(self, embedder: Embedder, rows: Iterable[tuple[str, Floats]]) -> None:
+        self._embedder, self._rows = embedder, dict[str, list[Floats]]()
+        for text, row in rows:
+            self._rows.setdefault(text, []).append(row)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of texts: of chunks, those that they came with."""
+        """Return the vectors of texts: of those that came with one, or several, these."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self._rows]
-        rows = self._rows | (dict(zip(unknown, self._embedder.embed(unknown), strict=True)) if unknown else {})
-        return [rows[text].tolist() for text in texts]
+        asked = zip(unknown, self._embedder.embed(unknown), strict=True) if unknown else ()
+        turns = {text: cycle(rows) for text, rows in {**self._rows, **{text: [row] for text, row in asked}}.items()}
+        return [next(turns[text]).tolist() for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query, which is no chunk."""

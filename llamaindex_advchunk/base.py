@@ -6,10 +6,19 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal, Self
+from uuid import UUID, uuid5
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.node_parser import TextSplitter
-from llama_index.core.schema import BaseNode, Document, MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    IndexNode,
+    MetadataMode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.utils import get_tqdm_iterable
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
 
@@ -106,8 +115,31 @@ class AdvchunkNodeParser(TextSplitter):
                         node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
                         before.relationships[NodeRelationship.NEXT] = node.as_related_node_info()
                     last[line] = node
-            written += nodes
+            written += self._entries(parent, nodes, chunks)
         return written
+
+    def _entries(self, parent: BaseNode, nodes: Sequence[TextNode], chunks: Sequence[Chunk]) -> Iterator[BaseNode]:
+        """Yield the nodes; instead of one whose chunk has rows, for each an `IndexNode` that leads to it."""
+        text, shift = parent.get_content(MetadataMode.NONE), _place_in_root(parent)
+        for node, chunk in zip(nodes, chunks, strict=True):
+            if chunk.rows is None:
+                yield node
+                continue
+            above = {NodeRelationship.PARENT: node.as_related_node_info()}
+            for number, ((start, end), row) in enumerate(zip(chunk.row_spans, chunk.rows, strict=True)):
+                yield IndexNode(
+                    id_=str(uuid5(UUID(chunk.id), str(number))),
+                    embedding=row.tolist(),
+                    text=text[start:end],
+                    start_char_idx=None if shift is None else shift + start,
+                    end_char_idx=None if shift is None else shift + end,
+                    extra_info=dict(inherited(node.metadata)),
+                    relationships={NodeRelationship.SOURCE: node.relationships[NodeRelationship.SOURCE], **above},
+                    excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
+                    excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
+                    index_id=node.node_id,
+                    obj=node,
+                )
 
     def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, in_context: bool) -> TextNode:
         shift = _place_in_root(parent)
@@ -120,7 +152,8 @@ class AdvchunkNodeParser(TextSplitter):
             hidden.append("title")  # the context says it
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
-            embedding=None if chunk.vector is None else chunk.vector.tolist(),
+            # A chunk that is found by its rows has no entry of its own.
+            embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
             text=chunk.text,
             start_char_idx=None if shift is None or not chunk.spans else shift + chunk.start,
             end_char_idx=None if shift is None or not chunk.spans else shift + chunk.end,
@@ -210,15 +243,23 @@ class LexicalNodeParser(LinearNodeParser):
 
 
 class EmbeddingNodeParser(LinearNodeParser):
-    """Base of the parsers that need an embedder."""
+    """Base of the parsers that need an embedder.
+
+    With ``vectors="units"`` a chunk is found by its nearest sentence, which knows its chunk and what stands around it
+    (`advchunk.vectors.of_units`): "small to big". The nodes are then `IndexNode`s, one a sentence, with the chunk as
+    their ``obj``: put them into any index, and its retriever returns the chunks, each once, by its nearest sentence.
+    ``similarity_top_k`` counts sentences. Where a store is too small for a copy of the chunk beside each sentence,
+    ``VectorStoreIndex(objects=nodes)`` keeps one in memory.
+    """
 
     embed_model: Any = Field(
         default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts a model call.")
     cache: Any = Field(default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store.")
-    vectors: Literal["none", "plain", "context"] = Field(
-        default="none", description="Sets each node's embedding: its own, or mixed with those of the nodes around it."
+    vectors: Literal["none", "plain", "context", "units"] = Field(
+        default="none",
+        description="Sets each node's embedding: its own, or mixed with those around it; or gives one for each sentence.",
     )
 
 

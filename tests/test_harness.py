@@ -3,9 +3,14 @@
 import csv
 import io
 import json
+from dataclasses import replace
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, Document, Span, create
 from advchunk.cli import main
@@ -17,14 +22,21 @@ from advchunk.evaluation import (
     as_csv,
     as_markdown,
     candidate,
+    candidates,
     compare,
+    compare_each,
     evaluate,
     matched,
     peer,
+    pk,
+    run,
+    size_matched,
     synthetic,
 )
-from advchunk.evaluation.harness import Outcome, mean_tokens, run
-from advchunk.evaluation.standings import best_stable
+from advchunk.evaluation.candidates import mean_tokens
+from advchunk.evaluation.standings import as_rows, best_stable, by_kind
+from advchunk.models.static import default_embedder
+from advchunk.tiling import words
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +51,20 @@ def trial():
             asked = made.units.text[edges[a] : edges[a + 1]]  # the sentence before the answer
             questions.append(Question(asked, (Reference(f"{seed}.md", place),)))
     return Trial(tuple(documents), tuple(questions), budget=100, budgets=(50, 100, 400))
+
+
+@pytest.fixture(scope="module")
+def claiming(trial):
+    """Return the trial with a numeric claim in each answer."""
+    document = trial.documents[0]
+    edges = trial.sentences[0].edges.tolist()
+    said, text, questions = " It was {}% here versus 2% there. ", "", []
+    for i, (a, b) in enumerate(pairwise(edges[::4])):
+        asked, text = document.text[a:b], text + document.text[a:b]
+        start = len(text) + 1
+        text += said.format(i)
+        questions.append(Question(asked[-60:], (Reference("0.md", Span(start, len(text) - 1)),)))
+    return Trial((Document(text, "0.md"),), tuple(questions), budget=100, budgets=(100,))
 
 
 def whole(documents):
@@ -71,11 +97,69 @@ def test_chunks_that_have_vectors_keep_them(trial):
     assert mixed.settings["vectors"] == "context"
 
 
-def test_a_document_as_one_chunk_pays_for_it_in_the_budget(trial):
-    honest, cheat = evaluate([candidate("recursive", max_tokens=40), Candidate("whole", whole, "peer")], trial)
-    assert cheat.recall_at_k.mean() == 1.0
-    assert cheat.recall.mean() < honest.recall.mean()
-    assert cheat.iou_at_k.mean() < honest.iou_at_k.mean()
+def of_spans(document, spans):
+    return [Chunk(document.text[a:b], (Span(a, b),), 1) for a, b in spans]
+
+
+def by_words(length, step):
+    """Return a chunker of so many words a chunk, each so many words after the last."""
+
+    def cut(documents):
+        edges = [words(document.text).edges.tolist() for document in documents]
+        return [
+            of_spans(d, [(at[i], at[min(i + length, len(at) - 1)]) for i in range(0, len(at) - 1, step)])
+            for d, at in zip(documents, edges, strict=True)
+        ]
+
+    return cut
+
+
+def twice(documents):
+    return [one for each in by_words(40, 40)(documents) for one in [[c for chunk in each for c in (chunk, chunk)]]]
+
+
+def half(documents):
+    return [each[::2] for each in by_words(40, 40)(documents)]
+
+
+@pytest.mark.parametrize(
+    ("cheat", "gains", "caught"),
+    [
+        (whole, "recall_at_k", {"recall": 0.1, "iou": 0.1, "iou_at_k": 0.3, "precision_omega": 0.1}),
+        (by_words(1, 1), "precision_omega", {"recall": 0.1, "recall_at_k": 0.1, "claims_at_k": 0.1, "ndcg": 0.1}),
+        (by_words(40, 4), "recall", {"redundancy": 9, "precision_omega": 0.5, "embedded": 9}),
+        (twice, "", {"redundancy": 2, "ndcg": 0.98}),
+        (half, "", {"coverage": 0.6, "recall": 0.7, "claims_at_k": 0.7}),
+    ],
+    ids=["the document as one chunk", "words", "overlap", "repetition", "loss"],
+)
+def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
+    made = [Candidate(name, cut, "peer") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
+    honest, cheater = (
+        {**vars(one), "embedded": sum(c[0] for some in one.chunks for c in some)} for one in evaluate(made, claiming)
+    )
+    for name, times in caught.items():
+        share = np.mean(cheater[name]) / np.mean(honest[name])
+        assert share <= times if times < 1 else share >= times, name
+    assert not gains or np.mean(cheater[gains]) > np.mean(honest[gains])
+
+
+def test_chunks_that_are_not_what_their_spans_say_are_refused(trial):
+    def lie(documents):
+        return [[Chunk("word", (Span(0, len(d.text)),), 1)] for d in documents]
+
+    with pytest.raises(ConfigurationError, match="liar must return chunks whose text is what their spans say"):
+        run(Candidate("liar", lie, "peer"), trial)
+
+
+def test_chunks_of_another_text_stand_where_their_source_does(trial):
+    def upper(documents):
+        return [
+            [replace(c, text=c.text.upper(), spans=(Span(0, 3),), source_spans=c.spans) for c in several]
+            for several in whole(documents)
+        ]
+
+    assert run(Candidate("upper", upper, "peer"), trial).recall_at_k.tolist() == [1.0] * 36
 
 
 def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(trial):
@@ -93,31 +177,263 @@ def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(tria
 
 @pytest.mark.parametrize("name", ["recursive", "sliding-window", "optimal-semantic"])
 @pytest.mark.parametrize("mean", [25, 60])
-def test_sizes_are_matched(trial, name, mean):
-    found, tokens = matched(lambda size: candidate(name, max_tokens=size), mean, trial)
+def test_sizes_are_matched_in_few_tries(trial, name, mean):
+    tried = []
+
+    def make(size):
+        tried.append(size)
+        return candidate(name, max_tokens=size)
+
+    found, tokens = matched(make, mean, trial)
+    assert found.matched
     assert tokens == pytest.approx(mean_tokens(found, trial))
-    assert tokens == pytest.approx(mean, rel=0.15)
+    assert tokens == pytest.approx(mean, rel=0.02) or {found.settings["max_tokens"] + step for step in (-1, 1)} & set(
+        tried
+    )
+    assert len(tried) <= 6
 
 
-def test_a_size_that_cannot_be_had_is_the_nearest(trial):
-    fixed = peer("words", lambda text: text.split())
-    found, tokens = matched(lambda _: fixed, 500, trial)
-    assert found is fixed
-    assert tokens < 10
+def solved(monkeypatch, mean_of, mean):
+    """Return the size found, its mean, and the sizes tried, where a size's mean is given by a function."""
+    tried = []
+
+    def means(_, size, __):
+        tried.append(size)
+        return mean_of(size)
+
+    monkeypatch.setattr(candidates, "_mean_of", means)
+    found, got = matched(lambda size: peer(str(size), str.split), mean, None)
+    return int(found.label), got, tried
+
+
+@pytest.mark.parametrize(
+    ("mean_of", "mean", "tries"),
+    [
+        (lambda size: 0.8 * size, 100, 2),
+        (lambda size: 0.9 * size - 3, 100, 2),
+        (lambda size: size**3 / 1e4, 60, 3),
+        (lambda size: 0 if size < 70 else size / 4, 30, 3),  # small ones are forbidden
+        (lambda _: 7, 100, 2),  # sizes that change nothing are not tried on and on
+        (lambda size: 400 * (1 - 2.718 ** (-size / 50)), 333, 8),
+        (lambda size: 60 if size < 400 else 160, 155, 5),
+    ],
+)
+def test_few_sizes_are_tried(monkeypatch, mean_of, mean, tries):
+    size, got, tried = solved(monkeypatch, mean_of, mean)
+    assert got == mean_of(size)
+    assert len(tried) <= tries
+
+
+@given(st.lists(st.floats(0.2, 40), min_size=60, max_size=60), st.floats(1, 300))
+def test_the_nearest_size_is_found_of_means_that_rise(steps, mean):
+    means = np.cumsum(steps)
+    with pytest.MonkeyPatch.context() as patch:
+        size, got, tried = solved(patch, lambda size: float(means[min(size, 60) - 1]), mean)
+    assert got == means[min(size, 60) - 1]
+    assert abs(got - mean) <= max(np.abs(means - mean).min(), 0.02 * mean) + 1e-9
+    assert len(tried) <= 16
+
+
+def test_a_matched_candidate_is_solved_where_it_runs(trial):
+    solved, _ = matched(lambda size: candidate("recursive", max_tokens=size), 40, trial)
+    found = run(size_matched("recursive", 40, "mine"), trial)
+    assert (found.label, found.group, found.matched) == ("mine", "baseline", True)
+    assert found.settings["max_tokens"] == solved.settings["max_tokens"]
+    assert not run(candidate("recursive"), trial).matched
+
+
+def test_matching_asks_a_model_once_and_is_no_part_of_the_cost(trial):
+    asked = []
+
+    class Model:
+        model_name = "counted"
+
+        def embed(self, texts):
+            asked.extend(texts)
+            return default_embedder().embed(texts)
+
+    found = run(size_matched("semantic-threshold", 300, embedder=Model()), trial)
+    sentences = found.cutting.texts
+    assert len(asked) < 2.2 * sentences  # once for all sizes, and once more when it counts
+    assert found.cutting.calls == 1
+
+
+def scores(outcome):
+    said = outcome.said()
+    return {name: said[name] for name in said if name not in ("cutting", "embedding")}
+
+
+def several():
+    return [
+        size_matched("recursive", 40), size_matched("optimal-semantic", 40, vectors="context"),
+        candidate("semantic-threshold", max_tokens=40), peer("lambda", lambda text: [text]), peer("pickles", str.splitlines),
+    ]  # fmt: skip
+
+
+def test_other_processes_say_the_same(trial, tmp_path):
+    told = []
+    alone = evaluate(several(), trial)
+    beside = evaluate(several(), trial, processes=2, store=tmp_path, progress=told.append)
+    assert [scores(one) for one in alone] == [scores(one) for one in beside]
+    assert [one.cutting.tokens for one in alone] == [one.cutting.tokens for one in beside]
+    assert told == [
+        "recursive",
+        "optimal-semantic",
+        "semantic-threshold, max_tokens=40",
+        "pickles",
+        "lambda (in this process, for want of a pickle)",
+    ]
+    assert len(list(tmp_path.glob("*.json"))) == 3 == len(list(tmp_path.iterdir()))
+    again = evaluate(several()[:3], trial, processes=2, store=tmp_path, progress=told.append)
+    assert [one.said() for one in again] == [one.said() for one in beside[:3]]
+    assert len(told) == 5
+
+
+def test_a_trial_that_does_not_pickle_runs_here(trial):
+    told = []
+    own = replace(trial, embedder=lambda texts: default_embedder().embed(texts))
+    found = evaluate([candidate("recursive"), candidate("sliding-window")], own, processes=2, progress=told.append)
+    assert [scores(one) for one in found] == [
+        scores(run(candidate(name), trial)) for name in ("recursive", "sliding-window")
+    ]
+    assert told == [f"{name} (in this process, for want of a pickle)" for name in ("recursive", "sliding-window")]
+
+
+def test_a_fault_in_another_process_is_raised_and_what_was_done_is_kept(trial, tmp_path):
+    with pytest.raises(ConfigurationError, match="bad must return texts"):
+        evaluate([candidate("recursive"), peer("bad", str.swapcase)], trial, processes=2, store=tmp_path)
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
 def test_outcomes_are_kept_and_read_again(trial, tmp_path):
     ran = []
-    candidates = [candidate("recursive", max_tokens=40), candidate("sliding-window", max_tokens=40)]
+    candidates = [candidate("recursive", max_tokens=40), size_matched("sliding-window", 40)]
     first = evaluate(candidates, trial, store=tmp_path, progress=ran.append)
     again = evaluate(candidates, trial, store=tmp_path, progress=ran.append)
-    assert ran == ["recursive, max_tokens=40", "sliding-window, max_tokens=40"]
+    assert ran == ["recursive, max_tokens=40", "sliding-window"]
     assert [json.dumps(one.said()) for one in first] == [json.dumps(one.said()) for one in again]
-    assert isinstance(again[0], Outcome)
+    assert [one.cost for one in first] == [one.cost for one in again]
     assert len(list(tmp_path.iterdir())) == 2
     other = Trial(trial.documents, trial.questions[:-1], budget=100, budgets=(100,))
     assert len(evaluate(candidates[:1], other, store=tmp_path, progress=ran.append)[0].recall) == 35
-    assert len(ran) == 3
+    evaluate([size_matched("sliding-window", 40.4)], trial, store=tmp_path, progress=ran.append)
+    assert len(ran) == 4
+
+
+@pytest.mark.parametrize("kept", ['{"label": "recursive"', "[]", '{"label": "recursive"}', '{"cutting": 3}', ""])
+def test_what_cannot_be_read_is_run_again(trial, tmp_path, kept):
+    first = evaluate([candidate("recursive")], trial, store=tmp_path)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_text("utf-8")
+    path.write_text(kept, "utf-8")
+    assert scores(evaluate([candidate("recursive")], trial, store=tmp_path)[0]) == scores(first[0])
+    assert json.loads(path.read_text("utf-8"))["recall"] == json.loads(whole)["recall"]
+
+
+@pytest.mark.parametrize("change", [{"k": 3}, {"boundaries": {"0.md": (500,)}}, {"budget": 50}, {"embedder": "minilm"}])
+def test_a_trial_is_known_by_all_that_changes_outcomes(trial, change):
+    assert replace(trial).digest == trial.digest
+    assert replace(trial, **change).digest != trial.digest
+
+
+def test_outcomes_of_other_code_are_not_read(trial, monkeypatch):
+    before = replace(trial).digest
+    monkeypatch.setattr("advchunk.evaluation.trial.code", lambda: "another")
+    assert replace(trial).digest != before
+
+
+def test_an_interrupted_run_leaves_no_half_file(trial, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("advchunk.evaluation.harness.Path.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate([candidate("recursive")], trial, store=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_chunks_with_rows_are_found_by_the_nearest_of_them(trial):
+    def rows_of(documents):
+        return [
+            [
+                replace(c, rows=np.stack([-v, v]), vector=-v)
+                for c, v in zip(several, trial.embedded([c.text for c in several]), strict=True)
+            ]
+            for several in by_words(40, 40)(documents)
+        ]
+
+    by_rows, plain = evaluate([Candidate("rows", rows_of, "peer"), Candidate("plain", by_words(40, 40), "peer")], trial)
+    assert by_rows.embedding.calls == 0
+    assert plain.embedding.calls == 1
+    near = np.abs(trial.asked @ trial.embedded([c.text for some in by_words(40, 40)(trial.documents) for c in some]).T)
+    if np.all(np.argmax(near, axis=1) == np.argmax(trial.asked @ trial.asked.T, axis=1)):
+        pytest.fail("the trial says nothing of rows")
+    assert by_rows.hit_at_k.mean() > 0.5
+
+
+def test_boundaries_are_scored_where_they_are_known(trial):
+    made = synthetic(0, segments=12, sentences=(4, 8), overlap=0.3)
+    places = made.units.edges[made.cuts[1:-1]].tolist()
+    known = replace(trial, boundaries={"0.md": places})
+
+    def right(documents):
+        edges = [0, *places, len(documents[0].text)]
+        return [of_spans(documents[0], pairwise(edges)), *whole(documents[1:])]
+
+    perfect, one, none = evaluate(
+        [Candidate("right", right, "peer"), Candidate("whole", whole, "peer"), candidate("recursive", max_tokens=60)],
+        known,
+    )
+    assert perfect.boundaries == {"pk": 0, "window_diff": 0, "f1": 1, "f1_near": 1}
+    assert one.boundaries == {
+        "pk": pk(made.cuts, [0, len(made.units)]),
+        "window_diff": pytest.approx(one.boundaries["pk"]),
+        "f1": 0,
+        "f1_near": 0,
+    }
+    assert 0 < none.boundaries["pk"] < 1
+    assert run(candidate("recursive"), trial).boundaries == {}
+
+
+@pytest.mark.parametrize("places", [{"9.md": (3,)}, {"0.md": (0, 3)}, {"0.md": (5, 3)}, {"0.md": (10**9,)}])
+def test_boundaries_that_are_none_are_refused(trial, places):
+    with pytest.raises(ConfigurationError, match="boundaries must"):
+        replace(trial, boundaries=places)
+
+
+def test_each_kind_is_compared_with_its_own_baseline(trial):
+    published = [candidate("recursive", "r", max_tokens=90), candidate("optimal-semantic", "o", max_tokens=90)]
+    outcomes = evaluate([*published, size_matched("recursive", 40), size_matched("optimal-semantic", 40)], trial)
+    rows = compare_each(outcomes, ["r", "recursive"])
+    assert [sorted(row.outcome.label for row in some) for some in by_kind(rows).values()] == [
+        ["optimal-semantic", "recursive"],
+        ["o", "r"],
+    ]
+    assert [row.outcome.label for row in rows if row.verdict == "baseline"] == ["recursive", "r"]
+    alone = {row.outcome.label: row for row in compare(outcomes[:2], "r")}
+    assert next(row for row in rows if row.outcome.label == "o") == alone["o"]
+    said = as_markdown(rows, notes={"o": "brittle", "gone": "?"})
+    assert [line for line in said.splitlines() if line.startswith(("#", "⚠"))] == [
+        "### Size-matched",
+        "### As published",
+        "⚠ o: brittle",
+    ]
+    assert [row.outcome.label for row in compare_each(outcomes, ["r"])] == [row.outcome.label for row in rows[2:]]
+    with pytest.raises(ConfigurationError, match="baselines must be one of a kind"):
+        compare_each(outcomes, ["r", "o"])
+
+
+def test_questions_without_claims_are_left_out_of_their_score(claiming):
+    some = replace(claiming, questions=(*claiming.questions, Question("?", (Reference("0.md", Span(3, 9)),))))
+    rows = compare(
+        evaluate([candidate("recursive", max_tokens=40), Candidate("words", by_words(1, 1), "peer")], some),
+        "words",
+        "claims_at_k",
+    )
+    assert np.isnan(rows[0].outcome.claims_at_k[-1])
+    assert rows[0].score.mean == rows[0].outcome.claims_at_k[:-1].mean()
+    assert rows[0].verdict == "better"
+    assert rows[-1].score.mean == 0
 
 
 def test_noise_is_shown_as_noise(trial):
@@ -141,9 +457,19 @@ def test_tables_say_the_same(trial):
     table = list(csv.DictReader(io.StringIO(as_csv(rows))))
     assert [row["candidate"] for row in table] == [row.outcome.label for row in rows]
     assert float(table[0]["score"]) == round(100 * rows[0].score.mean, 1)
-    lines = as_markdown(rows).splitlines()
-    assert len(lines) == 4
-    assert len({line.replace(r"\|", "").count("|") for line in lines}) == 1
+    tables = [table.splitlines() for table in as_markdown(rows).split("\n\n")]
+    assert [len(table) for table in tables] == [4, 4, 4]
+    assert all(len({line.replace(r"\|", "").count("|") for line in table}) == 1 for table in tables)
+    assert "money" not in tables[2][0]
+    prices = {"advchunk/minilm-static-256": 2.0}
+    assert "money" in as_markdown(rows, prices=prices)
+    assert {row["candidate"]: row["money"] for row in as_rows(rows, prices)} == {
+        "a": pytest.approx(
+            rows[0].outcome.cost.tokens * 2e-6 if rows[0].outcome.label == "a" else rows[1].outcome.cost.tokens * 2e-6,
+            abs=1e-6,
+        ),
+        "b|x": None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -186,21 +512,22 @@ def test_the_command(folder):
     args = ["evaluate", "--data", str(folder), "--chunkers", "optimal-semantic", "--mean", "40", "--budget", "100"]
     done = CliRunner().invoke(main, [*args, "--vectors", "context", "--out", str(folder / "out")])
     assert done.exit_code == 0, done.output
+    assert "### Size-matched" in done.stdout
     assert "| optimal-semantic | stable |" in done.stdout
-    assert "| recursive | baseline |" in done.stdout
-    assert "optimal-semantic: max_tokens=" in done.stderr
+    assert "| recursive, as published | baseline |" in done.stdout
+    assert "optimal-semantic, as published" in done.stderr
     assert "| optimal-semantic | stable |" in (folder / "out" / "standings.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
         "outcomes", "outcomes.json", "report.html", "standings.csv", "standings.md"
     }  # fmt: skip
-    assert len(list((folder / "out" / "outcomes").iterdir())) == 2
+    assert len(list((folder / "out" / "outcomes").iterdir())) == 4
 
 
 @pytest.mark.parametrize(
     ("args", "why"),
     [
         (["--chunkers", "nonsense"], "no chunker 'nonsense'"),
-        (["--questions", "none.jsonl"], "none.jsonl: No such file or directory"),
+        (["--data", "none"], "a corpus must hold files in"),
         (["--baseline", "recursiv"], "did you mean 'recursive'?"),
     ],
 )

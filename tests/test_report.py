@@ -6,9 +6,8 @@ import csv
 import io
 import json
 import re
-import shutil
-import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import combinations, pairwise
 from xml.etree import ElementTree as ET
@@ -18,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, Document, MissingExtra, Span
-from advchunk.evaluation import Question, Reference, Trial, compare, report
+from advchunk import ConfigurationError, Document, MissingExtra, Span
+from advchunk.evaluation import Cost, Question, Reference, Trial, compare, compare_each, report
 from advchunk.evaluation.harness import Outcome
 from advchunk.evaluation.standings import as_rows
 
@@ -28,19 +27,24 @@ ASTRAL = "😀 One. 😀😀 Two. \ud800 Three."
 QUESTIONS = 40
 
 
-def outcome(label, group="stable", gain=0.0, seconds=1.0, curve=None, tokens=(40, 90, 200)):
+def outcome(label, group="stable", gain=0.0, seconds=1.0, curve=None, tokens=(40, 90, 200), **more):
     scores = np.clip(np.tile([0.2, 0.4, 0.6, 0.8], QUESTIONS // 4) + gain, 0, 1)
     names = ["recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg"]
     return Outcome(
         label=label,
         group=group,
         settings={"said": label},
-        **dict.fromkeys([*names, "precision_omega"], scores),
+        **dict.fromkeys([*names, "claims_at_k", "precision_omega"], scores),
         tokens=np.array(tokens),
         curve=curve or {250: 0.3 + gain, 1000: 0.5 + gain},
         redundancy=1.0,
-        cut_seconds=seconds,
-        embed_seconds=0.1,
+        coverage=1.0,
+        within=0.6,
+        between=0.4,
+        over=0.0,
+        under=0.25,
+        embedding=Cost(calls=0, texts=0, tokens=0),
+        **{"forced": 0.5, "cutting": Cost(seconds, seconds, None, 10**7, 1, 30, 900, None, {"model": 900})} | more,
     )
 
 
@@ -49,8 +53,10 @@ def trial_of(text="One. Two. Three.", name="a.md", asked="Which?"):
     return Trial((Document(text, name),), tuple(questions), budgets=(250, 1000))
 
 
-def chunks_of(text, *groups):
-    return [[Chunk("".join(text[a:b] for a, b in spans), tuple(Span(*s) for s in spans), 7) for spans in groups]]
+def with_chunks(label, *groups):
+    """Return the standings, one candidate with chunks in the only document: each given by its spans."""
+    flat = [[[7, *(at for span in spans for at in span)] for spans in groups]]
+    return compare([replace(one, chunks=flat) if one.label == label else one for one in OUTCOMES], "base")
 
 
 OUTCOMES = [
@@ -105,7 +111,7 @@ def javascript(text, start, end):
 
 def test_the_leaders_are_told_in_order_each_with_its_verdict():
     rows = compare(OUTCOMES, "base")
-    page = Page(report.html(trial_of(), rows, {}))
+    page = Page(report.html(trial_of(), rows))
     lines = [text for text in page.of("tr") if "Candidate" not in text][:4]
     assert [text.split()[0] for text in lines] == ["up", "base", "level", "down"]
     verdicts = [re.findall("better|worse|noise|baseline", text) for text in lines]
@@ -122,14 +128,50 @@ def test_the_leaders_are_told_in_order_each_with_its_verdict():
 
 
 def test_experimental_ones_are_compared_with_the_best_stable_one_if_that_is_not_the_baseline():
-    titles = Page(report.html(trial_of(), compare(OUTCOMES, "base"), {})).of("caption")
+    titles = Page(report.html(trial_of(), compare(OUTCOMES, "base"))).of("caption")
     assert titles[1:] == ["Each beside the best that is stable, up."]
-    assert len(Page(report.html(trial_of(), compare(OUTCOMES, "up"), {})).of("caption")) == 1
-    assert len(Page(report.html(trial_of(), compare(OUTCOMES[:3], "base"), {})).of("caption")) == 1
+    assert len(Page(report.html(trial_of(), compare(OUTCOMES, "up"))).of("caption")) == 1
+    assert len(Page(report.html(trial_of(), compare(OUTCOMES[:3], "base"))).of("caption")) == 1
+
+
+def test_both_kinds_have_tables_and_charts_of_their_own():
+    matched = [replace(one, label=f"{one.label} at 100", matched=True) for one in OUTCOMES]
+    page = Page(report.html(trial_of(), compare_each([*OUTCOMES, *matched], ["base", "base at 100"])))
+    assert page.of("h2")[:2] == ["Size-matched", "As published"]
+    assert page.of("h3") == [
+        "Is an experimental one worth it?", "Shape", "Cost", "Recall against budget", "Cost against quality", "Chunk sizes",
+    ] * 2  # fmt: skip
+    captions = page.of("caption")
+    assert captions[0].endswith("differences are to base at 100.")
+    assert captions[2].endswith("differences are to base.")
+    assert "up at 100 leads, at matched size" in " ".join(page.of("p", **{"class": "lead"})[0].split())
+
+
+def heads(said):
+    return [head for head in Page(said).of("th", scope="col") if head]
+
+
+def test_what_nobody_knows_is_no_column_and_what_some_know_not_is_a_dash():
+    usual = heads(report.html(trial_of(), compare(OUTCOMES, "base")))
+    assert {"claims@k", "within", "forced, %", "peak MB", "tokens sent"} <= set(usual)
+    assert not {"money", "GPU s", "Pk", "F1"} & set(usual)
+    gpu = outcome("gpu", cutting=Cost(1, 1, 0.5, gpu_bytes=10**9), boundaries={"pk": 0.25}, forced=None)
+    rows = compare([*OUTCOMES, replace(gpu, claims_at_k=np.full(QUESTIONS, np.nan))], "base")
+    said = report.html(trial_of(), rows, prices={"model": 2.0})
+    assert {"money", "GPU s", "GPU MB", "Pk"} <= set(heads(said))
+    assert "F1" not in heads(said)
+    assert "2.0 a million tokens of model" in Page(said).of("p")[-1]
+    lines = re.findall(r"<tr><th scope=\"row\">.*?</tr>", said, re.DOTALL)
+    cells = [re.findall(r"<td>(.*?)</td>", line) for line in lines if ">gpu<" in line or "</svg>gpu" in line]
+    assert cells[0][3].endswith(">–</span>")  # forced
+    assert cells[1][:3] == ["1", "1", "0.5"]
+    assert [cell.endswith(">–</span>") for cell in cells[1][3:]] == [True, False, True, True, True]
+    base = [re.findall(r"<td>(.*?)</td>", line) for line in lines if "</svg>base" in line][1]
+    assert base[-1] == "0.0018"  # 900 tokens at 2 a million
 
 
 def test_nothing_is_loaded():
-    said = report.html(trial_of(), compare(OUTCOMES, "base"), {"up": chunks_of("One. Two. Three.", [(0, 16)])})
+    said = report.html(trial_of(), with_chunks("up", [(0, 16)]))
     page = Page(said)
     assert not re.search(r"https?:|url\(|@import|//cdn", said)
     assert {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "base"} == set()
@@ -139,8 +181,8 @@ def test_nothing_is_loaded():
 
 def test_no_text_is_taken_for_markup():
     trial = trial_of(EVIL + ASTRAL, EVIL, EVIL)
-    rows = compare([outcome(EVIL, "baseline"), outcome("b" + EVIL)], EVIL)
-    page = Page(report.html(trial, rows, {EVIL: chunks_of(EVIL + ASTRAL, [(0, 9)])}, notes={EVIL: EVIL}))
+    rows = compare([outcome(EVIL, "baseline", chunks=[[[7, 0, 9]]]), outcome("b" + EVIL)], EVIL)
+    page = Page(report.html(trial, rows, notes={EVIL: EVIL}, prices={EVIL: 1.0}))
     assert len(page.of("script")) == 2
     assert len(page.of("img")) == 0
     assert page.of("option") == [EVIL, EVIL]
@@ -152,7 +194,7 @@ def test_no_text_is_taken_for_markup():
 def test_pictures_are_well_formed_and_within_their_frames():
     plain = [outcome("one", "baseline", seconds=0.0, curve={9: 0.5}, tokens=(3,)), outcome("two", curve={9: 0.5})]
     for outcomes in (OUTCOMES, plain, plain[:1], [outcome("all", "baseline", 1.0, 5e4, {7: 1.0}, (1, 10**6))]):
-        said = report.html(trial_of(), compare(outcomes, outcomes[0].label), {})
+        said = report.html(trial_of(), compare(outcomes, outcomes[0].label))
         pictures = [ET.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", said, re.DOTALL)]
         assert len(pictures) > len(outcomes) * 3
         for picture in pictures:
@@ -164,17 +206,14 @@ def test_pictures_are_well_formed_and_within_their_frames():
 
 
 def test_the_same_arguments_give_the_same_page():
-    made = [
-        report.html(trial_of(), compare(OUTCOMES, "base"), {"up": chunks_of("One. Two. Three.", [(0, 16)])})
-        for _ in range(2)
-    ]
+    made = [report.html(trial_of(), with_chunks("up", [(0, 16)])) for _ in range(2)]
     assert made[0] == made[1]
 
 
 def test_the_text_is_there_once_and_spans_cut_it_as_python_does():
     groups = [[(0, 6), (14, 19)], [(6, 14)], [(3, 9)]]
     trial = trial_of(ASTRAL)
-    drill = drilled(Page(report.html(trial, compare(OUTCOMES, "base"), {"down": chunks_of(ASTRAL, *groups)})))
+    drill = drilled(Page(report.html(trial, with_chunks("down", *groups))))
     assert [one["label"] for one in drill["candidates"]] == ["down"]
     assert [one["text"] for one in drill["documents"]] == [ASTRAL]
     found = drill["candidates"][0]["chunks"][0]
@@ -261,13 +300,13 @@ def test_the_best_of_each_group_is_named_in_the_curves():
 def test_four_files_say_the_same(tmp_path):
     rows = compare(OUTCOMES, "base", "iou")
     trial = trial_of()
-    folder = report.write(tmp_path / "a" / "b", trial, rows, {}, metric="iou")
+    folder = report.write(tmp_path / "a" / "b", trial, rows, metric="iou")
     assert sorted(path.name for path in folder.iterdir()) == [
         "outcomes.json", "report.html", "standings.csv", "standings.md",
     ]  # fmt: skip
-    assert folder.joinpath("report.html").read_text(encoding="utf-8") == report.html(trial, rows, {}, metric="iou")
+    assert folder.joinpath("report.html").read_text(encoding="utf-8") == report.html(trial, rows, metric="iou")
     read = list(csv.DictReader(io.StringIO(folder.joinpath("standings.csv").read_text(encoding="utf-8"))))
-    assert read == [{key: str(value) for key, value in row.items()} for row in as_rows(rows)]
+    assert read == [{key: "" if value is None else str(value) for key, value in row.items()} for row in as_rows(rows)]
     assert "| up |" in folder.joinpath("standings.md").read_text(encoding="utf-8")
     said = json.loads(folder.joinpath("outcomes.json").read_text(encoding="utf-8"))
     assert said["standings"] == as_rows(rows)
@@ -284,46 +323,24 @@ def test_four_files_say_the_same(tmp_path):
 
 def test_half_a_surrogate_pair_can_be_written(tmp_path):
     rows = compare([outcome("a\ud800", "baseline"), outcome("b")], "b")
-    report.write(tmp_path, trial_of(ASTRAL), rows, {})
+    report.write(tmp_path, trial_of(ASTRAL), rows)
     assert "a&#55296;" in tmp_path.joinpath("report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("labels", "chunks", "rule"),
+    ("rows", "rule"),
     [
-        ([], {}, "rows must have"),
-        (["base"], {"bass": [[]]}, "chunks must be of candidates"),
-        (["base"], {"base": [[], []]}, "chunks must be of 1 documents"),
+        ([], "rows must have"),
+        (compare([outcome("a", chunks=[[], []])], "a"), "outcomes must be of the trial's 1 documents"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path, labels, chunks, rule):
-    rows = [row for row in compare(OUTCOMES, "base") if row.outcome.label in labels]
+def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path, rows, rule):
     with pytest.raises(ConfigurationError, match=rule):
-        report.write(tmp_path / "new", trial_of(), rows, chunks)
+        report.write(tmp_path / "new", trial_of(), rows)
     assert not (tmp_path / "new").exists()
 
 
 def test_without_jinja_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"advchunk\[report\]"):
-        report.html(trial_of(), compare(OUTCOMES, "base"), {})
-
-
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs the Chromium browser")
-def test_a_browser_shows_every_chunk_and_marks_the_answers(tmp_path):
-    text = ASTRAL.replace("\ud800", "x")  # which Chromium shows, but cannot print
-    groups = [[(0, 6), (14, 19)], [(6, 14)], [(3, 9)]]
-    report.write(tmp_path, trial_of(text, asked=EVIL), compare(OUTCOMES, "base"), {"up": chunks_of(text, *groups)})
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    said = subprocess.run(
-        ["chromium", *flags, str(tmp_path / "report.html")], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-    page = Page(said)
-    kinds = [attrs["class"] for tag, attrs in page.elements if "piece" in attrs.get("class", "")]
-    assert kinds == ["piece a", "piece shared", "piece shared", "piece b", "piece a", "piece none"]
-    assert [re.findall(r"#\d(?: · \d/\d)?", what) for what in page.of("div", **{"class": "what"})] == [
-        ["#1 · 1/2"], ["#1 · 1/2", "#3"], ["#3", "#2"], ["#2"], ["#1 · 2/2"], [],
-    ]  # fmt: skip
-    assert "".join(page.of("div", **{"class": "body"})) == text
-    assert page.of("mark", title="\n".join(f"{EVIL} {i}" for i in range(QUESTIONS))) == [text[5:6], text[6:8]]
-    assert len(page.of("button", **{"aria-pressed": "false"})) == QUESTIONS
+        report.html(trial_of(), compare(OUTCOMES, "base"))

@@ -6,6 +6,8 @@ from time import process_time
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.errors import ConfigurationError
@@ -268,6 +270,30 @@ def test_equal_vectors_rank_by_index_wherever_they_stand():
             assert len({index % 37 for index in same}) == 1
 
 
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=12).map(lambda some: np.unique(some, return_inverse=True)[1]),
+    st.integers(0, 99),
+)
+def test_a_chunk_of_several_vectors_is_as_near_as_the_nearest(owners, seed):
+    rng = np.random.default_rng(seed)
+    queries, rows = rng.integers(-1, 2, (5, 2)).astype(float), rng.integers(-1, 2, (len(owners), 2)).astype(float)
+
+    def cosine(a, b):
+        return round(a @ b / ((np.linalg.norm(a) or 1) * (np.linalg.norm(b) or 1)), 9)
+
+    for query, order in zip(queries, rank(queries, rows, owners, block=2).tolist(), strict=True):
+        near = {chunk: max(cosine(query, rows[i]) for i in np.flatnonzero(owners == chunk)) for chunk in set(owners)}
+        assert order == sorted(near, key=lambda chunk: (-near[chunk], chunk))
+    assert rank(queries, rows, owners.tolist(), depth=1).tolist() == rank(queries, rows, owners)[:, :1].tolist()
+
+
+def test_one_vector_each_is_what_owners_say_by_themselves():
+    rng = np.random.default_rng(0)
+    queries, chunks = rng.standard_normal((9, 8)), rng.standard_normal((30, 8))
+    assert rank(queries, chunks, np.arange(30)).tolist() == rank(queries, chunks).tolist()
+    assert rank(queries, np.zeros((0, 8)), []).shape == rank(queries, np.zeros((0, 8))).shape == (9, 0)
+
+
 def test_hundreds_of_questions_of_thousands_of_chunks_take_a_moment():
     rng = np.random.default_rng(0)
     chunks = [chunk((at * 100, at * 100 + 150), tokens=30) for at in range(6000)]
@@ -334,6 +360,16 @@ def test_a_ranking_may_end_where_what_is_asked_for_does():
         (lambda: rank(np.zeros((1, 2)), np.zeros((1, 3))), "vectors must have 3 dimensions, got 2"),
         (lambda: rank(np.zeros(2), np.zeros((1, 2))), r"vectors must be \(n, d\)"),
         (lambda: rank(np.full((1, 2), np.nan), np.zeros((1, 2))), "finite numbers"),
+        (
+            lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0]),
+            "owners must be the indices of the chunks of 2 vectors",
+        ),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0.0, 1.0]), "owners must be the indices"),
+        (
+            lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0, 2]),
+            r"owners must name each chunk from 0 on, got .*\[0, 2\]",
+        ),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [-1, 0]), "owners must name each chunk"),
         (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), depth=0), "depth must be >= 1"),
         (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), block=0), "block must be >= 1"),
     ],

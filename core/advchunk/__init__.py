@@ -26,9 +26,19 @@ from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
-from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable, NotConverged
+from advchunk.errors import (
+    BadModelOutput,
+    BudgetExceeded,
+    ConfigurationError,
+    MissingExtra,
+    MissingModel,
+    ModelUnavailable,
+    NotConverged,
+)
 from advchunk.explain import Cut, Explanation, Segmentation
-from advchunk.records import Block, Chunk, Document, Span, Units
+from advchunk.models.chat import Budget
+from advchunk.models.endpoint import OpenAIChat
+from advchunk.records import Block, Chunk, Document, Place, Span, Units
 from advchunk.registry import create, describe, names, settings
 from advchunk.topics import TopicModel
 
@@ -39,6 +49,8 @@ __all__ = [
     "BayesSegChunker",
     "BayesSegParams",
     "Block",
+    "Budget",
+    "BudgetExceeded",
     "C99Chunker",
     "C99Params",
     "Chunk",
@@ -61,11 +73,14 @@ __all__ = [
     "MSTSemanticChunker",
     "MSTSemanticParams",
     "MissingExtra",
+    "MissingModel",
     "ModelUnavailable",
     "NotConverged",
+    "OpenAIChat",
     "OptimalSemanticChunker",
     "OptimalSemanticParams",
     "Params",
+    "Place",
     "RecursiveChunker",
     "RecursiveParams",
     "Results",

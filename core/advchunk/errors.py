@@ -21,11 +21,22 @@ class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like t
 
 
 class ModelUnavailable(OSError):  # noqa: N818
-    """A model named by the user is neither on this machine nor to be had from its hub."""
+    """A model is neither on this machine nor to be had from its hub, or its endpoint does not answer."""
 
 
 class BadModelOutput(ValueError):  # noqa: N818
     """A model answered with something other than what it was asked for."""
+
+
+class MissingModel(ConfigurationError):  # noqa: N818
+    """No model was given to what cannot do without; the message names what to pass, and the extra that brings it."""
+
+    def __init__(self, parameter: str, takes: str, extra: str) -> None:
+        super().__init__(f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')")
+
+
+class BudgetExceeded(RuntimeError):  # noqa: N818
+    """The next call could have passed a budget, so it was not made."""
 
 
 class NotConverged(RuntimeError):  # noqa: N818

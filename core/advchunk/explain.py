@@ -20,7 +20,7 @@ class Segmentation:
     cuts : (k + 1,) see `records`.
     labels : (n,) if distant units with one label make one chunk; then ``cuts`` is where labels change.
     reason : in a word, why it cuts; or one word for each inner cut.
-    gaps : (n - 1,) its score of every gap, if it has one.
+    gaps : (n - 1,) its score of every gap, if it has one; nan where it looked at none.
     rows : (n, d) unit rows, if it has any, by which a short piece joins the more similar neighbour.
     figures : whatever else it computed on the way: thresholds, weights, totals, by name. What is
         costly and seldom wanted is a function that computes it.
@@ -98,7 +98,8 @@ class Explanation:
             return Cut(offset, "size", None)
         found = self.segmentation
         unit = int(np.searchsorted(self.units.edges, offset))
-        score = None if found.gaps is None or not 0 < unit <= len(found.gaps) else float(found.gaps[unit - 1])
+        known = found.gaps is not None and 0 < unit <= len(found.gaps) and bool(np.isfinite(found.gaps[unit - 1]))
+        score = float(found.gaps[unit - 1]) if found.gaps is not None and known else None
         place = int(np.searchsorted(found.cuts, unit))
         if unit >= len(self.units) or self.units.edges[unit] != offset or found.cuts[place] != unit:
             return Cut(offset, "size", score)

@@ -27,7 +27,13 @@ from advchunk.errors import ConfigurationError, require
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
-BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "code", "table", "formula", "figure"]
+WALL = 100
+"""The strength of an edge that no chunk crosses, nor repeats text from beyond."""
+
+BlockKind: TypeAlias = Literal[
+    "heading", "paragraph", "item", "quote", "code", "table", "formula", "figure",
+    "caption", "footnote", "reference", "furniture",
+]  # fmt: skip
 
 
 class Span(NamedTuple):
@@ -37,26 +43,37 @@ class Span(NamedTuple):
     end: int
 
 
+class Place(NamedTuple):
+    """Where something stands on paper.
+
+    Parameters
+    ----------
+    page : from 1.
+    box : left, top, right, bottom in points, origin top left, if known.
+    """
+
+    page: int
+    box: tuple[float, float, float, float] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A piece of a document's layout: a heading, a paragraph, a table ...
 
     Parameters
     ----------
-    kind : what it is (`BlockKind`).
+    kind : what it is (`BlockKind`); "furniture" is what pages repeat, such as running headers.
     span : where it stands in ``Document.text``.
     level : depth of a heading, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    page : page it is on, from 1, if known.
-    bbox : left, top, right, bottom on the page in points, origin top left, if known.
     title : what a heading says without its markup; None for its text as it is.
+    places : where it stands on paper, if known; several if it runs over columns or pages.
     """
 
     kind: BlockKind
     span: Span
     level: int = 0
-    page: int | None = None
-    bbox: tuple[float, float, float, float] | None = None
     title: str | None = None
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +135,8 @@ class Units:
     ----------
     sizes : (n,) tokens of each unit, once `sizes.fit` has counted them.
     strength : (n + 1,) how good a place each edge is to end a chunk, if known: 0 within a sentence,
-        1 between sentences, 2 between blocks, more before a heading; -1 between it and its text.
+        1 between sentences, 2 between blocks, more before a heading; -1 between it and its text; from `WALL` on, one
+        that no chunk crosses.
     """
 
     text: str
@@ -163,6 +181,7 @@ class Chunk:
     metadata : what else the algorithm knows; JSON-able.
     source_spans : the spans in the original, if ``Document.offsets`` leads there; else empty.
     vector : (d,) its unit vector, if the chunker was asked for it (``vectors=``).
+    rows, row_spans : (m, d) a unit vector for each of its sentences, and where each of these stands, if asked for.
     """
 
     text: str
@@ -176,6 +195,8 @@ class Chunk:
     metadata: dict[str, Any] = field(default_factory=dict)
     source_spans: tuple[Span, ...] = ()
     vector: Floats | None = field(default=None, compare=False, repr=False)
+    rows: Floats | None = field(default=None, compare=False, repr=False)
+    row_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def start(self) -> int:

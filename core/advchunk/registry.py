@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
+from importlib.resources import files
 from inspect import getdoc
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -114,7 +118,7 @@ def describe(name: str) -> dict[str, Any]:
         "name": name,
         "group": entry.group,
         "experimental": experimental,
-        "warnings": list(_WARNINGS) if experimental else [],
+        "warnings": [*(_WARNINGS if experimental else ()), *_brittle(name)],
         "extra": entry.extra,
         "source": entry.source,
         "summary": summary(name),
@@ -123,6 +127,19 @@ def describe(name: str) -> dict[str, Any]:
         "presets": {name: dict(values) for name, values in entry.chunker.presets.items()},
         "resources": resources(entry.chunker),
     }
+
+
+@cache
+def sensitivities() -> Mapping[str, Any]:
+    """Return what benchmarks/robustness.py measured and published; ``chunkers`` has names, some with a preset."""
+    read: Mapping[str, Any] = json.loads(files("advchunk").joinpath("sensitivity.json").read_text(encoding="utf-8"))
+    return read
+
+
+def _brittle(name: str) -> list[str]:
+    """Return what is said of a chunker if it is brittle: as it comes, and with its presets."""
+    said = sensitivities()["chunkers"]
+    return [of["warning"] for label, of in said.items() if label.partition(",")[0] == name and "warning" in of]
 
 
 def params_of(chunker: type[Chunker]) -> type[Params]:

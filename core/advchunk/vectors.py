@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.records import Chunk, Floats, Ints
+from advchunk.records import Chunk, Floats, Ints, Units
 from advchunk.signals import unit_rows
 
 WEIGHT = 0.3
 REACH = 200.0
+UNIT_REACH = 100.0
+SHARE = 0.5
 
 
 def in_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
@@ -76,6 +78,69 @@ def of_chunks(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, 
     found = np.empty_like(rows)
     found[order] = in_context(rows[order], middles[order], weight=weight, reach=reach)
     return found
+
+
+def held(chunk: Chunk, units: Units) -> Ints:
+    """Return the units of which a chunk holds some, whole or not, in reading order: (m,).
+
+    So a unit that is cut, or that chunks repeat, is of each of them.
+
+    >>> from advchunk import Span
+    >>> held(Chunk("bcde", (Span(1, 4), Span(7, 8)), 4), Units("abcdefgh", np.array([0, 3, 6, 8]))).tolist()
+    [0, 1, 2]
+    """
+    spans = np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)
+    first, last = np.searchsorted(units.edges, spans[:, 0], "right") - 1, np.searchsorted(units.edges, spans[:, 1])
+    return np.unique(np.concatenate([np.arange(0), *map(np.arange, first, last)]))
+
+
+def of_units(
+    chunks: Sequence[Chunk],
+    vectors: Floats,
+    units: Units,
+    rows: Floats,
+    *,
+    weight: float = WEIGHT,
+    reach: float = UNIT_REACH,
+    share: float = SHARE,
+) -> list[Floats]:
+    """Return for each chunk a vector for each of its units, which knows what stands around it, and its chunk.
+
+    A question is often about one sentence of a chunk, of which the chunk's own vector tells little. Each unit is mixed
+    with all around it (`in_context`), of its chunk or not, then with its chunk. A chunk is as near to a question as the
+    nearest of its rows. Chunks of one or two sentences gain little, with a weak embedder nothing.
+
+    Parameters
+    ----------
+    chunks : c chunks of one document.
+    vectors : (c, d) a unit row for each, in context (`of_chunks`).
+    units : n units of the document, counted.
+    rows : (n, d) a unit row for each, as the model gave it.
+    weight, reach : see `in_context`; half the reach of a chunk serves units best.
+    share : of the unit in the mix with its chunk, 0..1.
+
+    Returns
+    -------
+    c times (m, d) unit rows, for the m units that `held` finds.
+
+    References
+    ----------
+    Ours. To rank a text by its best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR.
+
+    >>> from advchunk import Span
+    >>> units = Units("One. Two.", np.array([0, 5, 9]), np.array([2, 2]))
+    >>> whole = Chunk("One. Two.", (Span(0, 9),), 4)
+    >>> of_units([whole], np.array([[1.0, 0.0]]), units, np.eye(2), weight=0)[0].round(2)
+    array([[1.  , 0.  ],
+           [0.71, 0.71]])
+    """
+    require(0 <= share <= 1, "share must be in 0..1", share)
+    sizes = units.counted()
+    mixed = in_context(rows, np.cumsum(sizes) - sizes / 2, weight=weight, reach=reach)
+    return [
+        unit_rows((1 - share) * vector + share * mixed[held(chunk, units)])
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    ]
 
 
 def _middle(chunk: Chunk) -> float:

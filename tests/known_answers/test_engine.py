@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import os
+import signal
 import threading
 import time
 from collections import Counter
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advchunk.engine import Embed, Job, adrive, drive, finished, within
+from advchunk.engine import Choose, Complete, Embed, Job, Score, adrive, drive, finished, in_thread, within
 from advchunk.errors import BadModelOutput
 
 
@@ -494,3 +496,375 @@ def test_a_panic_of_a_library_ends_one_plan_and_not_the_others():
     assert list(drive([Job(panics(), None, recover), Job(finished("fine"))])) == ["instead", "fine"]
     assert isinstance(failures[0], RuntimeError)
     assert "PanicException: index out of bounds" in str(failures[0])
+
+
+class Writer:
+    """Completes in upper case, a call at a time a thread; notes how many calls were under way."""
+
+    def __init__(self, concurrency=3, batch_size=1, seconds=0.0, refuses=(), whole=False):
+        self.concurrency, self.batch_size, self.seconds = concurrency, batch_size, seconds
+        self.refuses, self.whole = set(refuses), whole  # whether a call is refused for one item in it
+        self.calls, self.now, self.most, self._lock = [], 0, 0, threading.Lock()
+
+    def _began(self, items):
+        with self._lock:
+            self.calls.append(items)
+            self.now += 1
+            self.most = max(self.most, self.now)
+
+    def _ended(self, items):
+        with self._lock:
+            self.now -= 1
+        if self.whole and self.refuses & set(items):
+            raise ValueError
+        return [ValueError(f"refused {item}") if item in self.refuses else item.upper() for item in items]
+
+    def complete(self, items):
+        self._began(items)
+        time.sleep(self.seconds(items) if callable(self.seconds) else self.seconds)
+        return self._ended(items)
+
+    async def acomplete(self, items):
+        self._began(items)
+        try:
+            await asyncio.sleep(self.seconds(items) if callable(self.seconds) else self.seconds)
+        finally:
+            found = self._ended(items)
+        return found
+
+
+def as_each_model_says(jobs):
+    return gathered(jobs, None)
+
+
+each = pytest.mark.parametrize("run", [run_sync, as_each_model_says], ids=["sync", "async"])
+
+
+def completing(model, *rounds):
+    found = []
+    for items in rounds:
+        rows = yield Complete(tuple(items), model)
+        found.append(rows)
+    return found
+
+
+def upper(*rounds):
+    return [[item.upper() for item in items] for items in rounds]
+
+
+@each
+def test_each_kind_of_ask_has_its_own_method(run):
+    class Speaks(Model):
+        def score(self, items):
+            return [np.arange(len(edges) - 1.0) for _, edges in items]
+
+        def choose(self, items):
+            return [np.full(len(options), 1 / len(options)) for _, options in items]
+
+        async def ascore(self, items):
+            return self.score(items)
+
+        async def achoose(self, items):
+            return self.choose(items)
+
+    def plan():
+        scores = yield Score((("a text", (0, 2, 6)), ("b", (0, 1))), model)
+        choices = yield Choose((("split?", ("yes", "no")),), model)
+        return [row.tolist() for row in scores], [row.tolist() for row in choices]
+
+    model = Speaks()
+    assert run([Job(plan()), Job(asking(model, ["a"])), Job(plan())]) == [
+        ([[0.0, 1.0], [0.0]], [[0.5, 0.5]]),
+        [[1.0]],
+        ([[0.0, 1.0], [0.0]], [[0.5, 0.5]]),
+    ]
+
+
+@each
+@pytest.mark.parametrize("concurrency", [1, 2, 5])
+def test_a_model_says_how_many_calls_at_a_time(run, concurrency):
+    model = Writer(concurrency, seconds=0.02)
+    rounds = [[[f"{i} {j}"] for j in range(3)] for i in range(8)]
+    assert run(Job(completing(model, *r)) for r in rounds) == [upper(*r) for r in rounds]
+    assert model.most == concurrency
+
+
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_all_models_together_have_as_many_calls_as_allowed(concurrency):
+    models = [Writer(4, seconds=0.01), Writer(4, seconds=0.01)]
+    found = gathered([Job(completing(models[i % 2], [str(i)])) for i in range(12)], concurrency)
+    assert found == [[[str(i)]] for i in range(12)]
+    assert max(model.most for model in models) <= concurrency
+
+
+def test_calls_of_one_model_at_a_time_stay_in_this_thread():
+    threads = set()
+
+    class Here(Writer):
+        def complete(self, items):
+            threads.add(threading.current_thread())
+            return super().complete(items)
+
+    run_sync([Job(completing(Here(1), ["a"])), Job(completing(Here(None), ["a"]))])
+    assert threads == {threading.current_thread()}
+
+
+@each
+def test_two_kinds_of_model_work_at_the_same_time(run):
+    writer, embedder = Writer(2, seconds=0.05), Model(batch_size=2)
+
+    def plan(i):
+        said = yield Complete((f"{i}",), writer)
+        rows = yield Embed((said[0],), embedder)
+        return float(rows[0][0])
+
+    assert run(Job(plan(i)) for i in range(12)) == [float(len(str(i))) for i in range(12)]
+    assert writer.most == 2
+
+
+@each
+@pytest.mark.parametrize("batch_size", [1, 3, 20])
+def test_a_row_that_is_an_error_fails_only_who_asked_for_it(run, batch_size):
+    model = Writer(2, batch_size, refuses={"t3", "t7"})
+    found = run(Job(completing(model, [f"t{i}", "shared"]), recover=instead(i)) for i in range(12))
+    assert found == [(i, "ValueError") if i in (3, 7) else [[f"T{i}", "SHARED"]] for i in range(12)]
+    asked = Counter(item for items in model.calls for item in items)
+    assert max(asked.values()) == 1  # what succeeded is not asked again, and what failed neither
+
+
+@each
+def test_a_plan_may_ask_again_for_a_row_that_was_an_error(run):
+    model = Writer(refuses={"bad"})
+
+    def stubborn():
+        for _ in range(2):
+            try:
+                yield Complete(("good", "bad"), model)
+            except ValueError:
+                model.refuses.clear()
+        return (yield Complete(("good", "bad"), model))
+
+    assert run([Job(stubborn())]) == [["GOOD", "BAD"]]
+    asked = Counter(item for items in model.calls for item in items)
+    assert asked == {"good": 1, "bad": 2}
+
+
+@each
+def test_an_error_for_one_item_is_the_error_of_all_who_wait_for_it(run):
+    class Refuses(Writer):
+        def _ended(self, items):
+            super()._ended(items)
+            raise ConnectionError
+
+    model = Refuses(1)
+    found = run([Job(completing(model, ["same"]), recover=instead(i)) for i in range(3)])
+    assert found == [(i, "ConnectionError") for i in range(3)]
+    assert model.calls == [("same",)] * len(model.calls)
+    assert len(model.calls) <= 3
+
+
+@each
+def test_a_slow_document_holds_up_no_other(run):
+    released = threading.Event()
+    finished_first = []
+
+    class Waits(Writer):
+        def complete(self, items):
+            if items == ("slow",):
+                released.wait(5)
+            return super().complete(items)
+
+        async def acomplete(self, items):
+            while items == ("slow",) and not released.is_set():
+                await asyncio.sleep(0.005)
+            return await super().acomplete(items)
+
+    model = Waits(2)
+
+    def quick(i):
+        yield from completing(model, [f"{i}"], [f"{i}b"])
+        finished_first.append(i)
+        if i == 20:
+            released.set()
+        return i
+
+    assert run([Job(completing(model, ["slow"])), *(Job(quick(i)) for i in range(1, 21))]) == [
+        [["SLOW"]],
+        *range(1, 21),
+    ]
+    assert released.is_set()
+    assert sorted(finished_first) == list(range(1, 21))
+
+
+@each
+def test_a_document_of_many_requests_takes_turns_with_the_others(run):
+    model = Writer(2, seconds=0.002)
+    ends = []
+
+    def noted(name, *rounds):
+        found = yield from completing(model, *rounds)
+        ends.append(name)
+        return found
+
+    small = [["begin"], ["go on"], ["end"]]
+    large = [f"item {i}" for i in range(60)]
+    assert run([Job(noted("small", *small)), Job(noted("large", large))]) == [upper(*small), upper(large)]
+    assert ends == ["small", "large"]
+    assert model.calls.index(("end",)) < 20
+
+
+@each
+def test_slots_are_kept_full_while_results_are_handed_on(run):
+    model = Writer(4, seconds=0.1)
+    jobs = [Job(completing(model, [str(i)])) if i % 2 else Job(finished(i)) for i in range(40)]
+    began = time.monotonic()
+    run(jobs)
+    assert time.monotonic() - began < 0.1 * 20 * 0.75
+    assert model.most == 4
+
+
+@each
+def test_calls_made_again_for_one_plan_are_no_more_at_a_time(run):
+    model = Writer(2, batch_size=4, seconds=0.01, refuses={"no"}, whole=True)
+    found = run(Job(completing(model, [f"{i}", "no" if i == 5 else "yes"]), recover=instead(i)) for i in range(16))
+    assert found == [(5, "ValueError") if i == 5 else [[f"{i}", "YES"]] for i in range(16)]
+    assert model.most == 2
+
+
+def test_a_run_of_short_calls_holds_up_no_answer():
+    writer, embedder = Writer(2), Model(batch_size=1, seconds=0.002)
+    done = []
+
+    def long():
+        yield from completing(writer, *([f"{i}"] for i in range(20)))
+        done.append(len(embedder.calls))
+
+    run_sync([Job(long()), *(Job(asking(embedder, [str(i)])) for i in range(400))])
+    assert done[0] < 200
+
+
+def test_rows_of_documents_are_remembered_but_not_for_ever():
+    model = Writer(1)
+    items = [f"{i}" for i in range(Complete.remembered + 10)]
+
+    def plan():
+        for item in items:
+            yield Complete((item,), model)
+        yield Complete((items[-1],), model)
+        yield Complete((items[0],), model)
+
+    run_sync([Job(plan())])
+    assert len(model.calls) == len(items) + 1
+
+
+@each
+def test_calls_at_the_same_time_are_charged_once(run):
+    model = Writer(8, seconds=0.2)
+    job = Job(completing(model, [str(i) for i in range(16)], ["after"]), seconds=1.2, recover=instead("late"))
+    assert run([job]) == [upper([str(i) for i in range(16)], ["after"])]
+    one_by_one = Job(
+        completing(Writer(1, seconds=0.2), [str(i) for i in range(16)]), seconds=1.2, recover=instead("late")
+    )
+    assert run([one_by_one]) == [("late", "TimeoutError")]
+
+
+def test_closing_a_run_leaves_its_calls_behind():
+    release = threading.Event()
+
+    class Waits(Writer):
+        def complete(self, items):
+            if items != ("0",):
+                release.wait(5)
+            return super().complete(items)
+
+    results = drive([Job(completing(Waits(3), [str(i)])) for i in range(9)])
+    assert next(results) == [["0"]]
+    began = time.monotonic()
+    results.close()
+    assert time.monotonic() - began < 1
+    release.set()
+
+
+def test_closing_an_async_run_cancels_its_calls():
+    model = Writer(3, seconds=lambda items: 0 if items == ("0",) else 30)
+
+    async def run():
+        results = adrive([Job(completing(model, [str(i)])) for i in range(9)])
+        assert await anext(results) == [["0"]]
+        while model.now < 2:
+            await asyncio.sleep(0.001)
+        await results.aclose()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return model.now
+
+    assert asyncio.run(run()) == 0
+
+
+def test_an_interrupt_ends_the_wait_for_calls():
+    class Interrupts(Writer):
+        def complete(self, items):
+            if items == ("2",):
+                os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(3)
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_sync([Job(completing(Interrupts(3), [str(i)]), recover=instead(i)) for i in range(3)])
+    assert time.monotonic() - began < 2
+
+
+@each
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_an_exit_in_a_call_ends_all(run, concurrency):
+    class Exits(Writer):
+        def _ended(self, items):
+            raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        run([Job(completing(Exits(concurrency), [str(i)]), recover=instead(i)) for i in range(3)])
+
+
+@each
+@pytest.mark.parametrize("concurrency", [1, 3])
+@pytest.mark.parametrize("kind", ["panic", "stop"])
+def test_a_panic_of_a_model_ends_one_plan(run, concurrency, kind):
+    class PanicException(BaseException):  # as Rust's is, in Python
+        pass
+
+    class Panics(Writer):
+        def _ended(self, items):
+            if items == ("1",):
+                raise PanicException if kind == "panic" else StopIteration
+            return super()._ended(items)
+
+    found = run([Job(completing(Panics(concurrency), [str(i)]), recover=instead(i)) for i in range(3)])
+    assert found == [[["0"]], (1, "RuntimeError"), [["2"]]]
+
+
+def test_what_ends_a_thread_is_raised_where_it_is_awaited():
+    class PanicException(BaseException):
+        pass
+
+    def fail(error):
+        raise error
+
+    for error, kind in [(StopIteration(), RuntimeError), (PanicException(), PanicException), (KeyError(), KeyError)]:
+        with pytest.raises(kind):
+            asyncio.run(asyncio.wait_for(in_thread(fail, error), 5))
+        with pytest.raises(kind):
+            within(5, fail, error)
+
+
+@settings(max_examples=100)
+@given(shapes, st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans(), st.booleans())
+def test_together_as_alone_in_several_calls_with_errors(plans, batch_size, concurrency, refuse, whole, awaited):
+    model = Writer(concurrency, batch_size, refuses={"no"} if refuse else (), whole=whole)
+    jobs = [Job(completing(model, *rounds), recover=instead(i)) for i, rounds in enumerate(plans)]
+    found = gathered(jobs, None) if awaited else run_sync(jobs)
+    assert found == [
+        (i, "ValueError") if refuse and any("no" in items for items in rounds) else upper(*rounds)
+        for i, rounds in enumerate(plans)
+    ]
+    assert model.most <= concurrency
+    assert max(map(len, model.calls), default=0) <= batch_size

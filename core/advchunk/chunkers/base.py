@@ -16,6 +16,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from os.path import commonprefix
 from typing import Any, Literal
 
@@ -35,7 +36,7 @@ from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
 from advchunk.readers import markdown
-from advchunk.records import Chunk, Document, Floats, Units
+from advchunk.records import Chunk, Document, Floats, Span, Units
 from advchunk.sizes import Limits
 
 _log = logging.getLogger("advchunk")
@@ -112,9 +113,9 @@ class Chunker(Params, ABC):
         *,
         on_error: OnError | Literal["collect"] = "raise",
         progress: Progress = None,
-        concurrency: int = 4,
+        concurrency: int | None = None,
     ) -> Results:
-        """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls under way."""
+        """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls under way; None is what each model allows."""
         results = Results()
         handler = results.handler(on_error)
         with Ticker(progress, documents) as tick:
@@ -124,14 +125,14 @@ class Chunker(Params, ABC):
 
     def stream(self, documents: Iterable[str | Document], *, on_error: OnError = "raise") -> Iterator[list[Chunk]]:
         """Yield the chunks of each document as soon as they are known, in memory that does not grow."""
-        return self._named(drive(self._jobs(documents, on_error)))
+        return self._named(drive(self.jobs(documents, on_error)))
 
     async def astream(
-        self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int = 4
+        self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
         namer = Namer()
-        async for found in adrive(self._jobs(documents, on_error), concurrency):
+        async for found in adrive(self.jobs(documents, on_error), concurrency):
             yield namer.name(found.document.source, found.chunks)
 
     @staticmethod
@@ -139,7 +140,8 @@ class Chunker(Params, ABC):
         namer = Namer()
         return (namer.name(found.document.source, found.chunks) for found in explained)
 
-    def _jobs(self, documents: Iterable[str | Document], on_error: OnError) -> Iterator[Job[Explanation]]:
+    def jobs(self, documents: Iterable[str | Document], on_error: OnError = "raise") -> Iterator[Job[Explanation]]:
+        """Yield the job of chunking each document, for `engine.drive`; `stream` is what most want."""
         handle = as_handler(on_error)
         several = isinstance(documents, Iterable) and not isinstance(documents, (str, Document))
         require(several, "documents must be several; for one there is chunk", documents)
@@ -166,13 +168,13 @@ class Chunker(Params, ABC):
 
     def _laid_out(self, given: str | Document, instead_of: str) -> Plan[Explanation]:
         document = given if isinstance(given, Document) else Document(given)
+        if document.text.strip():
+            document = self.read(document)
         if not document.text.strip():
             return Explanation(document, self.blank(document))
-        if document.blocks is None:
-            layout = markdown.blocks(document.text) if self.markup == "markdown" else ()
-            document = replace(document, blocks=layout)
         found = yield from self.plan(document)
-        return replace(found, chunks=(yield from self.finish(self._described(found, instead_of))))
+        found = replace(found, chunks=self._described(found, instead_of))
+        return replace(found, chunks=(yield from self.finish(found)))
 
     def _described(self, found: Explanation, instead_of: str) -> list[Chunk]:
         """Return the chunks with what the document, its headings and the algorithm say of each."""
@@ -207,13 +209,23 @@ class Chunker(Params, ABC):
             self.fallback.load()
         tiling.as_tiler(self.sentence_splitter, self.language)
 
+    def read(self, document: Document) -> Document:
+        """Return a document with its layout, which is read from its text if it comes without one.
+
+        A chunker that knows a format better may derive another text from what it is given; its chunks are of that.
+        """
+        if document.blocks is not None:
+            return document
+        layout = markdown.blocks(document.text) if self.markup == "markdown" else ()
+        return replace(document, blocks=layout)
+
     def blank(self, document: Document) -> list[Chunk]:
         """Return the chunks of a document that is blank: none, unless its metadata alone is worth one."""
         return []
 
-    def finish(self, chunks: list[Chunk]) -> Plan[list[Chunk]]:
-        """Add to the chunks of a document what can be known only now."""
-        return finished(chunks)
+    def finish(self, found: Explanation) -> Plan[list[Chunk]]:
+        """Return the chunks of a document with what can be known only now."""
+        return finished(found.chunks)
 
     def remarks(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return what this algorithm writes into the metadata of its chunk number ``index``."""
@@ -295,15 +307,17 @@ class EmbeddingChunker(SegmentingChunker):
     embedder : anything `models.embedders.as_embedder` takes; None is the embedded default.
     batch_size : texts a model call, >= 1; None is the model's own choice, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `cache.Store`.
-    vectors : what each chunk's ``vector`` is: "none"; "plain", that of its ``embed_text``; or "context", mixed with those of
-        the chunks around it (`vectors.in_context`), by which more is found. The model is asked for each chunk once more. A
-        fallback's chunks have none.
+    vectors : what each chunk's ``vector`` is: "none"; "plain", that of its ``embed_text``; "context", mixed with those of
+        the chunks around it (`vectors.in_context`), by which more is found; "units", the same, and ``rows`` for its
+        sentences (`vectors.of_units`), by which still more is found of chunks of several. The model is asked for each
+        chunk once more; for "units" also for each sentence, but not again where the algorithm has asked for it, as
+        most do, whose units are sentences. A fallback's chunks have none.
     """
 
     embedder: Any = field(default=None, repr=False, metadata=RESOURCE)
     batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
     cache: Any = field(default=None, repr=False, metadata=OPERATION)
-    vectors: Literal["none", "plain", "context"] = field(default="none", repr=False, metadata=RESOURCE)
+    vectors: Literal["none", "plain", "context", "units"] = field(default="none", repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
@@ -315,19 +329,35 @@ class EmbeddingChunker(SegmentingChunker):
         size = self.batch_size
         right = size is None or (isinstance(size, int) and size >= 1)
         require(right, "batch_size must be a whole number >= 1 or None", size)
-        kinds = ("none", "plain", "context")
+        kinds = ("none", "plain", "context", "units")
         require(self.vectors in kinds, f"vectors must be one of {kinds}", self.vectors)
         if not isinstance(self.embedder, str):  # a name is looked up when it is needed
             with_cache(as_embedder(self.embedder), self.cache)
 
-    def finish(self, chunks: list[Chunk]) -> Plan[list[Chunk]]:
-        """Ask for the vector of each chunk, if that is wanted."""
+    def finish(self, found: Explanation) -> Plan[list[Chunk]]:
+        """Ask for the vectors of each chunk, and of its sentences, if they are wanted."""
+        chunks = found.chunks
         if self.vectors == "none" or not chunks:
             return chunks
-        rows = yield from self.embedded([chunk.embed_text for chunk in chunks])
-        if self.vectors == "context":
-            rows = vectors.of_chunks(chunks, rows)
-        return [replace(chunk, vector=row) for chunk, row in zip(chunks, rows, strict=True)]
+        own = yield from self.embedded([chunk.embed_text for chunk in chunks])
+        if self.vectors != "plain":
+            own = vectors.of_chunks(chunks, own)
+        chunks = [replace(chunk, vector=vector) for chunk, vector in zip(chunks, own, strict=True)]
+        if self.vectors != "units":
+            return chunks
+        units = self._sentences(found)
+        each = vectors.of_units(chunks, own, units, (yield from self.embedded(units.strings())))
+        spans = [Span(*edges) for edges in pairwise(units.edges.tolist())]
+        return [
+            replace(chunk, rows=rows, row_spans=tuple(spans[i] for i in vectors.held(chunk, units).tolist()))
+            for chunk, rows in zip(chunks, each, strict=True)
+        ]
+
+    def _sentences(self, found: Explanation) -> Units:
+        """Return the sentences of a document: those the algorithm saw, unless it reasons about other units."""
+        if found.units is not None and type(self).tile is Chunker.tile:
+            return found.units
+        return Chunker.tile(self, found.document, self.limits(found.document))
 
     def load(self) -> None:
         """Load the embedder too."""

@@ -6,7 +6,7 @@ import click
 
 from advchunk import __version__
 from advchunk.cli.chunking import chunk
-from advchunk.cli.judging import evaluate
+from advchunk.cli.judging import evaluate, questions, recommend
 from advchunk.cli.methods import describe, list_
 
 _EXAMPLES = """\b
@@ -16,6 +16,8 @@ Examples:
   advchunk chunk notes.md --method recursive --param max_tokens=300
   cat notes.md | advchunk chunk --format jsonl | head -1
   advchunk describe mst-semantic
+  advchunk recommend docs/
+  advchunk evaluate --data docs/ --out report/
 """
 
 
@@ -25,5 +27,5 @@ def main() -> None:
     """Cut text into chunks for retrieval."""
 
 
-for command in (chunk, list_, describe, evaluate):
+for command in (chunk, list_, describe, evaluate, recommend, questions):
     main.add_command(command)

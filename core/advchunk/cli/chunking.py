@@ -219,7 +219,7 @@ def _json(value: Any) -> str:
 
 
 def _record(c: Chunk) -> dict[str, Any]:
-    return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows")}
+    return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans")}
 
 
 def _text(results: Iterable[Chunked]) -> Iterator[str]:

@@ -6,6 +6,7 @@
 (0.0, True)
 """
 
+from advchunk.claims import Claim, numeric_claims
 from advchunk.evaluation.boundaries import (
     BoundaryScores,
     boundary_scores,
@@ -15,9 +16,21 @@ from advchunk.evaluation.boundaries import (
     random_cuts,
     window_diff,
 )
+from advchunk.evaluation.builders import (
+    PROMPT,
+    PROMPT_VERSION,
+    Built,
+    asked_by,
+    held_out,
+    section_boundaries,
+    write_questions,
+)
+from advchunk.evaluation.candidates import Candidate, Matched, candidate, matched, peer, size_matched
+from advchunk.evaluation.costs import Cost, Prices
 from advchunk.evaluation.datasets import Segmented, read_choi, read_folder
-from advchunk.evaluation.harness import Candidate, Outcome, Trial, candidate, evaluate, matched, peer
+from advchunk.evaluation.harness import Outcome, evaluate, run
 from advchunk.evaluation.questions import Question, Reference, find_quote, read_corpus, read_questions
+from advchunk.evaluation.recommend import Option, Recommendation, recommend
 from advchunk.evaluation.retrieval import (
     Overlaps,
     RetrievalScores,
@@ -29,37 +42,69 @@ from advchunk.evaluation.retrieval import (
     redundancy,
     token_scale,
 )
-from advchunk.evaluation.standings import Standing, as_csv, as_markdown, compare
+from advchunk.evaluation.robustness import (
+    Effect,
+    Scores,
+    Sensitivity,
+    Variation,
+    answer_measure,
+    boundary_measure,
+    notes,
+    sensitivity,
+    variations,
+)
+from advchunk.evaluation.standings import Standing, as_csv, as_markdown, compare, compare_each
 from advchunk.evaluation.statistics import Difference, Interval, holm, mean_interval, paired_difference
 from advchunk.evaluation.synthetic import synthetic
+from advchunk.evaluation.trial import Trial
 
 __all__ = [
+    "PROMPT",
+    "PROMPT_VERSION",
     "BoundaryScores",
+    "Built",
     "Candidate",
+    "Claim",
+    "Cost",
     "Difference",
+    "Effect",
     "Interval",
+    "Matched",
+    "Option",
     "Outcome",
     "Overlaps",
+    "Prices",
     "Question",
+    "Recommendation",
     "Reference",
     "RetrievalScores",
+    "Scores",
     "Segmented",
+    "Sensitivity",
     "Standing",
     "Trial",
+    "Variation",
+    "answer_measure",
     "as_csv",
     "as_markdown",
+    "asked_by",
     "at_budget",
     "at_k",
+    "boundary_measure",
     "boundary_scores",
     "candidate",
     "compare",
+    "compare_each",
     "evaluate",
     "even_split",
     "find_quote",
+    "held_out",
     "holm",
     "matched",
     "mean_interval",
     "no_boundary",
+    "notes",
+    "numeric_claims",
     "overlaps",
     "paired_difference",
     "peer",
@@ -71,8 +116,15 @@ __all__ = [
     "read_corpus",
     "read_folder",
     "read_questions",
+    "recommend",
     "redundancy",
+    "run",
+    "section_boundaries",
+    "sensitivity",
+    "size_matched",
     "synthetic",
     "token_scale",
+    "variations",
     "window_diff",
+    "write_questions",
 ]

@@ -3,152 +3,28 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+import math
+import multiprocessing
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk import registry
-from advchunk.chunkers.params import parameters
-from advchunk.errors import ConfigurationError, require
-from advchunk.evaluation import retrieval
-from advchunk.evaluation.questions import Question
-from advchunk.models.counters import Counter, as_counter
-from advchunk.models.embedders import as_embedder
-from advchunk.models.identity import identity
-from advchunk.records import Chunk, Document, Floats, Ints, Span
+from advchunk.errors import require
+from advchunk.evaluation import retrieval, shape
+from advchunk.evaluation.candidates import Candidate, Chunks, Group, Matched
+from advchunk.evaluation.claims import claims_at_k
+from advchunk.evaluation.costs import Cost, Meter, measured
+from advchunk.evaluation.trial import Trial
+from advchunk.records import Chunk, Floats, Ints
 
-Group: TypeAlias = Literal["stable", "experimental", "baseline", "peer"]
 Progress: TypeAlias = Callable[[str], None]
-
-BASELINES = ("sliding-window", "recursive")
-_VERSION = 1  # raise it when the same settings come to give other outcomes, so that stored ones are not read
-_CLOSE = 0.02  # of the size asked for, that a matched mean is within if it can be
-_TRIES = 16  # sizes tried to match one
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Something that cuts documents, and how it is told apart.
-
-    Parameters
-    ----------
-    label : what tables call it; each once.
-    cut : returns the chunks of each document, with spans.
-    group : what it is compared as.
-    settings : JSON-able; what it was built with.
-    fingerprint : changes whenever its chunks may.
-    """
-
-    label: str
-    cut: Callable[[Sequence[Document]], Sequence[Sequence[Chunk]]]
-    group: Group
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    fingerprint: str = ""
-
-
-def candidate(name: str, label: str = "", **params: Any) -> Candidate:
-    """Return a registered chunker, experimental or not, as a candidate; a document it fails on is an error.
-
-    >>> candidate("recursive", max_tokens=100).label
-    'recursive, max_tokens=100'
-    """
-    chunker = registry.create(name, experimental=True, **{"fallback": None, **params})
-    said = ", ".join(
-        [name, *(f"{key}={value}" for key, value in params.items() if isinstance(value, (str, int, float)))]
-    )
-    group: Group = "baseline" if name in BASELINES else registry.TABLE[name].group
-    settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
-    return Candidate(label or said, chunker.chunk_many, group, settings, chunker.fingerprint())
-
-
-def peer(label: str, split: Callable[[str], Iterable[str]]) -> Candidate:
-    """Return a splitter of another library as a candidate.
-
-    Each of its texts is looked for behind the start of the last, whatever white space it made of the document's: most
-    splitters lose or change some. What cannot be found even so is an error, since it could not be scored.
-    """
-
-    def cut(documents: Sequence[Document]) -> list[list[Chunk]]:
-        return [_found(document, split(document.text), label) for document in documents]
-
-    return Candidate(label, cut, "peer")
-
-
-def _found(document: Document, texts: Iterable[str], label: str) -> list[Chunk]:
-    ink = [i for i, character in enumerate(document.text) if not character.isspace()]
-    squeezed = "".join([document.text[i] for i in ink])
-    chunks, start = list[Chunk](), -1
-    for text in texts:
-        if wanted := "".join(text.split()):
-            place = squeezed.find(wanted, start + 1)
-            require(place >= 0, f"{label} must return texts of the document {document.source!r}, in order", text[:60])
-            span = Span(ink[place], ink[place + len(wanted) - 1] + 1)
-            chunks.append(Chunk(document.text[slice(*span)], (span,), 0, len(chunks)))
-            start = place
-    return chunks
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A corpus, questions about it, and how retrieval is scored: the same for every candidate.
-
-    Parameters
-    ----------
-    documents : each with a name of its own, which the questions' references use.
-    embedder : anything `models.embedders.as_embedder` takes; None is the embedded default.
-    k : chunks retrieved, for the scores at fixed k, >= 1.
-    budgets : tokens retrieved, for the curve; each >= 1.
-    budget : of them, the one that candidates are compared at.
-    """
-
-    documents: tuple[Document, ...]
-    questions: tuple[Question, ...]
-    embedder: Any = None
-    k: int = 5
-    budget: int = 1000
-    budgets: tuple[int, ...] = (250, 500, 1000, 2000, 4000)
-
-    def __post_init__(self) -> None:
-        names = [document.source for document in self.documents]
-        require(len(names) == len(set(names)) > 0, "documents must have names of their own", names)
-        require(len(self.questions) >= 2, "questions must be two or more", len(self.questions))
-        require(self.k >= 1, "k must be >= 1", self.k)
-        require(min(self.budgets, default=0) >= 1, "budgets must be >= 1", self.budgets)
-        require(self.budget in self.budgets, f"budget must be one of the budgets, {self.budgets}", self.budget)
-
-    @cached_property
-    def counter(self) -> Counter:
-        """What counts tokens, for every candidate: the embedded WordPiece."""
-        return as_counter(None)
-
-    @cached_property
-    def asked(self) -> Floats:
-        """The vectors of the questions."""
-        return self.embedded([question.text for question in self.questions])
-
-    @cached_property
-    def digest(self) -> str:
-        """Changes whenever an outcome may."""
-        said = [
-            _VERSION,
-            [(document.source, document.text) for document in self.documents],
-            [(question.text, question.references) for question in self.questions],
-            identity(self.embedder),
-            self.k,
-            self.budgets,
-        ]
-        return sha256(json.dumps(said).encode()).hexdigest()
-
-    def embedded(self, texts: Sequence[str]) -> Floats:
-        """Return the unit vector of each text."""
-        rows: Floats = as_embedder(self.embedder).embed(texts)
-        return rows
 
 
 @dataclass(frozen=True)
@@ -159,11 +35,20 @@ class Outcome:
     ----------
     recall, iou : (q,) within the budget.
     recall_at_k, precision_at_k, iou_at_k, hit_at_k, reciprocal_rank, ndcg : (q,) of the first k.
+    claims_at_k : (q,) share of the answer's numeric claims that one of the first k chunks holds whole; NaN without claims.
     precision_omega : (q,) of the cuts alone.
-    curve : mean recall by budget.
     tokens : (chunks,) tokens of each chunk, its context included.
+    curve : mean recall by budget.
     redundancy : how often the text is said: 1 for chunks that do not overlap.
-    cut_seconds, embed_seconds : processor seconds to cut the documents, and to embed the chunks.
+    coverage : share of the text, white space left out, that is in a chunk.
+    within, between : mean similarity of the sentences of a chunk, and of those of neighbouring chunks (`shape.cohesion`).
+    forced : share of cuts that a size made; None if that is not known.
+    over, under : share of chunks over and under the size aimed at (`shape.off_target`); None without one.
+    cutting, embedding : what it cost to cut the documents, and to embed the chunks. Where chunks come with vectors of their
+        own, all is in ``cutting``.
+    matched : whether its size was solved for.
+    boundaries : means of the boundary scores over documents whose boundaries are known (`shape.boundary_means`).
+    chunks : of each document, each chunk as its tokens and then the start and end of each of its spans.
     """
 
     label: str
@@ -177,30 +62,58 @@ class Outcome:
     hit_at_k: Floats
     reciprocal_rank: Floats
     ndcg: Floats
+    claims_at_k: Floats
     precision_omega: Floats
     tokens: Ints
     curve: Mapping[int, float]
     redundancy: float
-    cut_seconds: float
-    embed_seconds: float
+    coverage: float
+    within: float | None
+    between: float | None
+    forced: float | None
+    over: float | None
+    under: float | None
+    cutting: Cost
+    embedding: Cost
+    matched: bool = False
+    boundaries: Mapping[str, float] = field(default_factory=dict)
+    chunks: Sequence[Sequence[Sequence[int]]] = ()
+
+    @property
+    def cost(self) -> Cost:
+        """What it cost to have chunks with vectors."""
+        return self.cutting + self.embedding
 
     def said(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        return {
-            name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in asdict(self).items()
-        }
+        return {name: _plain(value) for name, value in asdict(self).items()}
 
     @classmethod
     def read(cls, said: Mapping[str, Any]) -> Outcome:
         """Return what `said` said."""
-        arrays = {name: np.array(value) for name, value in said.items() if isinstance(value, list)}
-        return cls(**{**said, **arrays, "curve": {int(budget): recall for budget, recall in said["curve"].items()}})
+        scores = {name: np.array(said[name], dtype=np.float64) for name in SCORES}
+        costs = {name: Cost(**said[name]) for name in ("cutting", "embedding")}
+        curve = {int(budget): recall for budget, recall in said["curve"].items()}
+        return cls(**{**said, **scores, **costs, "tokens": np.array(said["tokens"], dtype=np.int64), "curve": curve})
+
+
+_NOTHING = Cost(calls=0, texts=0, tokens=0)
+SCORES = ("recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg", "claims_at_k",
+          "precision_omega")  # fmt: skip
+"""The fields of an `Outcome` that have a number a question."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [None if isinstance(number, float) and math.isnan(number) else number for number in value.tolist()]
+    return value
 
 
 def evaluate(
-    candidates: Iterable[Candidate],
+    candidates: Iterable[Candidate | Matched],
     trial: Trial,
     *,
+    processes: int = 1,
     store: str | Path | None = None,
     progress: Progress = lambda _: None,
 ) -> list[Outcome]:
@@ -208,8 +121,12 @@ def evaluate(
 
     Parameters
     ----------
-    store : a folder that keeps outcomes, so that what was run before is read again; times too are those of then.
-    progress : called with the label of each candidate before it runs.
+    processes : that run candidates beside each other, >= 1. Each loads the models once. What does not pickle runs here, one
+        after the other. Scores are the same for any number; times by the clock on the wall are not, nor is their noise. A
+        script that asks for several must start its work under ``if __name__ == "__main__":``.
+    store : a folder that keeps outcomes, so that what was run before is read again, by the same code; times too are those
+        of then. A run that is stopped keeps what was done.
+    progress : called with a line for each candidate: with several processes, when it is done.
 
     Returns
     -------
@@ -222,108 +139,166 @@ def evaluate(
     candidates = list(candidates)
     labels = [one.label for one in candidates]
     require(len(labels) == len(set(labels)), "candidates must have labels of their own", labels)
-    return [_stored(one, trial, store, progress) for one in candidates]
+    require(processes >= 1, "processes must be >= 1", processes)
+    paths = [_path(one, trial, store) for one in candidates]
+    found = {i: outcome for i, path in enumerate(paths) if (outcome := _read(path)) is not None}
+    todo = [i for i in range(len(candidates)) if i not in found]
+    shared = processes > 1 and len(todo) > 1
+    away = [i for i in todo if _pickles(candidates[i])] if shared and _pickles(trial) else []
+    for i, outcome in _elsewhere({i: (candidates[i], paths[i]) for i in away}, trial, min(processes, len(away))):
+        found[i] = outcome
+        progress(candidates[i].label)
+    for i in todo:
+        if i not in found:
+            progress(candidates[i].label + " (in this process, for want of a pickle)" * shared)
+            found[i] = _kept(candidates[i], trial, paths[i])
+    return [found[i] for i in range(len(candidates))]
 
 
-def _stored(one: Candidate, trial: Trial, store: str | Path | None, progress: Progress) -> Outcome:
-    if store is None or not one.fingerprint:
-        progress(one.label)
-        return run(one, trial)
-    key = sha256(f"{trial.digest}|{one.label}|{one.fingerprint}".encode()).hexdigest()[:32]
-    path = Path(store) / f"{key}.json"
-    if path.exists():
+def _path(one: Candidate | Matched, trial: Trial, store: str | Path | None) -> Path | None:
+    """Return where an outcome is kept, if it can be."""
+    if store is None or not (fingerprint := one.fingerprint):
+        return None
+    kind = type(one).__name__, getattr(one, "matched", True)
+    return Path(store) / f"{sha256(repr((trial.digest, one.label, kind, fingerprint)).encode()).hexdigest()[:32]}.json"
+
+
+def _read(path: Path | None) -> Outcome | None:
+    """Return a kept outcome; None where there is none, or one that cannot be read."""
+    if path is None or not path.exists():
+        return None
+    try:
         return Outcome.read(json.loads(path.read_text(encoding="utf-8")))
-    progress(one.label)
+    except (ValueError, TypeError, KeyError, AttributeError):  # of another shape, or damaged: run again
+        return None
+
+
+def _kept(one: Candidate | Matched, trial: Trial, path: Path | None) -> Outcome:
     outcome = run(one, trial)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".part")  # so that an interrupted run leaves no half file
-    partial.write_text(json.dumps(outcome.said()), encoding="utf-8")
-    partial.replace(path)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.part")  # so that an interrupted run leaves no half file
+        try:
+            partial.write_text(json.dumps(outcome.said()), encoding="utf-8")
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
     return outcome
 
 
-def run(one: Candidate, trial: Trial) -> Outcome:
-    """Cut, embed, retrieve and score; chunks that have vectors keep them."""
-    began = time.process_time()
-    cut = one.cut(trial.documents)
-    chunks = [chunk for several in cut for chunk in several if chunk.embed_text]
+def _pickles(one: Any) -> bool:
+    try:
+        pickle.dumps(one)
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
+        return False
+    return True
+
+
+def _elsewhere(
+    tasks: Mapping[int, tuple[Candidate | Matched, Path | None]], trial: Trial, processes: int
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield outcomes from other processes, in order; each process is given the trial, and what is known of it, once."""
+    if not tasks:
+        return
+    _ = trial.asked, trial.rows, trial.claims  # once for all
+    fresh = multiprocessing.get_context("spawn")  # a fork would share threads and GPUs
+    with ProcessPoolExecutor(processes, fresh, _take, (trial,)) as pool:
+        futures = {i: pool.submit(_work, *task) for i, task in tasks.items()}
+        try:
+            for i, future in futures.items():
+                yield i, future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+_GIVEN: list[Trial] = []  # in a process that works for another
+
+
+def _take(trial: Trial) -> None:
+    _GIVEN[:] = [trial]
+
+
+def _work(one: Candidate | Matched, path: Path | None) -> Outcome:
+    return _kept(one, _GIVEN[0], path)
+
+
+def run(one: Candidate | Matched, trial: Trial) -> Outcome:
+    """Solve the size if that is asked for, cut, embed, retrieve and score; chunks that have vectors keep them."""
+    if isinstance(one, Matched):
+        one = one.solved(trial)
+    asked = trial.asked  # so that the model is loaded before anything is measured
+    meter = Meter() if one.chunker else None
+    cut = one.watched(meter) if meter else one.cut
+    all_chunks, cutting = measured(lambda: cut(trial.documents), meter, trial.counter)
+    cuts = [
+        [_placed(chunk, document.text, one.label) for chunk in several if chunk.embed_text]
+        for document, several in zip(trial.documents, all_chunks, strict=True)
+    ]
+    chunks = [chunk for several in cuts for chunk in several]
     require(len(chunks) > 0, f"{one.label} must find chunks", 0)
-    cut_seconds = time.process_time() - began
-    began = time.process_time()
-    own = [chunk.vector for chunk in chunks if chunk.vector is not None]
-    vectors = np.array(own) if len(own) == len(chunks) else trial.embedded([chunk.embed_text for chunk in chunks])
-    embed_seconds = time.process_time() - began
+    (vectors, owners), embedding = _vectors(chunks, trial)
     tokens = np.maximum(trial.counter.counts([chunk.embed_text for chunk in chunks]), 1)
-    by_name = {
-        document.source: [chunk for chunk in several if chunk.embed_text]
-        for document, several in zip(trial.documents, cut, strict=True)
-    }
+    by_name = dict(zip([document.source for document in trial.documents], cuts, strict=True))
     held = retrieval.overlaps(by_name, trial.questions, tokens=tokens)
-    ranking = retrieval.rank(trial.asked, vectors)
+    ranking = retrieval.rank(asked, vectors) if owners is None else retrieval.rank(asked, vectors, owners)
     within = {budget: retrieval.at_budget(held, ranking, budget) for budget in trial.budgets}
     first = retrieval.at_k(held, ranking, trial.k)
+    similar = shape.cohesion(trial.sentences, trial.rows, cuts)
+    sizes = np.array([chunk.tokens for chunk in chunks])
+    over, under = shape.off_target(sizes if sizes.all() else tokens, one.settings)
+    sentences = dict(zip(by_name, trial.sentences, strict=True))
     return Outcome(
-        one.label,
-        one.group,
-        one.settings,
-        within[trial.budget].recall,
-        within[trial.budget].iou,
-        first.recall,
-        first.precision,
-        first.iou,
-        first.hit,
-        first.reciprocal_rank,
-        first.ndcg,
-        retrieval.precision_omega(held),
-        tokens,
-        {budget: float(scores.recall.mean()) for budget, scores in within.items()},
-        retrieval.redundancy(held),
-        cut_seconds,
-        embed_seconds,
+        label=one.label,
+        group=one.group,
+        settings=one.settings,
+        recall=within[trial.budget].recall,
+        iou=within[trial.budget].iou,
+        recall_at_k=first.recall,
+        precision_at_k=first.precision,
+        iou_at_k=first.iou,
+        hit_at_k=first.hit,
+        reciprocal_rank=first.reciprocal_rank,
+        ndcg=first.ndcg,
+        claims_at_k=claims_at_k(trial.claims, by_name, ranking, trial.k),
+        precision_omega=retrieval.precision_omega(held),
+        tokens=tokens,
+        curve={budget: float(scores.recall.mean()) for budget, scores in within.items()},
+        redundancy=retrieval.redundancy(held),
+        coverage=shape.coverage(trial.documents, cuts),
+        within=similar.within,
+        between=similar.between,
+        forced=shape.forced(cuts) if one.chunker else None,
+        over=over,
+        under=under,
+        cutting=cutting,
+        embedding=embedding,
+        matched=one.matched,
+        boundaries=shape.boundary_means(sentences, by_name, trial.boundaries),
+        chunks=_flat(cuts, tokens),
     )
 
 
-def mean_tokens(one: Candidate, trial: Trial) -> float:
-    """Return the mean size of a candidate's chunks."""
-    cut = one.cut(trial.documents)
-    texts = [chunk.embed_text for several in cut for chunk in several if chunk.embed_text]
-    return float(trial.counter.counts(texts).mean()) if texts else 0.0
+def _placed(chunk: Chunk, text: str, label: str) -> Chunk:
+    """Return a chunk whose spans are of the document as it was given, from which a chunker may have read another text."""
+    if chunk.text == "".join(text[start:end] for start, end in chunk.spans):
+        return chunk
+    require(bool(chunk.source_spans), f"{label} must return chunks whose text is what their spans say", chunk.text[:60])
+    return replace(chunk, spans=chunk.source_spans)
 
 
-def matched(make: Callable[[int], Candidate], mean: float, trial: Trial) -> tuple[Candidate, float]:
-    """Solve the size parameter of a candidate, so that its mean chunk has ``mean`` tokens.
-
-    Chunks of unlike size are no fair comparison: small ones are precise, large ones complete.
-
-    Parameters
-    ----------
-    make : builds the candidate from its size, a whole number >= 1; larger sizes make larger chunks.
-    mean : tokens, > 0.
-
-    Returns
-    -------
-    The candidate nearest to it of those tried, and its mean.
-    """
-    require(mean > 0, "mean must be > 0", mean)
-    tried = dict[int, float]()
-    low, high, size = 1, 0, max(round(mean), 1)  # a size that is too small, and one that is too large if known
-    while len(tried) < _TRIES and size not in tried:
-        tried[size] = _mean_of(make, size, trial)
-        if abs(tried[size] - mean) <= _CLOSE * mean:
-            break
-        if tried[size] < mean:
-            low = size
-            size = (size + high) // 2 if high else 2 * size
-        else:
-            high = size
-            size = (low + size) // 2
-    best = min(tried, key=lambda size: (abs(tried[size] - mean), size))
-    return make(best), tried[best]
+def _vectors(chunks: Sequence[Chunk], trial: Trial) -> tuple[tuple[Floats, Ints | None], Cost]:
+    """Return what chunks are found by, the chunk of each row if a chunk has several, and what it cost to have it."""
+    rows = [found for chunk in chunks if (found := getattr(chunk, "rows", None)) is not None]
+    if len(rows) == len(chunks):
+        return (np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(some) for some in rows])), _NOTHING
+    own = [chunk.vector for chunk in chunks if chunk.vector is not None]
+    if len(own) == len(chunks):
+        return (np.array(own), None), _NOTHING
+    meter, texts = Meter(), [chunk.embed_text for chunk in chunks]
+    vectors, cost = measured(lambda: trial.embedded(texts, meter), meter, trial.counter)
+    return (vectors, None), cost
 
 
-def _mean_of(make: Callable[[int], Candidate], size: int, trial: Trial) -> float:
-    """Return the mean that a size gives; one that a rule forbids is too small."""
-    try:
-        return mean_tokens(make(size), trial)
-    except ConfigurationError:
-        return 0.0
+def _flat(cuts: Chunks, tokens: Ints) -> list[list[list[int]]]:
+    sizes = iter(tokens.tolist())
+    return [[[next(sizes), *(at for span in c.spans for at in span)] for c in several] for several in cuts]

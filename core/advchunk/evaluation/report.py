@@ -14,11 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk.errors import needed, require
-from advchunk.evaluation.harness import Trial
-from advchunk.evaluation.standings import Metric, Standing, as_csv, as_markdown, as_rows, best_stable, compare
+from advchunk.evaluation.costs import Prices
+from advchunk.evaluation.standings import (
+    COST,
+    LEADERS,
+    SHAPE,
+    Metric,
+    Standing,
+    as_csv,
+    as_markdown,
+    as_rows,
+    by_kind,
+    promising,
+    shown,
+    written,
+)
 from advchunk.evaluation.statistics import mean_interval
+from advchunk.evaluation.trial import Trial
 from advchunk.models.identity import identity
-from advchunk.records import Chunk, Floats, Ints
+from advchunk.records import Floats, Ints
 
 GROUPS = ("stable", "experimental", "baseline", "peer")
 METRICS: Mapping[Metric, str] = {
@@ -28,11 +42,13 @@ METRICS: Mapping[Metric, str] = {
     "iou_at_k": "IoU of the first k",
     "ndcg": "nDCG of the first k",
     "precision_omega": "precision omega",
+    "claims_at_k": "numeric claims in the first k",
 }
 _WIDE, _HIGH = 560, 380  # of a chart, in its own pixels
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of what is drawn within its axes
 _LINE = 15  # between the base lines of two labels
 _LETTER = 7.4  # wide, on the mean, in a label
+_BOLD = 8.5  # in a bold one
 _LONGEST = 28  # letters of a label in a chart
 _SMALLEST, _BINS_AN_OCTAVE = 8, 3  # of histograms; what is smaller is counted with it
 
@@ -40,38 +56,37 @@ _SMALLEST, _BINS_AN_OCTAVE = 8, 3  # of histograms; what is smaller is counted w
 def html(
     trial: Trial,
     rows: Sequence[Standing],
-    chunks: Mapping[str, Sequence[Sequence[Chunk]]],
     *,
     metric: Metric = "recall",
     notes: Mapping[str, str] | None = None,
+    prices: Prices | None = None,
 ) -> str:
     """Return the report as one HTML page that loads nothing else; the same for the same arguments.
 
     Parameters
     ----------
-    rows : from `standings.compare`, best first.
-    chunks : by label, the chunks of each of the trial's documents, to be looked at in the text; may leave some out.
+    rows : from `standings.compare`, or from `standings.compare_each`: then each kind has tables of its own.
     metric : that the rows were compared by.
     notes : by label, what else to say of a candidate, such as that it is brittle.
+    prices : of a million tokens, by the name of the model (`costs.Prices`); then what each candidate costs is shown, too.
 
     Raises
     ------
-    ConfigurationError : no rows; chunks of an unknown candidate, or of other documents.
+    ConfigurationError : no rows; outcomes of other documents.
     MissingExtra : without Jinja2.
     """
-    labels = [row.outcome.label for row in rows]
     require(len(rows) > 0, "rows must have a candidate", rows)
-    require(set(chunks) <= set(labels), f"chunks must be of candidates among {labels}", sorted(chunks))
-    of_each = all(len(several) == len(trial.documents) for several in chunks.values())
-    require(of_each, f"chunks must be of {len(trial.documents)} documents", {k: len(v) for k, v in chunks.items()})
+    right = all(len(row.outcome.chunks) in (0, len(trial.documents)) for row in rows)
+    require(right, f"outcomes must be of the trial's {len(trial.documents)} documents", rows[0].outcome.label)
     jinja = needed("jinja2", "report")
     page = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     template = files("advchunk.evaluation").joinpath("report.html").read_text(encoding="utf-8")
     said: str = page.from_string(template).render(
-        tables=_tables(rows, metric),
+        kinds=[_kind(title, of_kind, metric, prices) for title, of_kind in by_kind(rows).items()],
         metric=METRICS[metric],
         notes=notes or {},
+        prices=prices,
         groups=[group for group in GROUPS if group in {row.outcome.group for row in rows}],
         wide=_WIDE,
         high=_HIGH,
@@ -79,14 +94,12 @@ def html(
         right=_RIGHT,
         top=_TOP,
         bottom=_BOTTOM,
-        curves=_curves(rows),
-        sizes=_histograms(rows),
-        costs=_costs(rows),
         trial=trial,
         letters=sum(len(document.text) for document in trial.documents),
+        claims=sum(map(bool, trial.claims)),
         provenance=provenance(trial),
         settings=[(row.outcome.label, json.dumps(row.outcome.settings)) for row in rows],
-        drill=_drill(trial, rows, chunks) if chunks else None,
+        drill=_drill(trial, rows) if any(row.outcome.chunks for row in rows) else None,
     )
     return said
 
@@ -95,17 +108,17 @@ def write(
     folder: str | Path,
     trial: Trial,
     rows: Sequence[Standing],
-    chunks: Mapping[str, Sequence[Sequence[Chunk]]],
     *,
     metric: Metric = "recall",
     notes: Mapping[str, str] | None = None,
+    prices: Prices | None = None,
 ) -> Path:
     """Write ``report.html``, ``standings.csv``, ``standings.md`` and ``outcomes.json``, and return the folder.
 
     Parameters
     ----------
     folder : made if it is not there; files of these names in it are replaced.
-    trial, rows, chunks, metric, notes : as in `html`.
+    trial, rows, metric, notes, prices : as in `html`.
 
     Raises
     ------
@@ -114,13 +127,15 @@ def write(
     outcomes = {
         "provenance": provenance(trial),
         "metric": metric,
-        "standings": as_rows(rows),
+        "prices": prices,
+        "notes": notes or {},
+        "standings": as_rows(rows, prices),
         "outcomes": [row.outcome.said() for row in rows],
     }
     said = {
-        "report.html": html(trial, rows, chunks, metric=metric, notes=notes),
-        "standings.csv": as_csv(rows),
-        "standings.md": as_markdown(rows),
+        "report.html": html(trial, rows, metric=metric, notes=notes, prices=prices),
+        "standings.csv": as_csv(rows, prices),
+        "standings.md": as_markdown(rows, metric=metric, notes=notes, prices=prices),
         "outcomes.json": json.dumps(outcomes, indent=1) + "\n",
     }
     folder = Path(folder)
@@ -173,30 +188,36 @@ def _rounded(values: Sequence[float], start: float, end: float) -> _Axis:
     return axis._replace(ticks=tuple((axis.at(mark), f"{mark:g}") for mark in marks))
 
 
-def _tables(rows: Sequence[Standing], metric: Metric) -> list[dict[str, Any]]:
-    """Return the table of all and, if that is another question, of the experimental beside the best stable one."""
-    tables = [_table(rows)]
-    best = best_stable(rows)
-    tried = [row.outcome for row in rows if row.outcome.group == "experimental"]
-    if best and tried and best.verdict != "baseline":
-        tables.append(_table(compare([best.outcome, *tried], best.outcome.label, metric)))
-    return tables
+def _kind(title: str, rows: Sequence[Standing], metric: Metric, prices: Prices | None) -> dict[str, Any]:
+    """Return what there is to show of those whose size was matched, or of those as published."""
+    flat = as_rows(rows, prices)
+    tried = promising(rows, metric)
+    return {
+        "title": title,
+        "table": _table(rows, flat),
+        "tried": _table(tried, as_rows(tried, prices)) if tried else None,
+        "more": {"Shape": shown(SHAPE, flat), "Cost": shown(COST, flat)},
+        "curves": _curves(rows),
+        "sizes": _histograms(rows),
+        "costs": _costs(rows),
+    }
 
 
-def _table(rows: Sequence[Standing]) -> dict[str, Any]:
+def _table(rows: Sequence[Standing], flat: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     scores = _rounded([100 * bound for row in rows for bound in row.score], 4, 156)
     changes = _rounded([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
     lines = [
-        said
-        | {
-            "row": row,
+        {
+            **said,
+            "said": written(LEADERS, said) | written(SHAPE, said) | written(COST, said),
             "score at": [scores.at(100 * value) for value in row.score],
             "change at": [changes.at(100 * value) for value in row.difference[:3]],
         }
-        for row, said in zip(rows, as_rows(rows), strict=True)
+        for row, said in zip(rows, flat, strict=True)
     ]
     return {
         "lines": lines,
+        "columns": shown(LEADERS, flat),
         "scores": scores,
         "changes": changes,
         "zero": changes.at(0),
@@ -211,7 +232,7 @@ def _curves(rows: Sequence[Standing]) -> dict[str, Any]:
     recalls = [100 * recall for row in rows for recall in row.outcome.curve.values()]
     y = _rounded(recalls, _BOTTOM, _TOP)
     firsts = {row.outcome.group: row.outcome.label for row in reversed(rows)}
-    end = _RIGHT - _LETTER * max(len(_short(label)) for label in firsts.values())
+    end = _RIGHT - _BOLD * max(len(_short(label)) for label in firsts.values())
     x = _Axis(np.log(budgets[0]), max(np.log(budgets[-1]), np.log(budgets[0]) + 1), _LEFT + 8, end)
     x = x._replace(ticks=tuple((x.at(np.log(budget)), f"{budget:,}") for budget in budgets))
     lines: list[dict[str, Any]] = [
@@ -278,8 +299,8 @@ def _histograms(rows: Sequence[Standing]) -> dict[str, Any]:
 
 
 def _costs(rows: Sequence[Standing]) -> dict[str, Any]:
-    """Return the score beside the seconds of cutting, and the candidates that no other beats at less cost."""
-    seconds = np.log10([max(row.outcome.cut_seconds, 0.001) for row in rows])
+    """Return the score beside the seconds of cutting and embedding, and the candidates that no other beats at less cost."""
+    seconds = np.log10([max(row.outcome.cost.cpu_seconds, 0.001) for row in rows])
     y = _rounded([100 * bound for row in rows for bound in row.score], _BOTTOM, _TOP)
     marks = np.array([digit * 10.0**decade for decade in range(-3, 7) for digit in (1, 2, 5)])
     first = np.searchsorted(np.log10(marks), seconds.min(), "right") - 1
@@ -293,7 +314,7 @@ def _costs(rows: Sequence[Standing]) -> dict[str, Any]:
             "x": x.at(second),
             "y": y.at(100 * row.score.mean),
             "bounds": (y.at(100 * row.score.low), y.at(100 * row.score.high)),
-            "seconds": f"{row.outcome.cut_seconds:.3g}",
+            "seconds": f"{row.outcome.cost.cpu_seconds:.3g}",
             "score": f"{100 * row.score.mean:.1f}",
         }
         for row, second in zip(rows, seconds.tolist(), strict=True)
@@ -332,16 +353,13 @@ def _short(label: str) -> str:
     return label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…"
 
 
-def _drill(
-    trial: Trial, rows: Sequence[Standing], chunks: Mapping[str, Sequence[Sequence[Chunk]]]
-) -> dict[str, list[Any]]:
+def _drill(trial: Trial, rows: Sequence[Standing]) -> dict[str, list[Any]]:
     """Return the texts, once, and every span as a browser counts characters."""
     places = {document.source: _places(document.text) for document in trial.documents}
     gold: dict[str, list[list[int]]] = {name: [] for name in places}
     for index, question in enumerate(trial.questions):
         for name, span in question.references:
             gold[name].append([index, *places[name][list(span)].tolist()])
-    shown = [row.outcome for row in rows if row.outcome.label in chunks]
     return {
         "documents": [
             {"name": document.source, "text": document.text, "gold": gold[document.source]}
@@ -350,21 +368,17 @@ def _drill(
         "questions": [question.text for question in trial.questions],
         "candidates": [
             {
-                "label": outcome.label,
-                "recall": _percents(outcome.recall),
+                "label": row.outcome.label,
+                "recall": _percents(row.outcome.recall),
                 "chunks": [
-                    [_flat(chunk, places[document.source]) for chunk in several]
-                    for document, several in zip(trial.documents, chunks[outcome.label], strict=True)
+                    [[chunk[0], *places[document.source][chunk[1:]].tolist()] for chunk in several]
+                    for document, several in zip(trial.documents, row.outcome.chunks, strict=True)
                 ],
             }
-            for outcome in shown
+            for row in rows
+            if row.outcome.chunks
         ],
     }
-
-
-def _flat(chunk: Chunk, places: Ints) -> list[int]:
-    """Return the tokens of a chunk, then the start and end of each of its spans."""
-    return [int(chunk.tokens), *places[[place for span in chunk.spans for place in span]].tolist()]
 
 
 def _places(text: str) -> Ints:

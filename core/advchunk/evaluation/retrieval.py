@@ -178,17 +178,26 @@ def token_scale(text: str, counter: Counter) -> Ints:
     return total
 
 
-def rank(query_vectors: Floats, chunk_vectors: Floats, *, depth: int | None = None, block: int = 256) -> Ints:
+def rank(
+    query_vectors: Floats,
+    chunk_vectors: Floats,
+    owners: Sequence[int] | Ints | None = None,
+    *,
+    depth: int | None = None,
+    block: int = 256,
+) -> Ints:
     """Return the chunks nearest to each query by cosine, the nearest first.
 
     Exact, in double precision, a block of queries at a time. Of chunks equally near, to nine decimals, the one with the
-    smaller index comes first. A vector of zeros is at cosine 0 to all.
+    smaller index comes first. A vector of zeros is at cosine 0 to all. A chunk of several vectors is as near as the
+    nearest of them.
 
     Parameters
     ----------
-    query_vectors, chunk_vectors : (q, d) and (c, d), of any length.
+    query_vectors, chunk_vectors : (q, d) and (r, d), of any length.
+    owners : (r,) the chunk of each vector, in any order, 0..c - 1; each chunk has at least one. None is one each.
     depth : how many to return for each, >= 1; None for all.
-    block : queries at a time, >= 1; memory grows with block times c.
+    block : queries at a time, >= 1; memory grows with block times r.
 
     Returns
     -------
@@ -196,19 +205,25 @@ def rank(query_vectors: Floats, chunk_vectors: Floats, *, depth: int | None = No
 
     Raises
     ------
-    ConfigurationError : vectors of different dimensions, or not finite.
+    ConfigurationError : vectors of different dimensions, or not finite; owners that do not fit the vectors, or leave
+        out a chunk.
 
     >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
     [[1, 0, 2]]
+    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]]), [0, 1, 1]).tolist()
+    [[1, 0]]
     """
-    queries, chunks = _unit(query_vectors), _unit(chunk_vectors)
-    require(queries.shape[1] == chunks.shape[1], f"vectors must have {chunks.shape[1]} dimensions", queries.shape[1])
+    queries, rows = _unit(query_vectors), _unit(chunk_vectors)
+    require(queries.shape[1] == rows.shape[1], f"vectors must have {rows.shape[1]} dimensions", queries.shape[1])
     require(depth is None or depth >= 1, "depth must be >= 1", depth)
     require(block >= 1, "block must be >= 1", block)
-    order = np.empty((len(queries), len(chunks) if depth is None else min(depth, len(chunks))), dtype=np.int64)
+    rows, first = (rows, np.arange(len(rows))) if owners is None else _by_owner(rows, np.asarray(owners))
+    order = np.empty((len(queries), len(first) if depth is None else min(depth, len(first))), dtype=np.int64)
     for start in range(0, len(queries), block):
         # A product's last bits depend on where a row stands in it; rounded, equal vectors tie again.
-        nearness = np.round(queries[start : start + block] @ chunks.T, 9)
+        nearness = np.round(queries[start : start + block] @ rows.T, 9)
+        if owners is not None:
+            nearness = np.maximum.reduceat(nearness, first, axis=1)
         order[start : start + block] = np.argsort(-nearness, axis=1, kind="stable")[:, : order.shape[1]]
     return order
 
@@ -404,6 +419,16 @@ def _unit(vectors: Floats) -> Floats:
     rows = np.asarray(vectors, dtype=np.float64)
     require(rows.ndim == 2 and bool(np.isfinite(rows).all()), "vectors must be (n, d) finite numbers", rows.shape)
     return unit_rows(rows)
+
+
+def _by_owner(rows: Floats, owners: Ints) -> tuple[Floats, Ints]:
+    """Return the rows in the order of their owners, and the first row of each."""
+    right = owners.shape == (len(rows),) and (owners.dtype.kind in "iu" or not len(owners))
+    require(right, f"owners must be the indices of the chunks of {len(rows)} vectors", owners)
+    order = np.argsort(owners, kind="stable")
+    known, first = np.unique(owners[order], return_index=True)
+    require(np.array_equal(known, np.arange(len(known))), "owners must name each chunk from 0 on", known)
+    return rows[order], first
 
 
 def _share(part: Floats, whole: Floats | Ints) -> Floats:

@@ -111,7 +111,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Examples
     --------
     >>> read("Hello.", id="greeting").blocks
-    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, page=None, bbox=None, title=None),)
+    (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=()),)
     """
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 

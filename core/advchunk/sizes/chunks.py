@@ -10,7 +10,7 @@ import numpy as np
 from advchunk import tiling
 from advchunk.errors import require
 from advchunk.explain import Segmentation
-from advchunk.records import Chunk, Floats, Ints, Span, Units, in_context
+from advchunk.records import WALL, Chunk, Floats, Ints, Span, Units, in_context
 from advchunk.sizes.limits import VERBATIM, Limits, Ruler
 from advchunk.sizes.runs import packed, windows
 from advchunk.sizes.units import finer
@@ -26,9 +26,11 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     ruler, divided = Ruler(units, limits.counter), packed if limits.target is None else windows
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divided(ruler, start, end, limits)]
     joined = _join_short(ruler, pieces, limits, vectors)
+    walls = _walls(units)
     chunks, floor = [], 0
     for piece in joined:
         start, end = piece[0], piece[-1] + 1
+        floor = max(floor, int(walls[np.searchsorted(walls, start, "right") - 1]))
         reached = _reach_back(ruler, floor, start, end, limits)
         span = Span(reached, int(units.edges[end]))
         tokens = ruler.size(start, end) if reached == units.edges[start] else None
@@ -85,15 +87,18 @@ def _join_short(
 ) -> list[Sequence[int]]:
     """Join every piece under ``min_tokens`` with a neighbour that has room for it.
 
-    That is the more similar one, or the one that leaves no heading without its text.
+    That is the more similar one, or the one that leaves no heading without its text. None crosses a wall.
     """
     joined, i = list(pieces), 0
-    strength = ruler.units.strength
+    strength, walls = ruler.units.strength, _walls(ruler.units)
 
     def size(piece: Sequence[int]) -> int:
         if piece[-1] - piece[0] + 1 == len(piece):
             return ruler.size(piece[0], piece[-1] + 1)
         return limits.counter(_text(ruler.units, piece))
+
+    def room(piece: Sequence[int]) -> int:
+        return int(np.searchsorted(walls, piece[0], "right"))
 
     def has_room(whole: Sequence[int]) -> bool:
         return size(whole) <= limits.window(int(ruler.units.edges[whole[0]]))[1]
@@ -102,6 +107,7 @@ def _join_short(
         wholes: dict[int, Sequence[int]] = {}
         if size(joined[i]) < limits.min_tokens:
             pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
+            pairs = [left for left in pairs if room(joined[left]) == room(joined[left + 1])]
             wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
             wholes = {left: whole for left, whole in wholes.items() if has_room(whole)}
         if wholes:
@@ -111,6 +117,13 @@ def _join_short(
         else:
             i += 1
     return joined
+
+
+def _walls(units: Units) -> Ints:
+    """Return the indices of the edges that no chunk crosses, the first edge among them."""
+    return (
+        np.zeros(1, dtype=np.int64) if units.strength is None else np.union1d(0, np.flatnonzero(units.strength >= WALL))
+    )
 
 
 def _likeness(vectors: Floats | None, left: Sequence[int], right: Sequence[int]) -> float:
@@ -130,7 +143,7 @@ def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) 
     """Return the offset from which a chunk repeats the one before: whole units, else sentences or words of prose."""
     units = ruler.units
     here = int(units.edges[start])
-    if not limits.overlap_tokens or start == 0:
+    if not limits.overlap_tokens or start == floor:
         return here
     reached = ruler.furthest_back(start, limits.overlap_tokens, floor)
     offset = int(units.edges[reached])

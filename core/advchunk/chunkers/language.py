@@ -1,0 +1,135 @@
+"""What chunkers that ask a language model share: a causal one for what it computes, a chat model for what it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from advchunk import boundaries
+from advchunk.cache import with_cache
+from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.params import OPERATION, RESOURCE, Params, at_least
+from advchunk.errors import needed, require
+from advchunk.models.causal import CausalLM, as_causal
+from advchunk.models.chat import Chat, as_chat
+from advchunk.models.endpoint import OpenAIChat
+from advchunk.models.identity import identity
+from advchunk.records import Ints, Units
+from advchunk.sizes import Limits
+from advchunk.sizes.limits import Ruler
+
+
+@dataclass(kw_only=True)
+class LanguageModelChunker(SegmentingChunker):
+    """Needs a causal language model: a subclass writes `decide`, and yields `engine.Score` or `engine.Choose`.
+
+    Parameters
+    ----------
+    lm : anything `models.causal.as_causal` takes. There is no default.
+    """
+
+    does: ClassVar[Literal["surprise", "choose"]]  # what the model must be able to do
+    lm: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+    def check(self) -> None:
+        """Add the rule for ``lm``."""
+        super().check()
+        if not (self.lm is None or isinstance(self.lm, (str, Path))):  # a name is looked up when it is needed
+            as_causal(self.lm)
+
+    def load(self) -> None:
+        """Load the language model too."""
+        super().load()
+        model = self.model.model
+        require(hasattr(model, self.does), f"the lm of {self.algorithm} must have {self.does}", identity(model))
+
+    @property
+    def model(self) -> CausalLM:
+        """The language model that is asked."""
+        return as_causal(self.lm)
+
+
+@dataclass(kw_only=True)
+class ChatParams(Params):
+    """Hyper-parameters of the chunkers that ask a chat model.
+
+    Parameters
+    ----------
+    llm_model : the name of the model at the endpoint, where ``llm`` is its base URL.
+    temperature : of what the model draws, >= 0; 0 for the likeliest. A model of a framework and a function keep their own.
+    seed : of what the model draws, >= 0, where the endpoint heeds it.
+    """
+
+    llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
+    temperature: float = 0.1
+    seed: int = 0
+
+    def check(self) -> None:
+        """Add the rules for temperature and seed."""
+        super().check()
+        at_least(0, self, "temperature", "seed")
+
+
+@dataclass(kw_only=True)
+class ChatChunker(ChatParams, SegmentingChunker):
+    """Needs a chat model: a subclass writes `decide`, and yields `engine.Complete`.
+
+    Parameters
+    ----------
+    llm : the base URL of an endpoint that speaks OpenAI's protocol, such as vLLM's ``http://localhost:8000/v1``; or
+        anything `models.chat.as_chat` takes. There is no default.
+    cache : keeps answers between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    """
+
+    llm: Any = field(default=None, repr=False, metadata=RESOURCE)
+    cache: Any = field(default=None, repr=False, metadata=OPERATION)
+
+    def check(self) -> None:
+        """Add the rule for ``llm``."""
+        super().check()
+        if self.llm is not None:
+            _ = self.chat
+
+    def load(self) -> None:
+        """Load the client of an endpoint too: without it every document would go to the fallback."""
+        super().load()
+        chat = self._asked
+        if isinstance(chat, OpenAIChat):
+            needed("openai", "llm")
+            if chat.retries:
+                needed("tenacity", "llm")
+
+    @property
+    def chat(self) -> Any:
+        """The chat model that is asked."""
+        return with_cache(self._asked, self.cache)
+
+    @property
+    def _asked(self) -> Chat:
+        return as_chat(_endpoint(self.llm, self.llm_model) if isinstance(self.llm, str) else self.llm)
+
+
+@lru_cache(maxsize=16)
+def _endpoint(base_url: str, model: str) -> OpenAIChat:
+    """Return one model for all calls, so that they share its connections and are never more at a time than it takes."""
+    return OpenAIChat(base_url, model)
+
+
+def combined(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
+    """Put segments together from the left while they are within the budget; one that is not stands alone.
+
+    Parameters
+    ----------
+    repeat : count the unit before each run with it.
+    """
+    ruler, kept = Ruler(units, limits.counter), [0]
+    for start, end in pairwise(cuts.tolist()):
+        first = kept[-1] - (repeat and kept[-1] > 0)
+        if kept[-1] < start and ruler.size(first, end) > limits.budget(int(units.edges[kept[-1]])):
+            kept.append(start)
+    return boundaries.at(np.array(kept), len(units))

@@ -1,0 +1,117 @@
+"""Cut a document where its sections meet, and each section as another chunker would."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from advchunk.chunkers.base import EmbeddingChunker, SegmentingChunker
+from advchunk.chunkers.optimal import OptimalSemanticChunker
+from advchunk.chunkers.params import RESOURCE
+from advchunk.engine import Plan, finished, together
+from advchunk.errors import require
+from advchunk.explain import Segmentation
+from advchunk.records import WALL, Document, Ints, Units
+from advchunk.sizes import Limits
+
+
+@dataclass(kw_only=True)
+class SectionedChunker(EmbeddingChunker):
+    """Cuts a document at its sections, which no chunk crosses: a subclass writes `walls`.
+
+    Parameters
+    ----------
+    inner : a chunker that decides where each section is cut; its own sizes are not used. None is
+        `OptimalSemanticChunker`, with this one's embedder.
+    """
+
+    inner: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+    @abstractmethod
+    def walls(self, document: Document) -> Iterable[int]:
+        """Return the offsets at which sections start, in any order."""
+
+    def check(self) -> None:
+        """Add the rule for ``inner``."""
+        super().check()
+        right = self.inner is None or isinstance(self.inner, SegmentingChunker)
+        require(right, "inner must be a chunker of units, such as OptimalSemanticChunker, or None", self.inner)
+
+    def load(self) -> None:
+        """Load the inner chunker too."""
+        super().load()
+        self.within.load()
+
+    @property
+    def within(self) -> SegmentingChunker:
+        """The chunker that decides within sections."""
+        if isinstance(self.inner, SegmentingChunker):
+            return self.inner
+        return OptimalSemanticChunker(embedder=self.embedder, batch_size=self.batch_size, cache=self.cache)
+
+    def tile(self, document: Document, limits: Limits) -> Units:
+        """Return units with a wall before each section, but for one between a heading and what stands under it."""
+        units = super().tile(document, limits)
+        strength = np.zeros(len(units) + 1, dtype=np.int64) if units.strength is None else units.strength.copy()
+        inside = units.edges[1:-1]
+        strength[1:-1][np.isin(inside, list(self.walls(document))) & (strength[1:-1] >= 0)] = WALL
+        return replace(units, strength=strength)
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Decide within all sections side by side, so that a model is asked once for all."""
+        strength = np.zeros(len(units) + 1) if units.strength is None else units.strength
+        rooms = list(pairwise([0, *np.flatnonzero(strength >= WALL).tolist(), len(units)]))
+        inner = self.within
+        parts = yield from together(
+            inner.decide(_part(units, a, b), limits) if b - a > 1 else finished(Segmentation(np.array([0, 1])))
+            for a, b in rooms
+        )
+        return _joined(rooms, parts)
+
+    def segment(self, units: Units, vectors: Any, limits: Limits) -> Segmentation:
+        """Leave it to `decide`, which needs no vectors of its own."""
+        raise NotImplementedError
+
+
+def _part(units: Units, start: int, end: int) -> Units:
+    first, last = int(units.edges[start]), int(units.edges[end])
+    return Units(
+        units.text[first:last],
+        units.edges[start : end + 1] - first,
+        None if units.sizes is None else units.sizes[start:end],
+        None if units.strength is None else units.strength[start : end + 1],
+    )
+
+
+def _joined(rooms: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
+    """Return the decisions on all sections as one on the document."""
+    n = rooms[-1][1]
+    cuts, reasons, labels = [0], list[str](), np.zeros(n, dtype=np.int64)
+    gaps, rows = np.full(n - 1, np.nan), None
+    for (start, end), part in zip(rooms, parts, strict=True):
+        inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
+        reasons += [*(["section"] if start else []), *inner]
+        cuts += (part.cuts[1:] + start).tolist()
+        labels[start:end] = labels[:start].max(initial=-1) + 1 + _labels(part)
+        if part.gaps is not None:
+            gaps[start : end - 1] = part.gaps
+        if part.rows is not None:
+            rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
+            rows[start:end] = part.rows
+    grouped = any(part.labels is not None for part in parts)
+    return Segmentation(
+        np.array(cuts), labels if grouped else None, reasons, None if np.isnan(gaps).all() else gaps, rows=rows
+    )
+
+
+def _labels(part: Segmentation) -> Ints:
+    """Return labels from 0; those of its segments where a section was not grouped."""
+    if part.labels is None:
+        return np.repeat(np.arange(len(part.cuts) - 1), np.diff(part.cuts))
+    found: Ints = np.unique(part.labels, return_inverse=True)[1].astype(np.int64)
+    return found

@@ -1,0 +1,233 @@
+"""A chat model behind an endpoint that speaks OpenAI's protocol; the ``openai`` client is imported at the first call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+from advchunk.engine import Request, within
+from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, needed, require
+from advchunk.models.chat import Budget, Chat, Passing, Refused, RefusedForNow, Reply, Usage, counted, dicts
+
+_SECRET = 8  # characters from which on a key is no word that a text may have by chance
+_SAID = 300  # characters of what an endpoint says of a failure
+_FORMATS = ("json_schema", "json_object", "text")  # from the strictest
+# Perhaps because of the format; llama.cpp's server answers 500 to one that it does not know.
+_FORMAT_REFUSED = (400, 404, 415, 422, 500, 501)
+
+
+class _Clients:
+    """The clients of the ``openai`` library, which hold the key. A copy in another process makes its own."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.keys: set[str] = set()
+        self.called: Any = None
+        self.awaited: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by event loop, which connections belong to
+
+    def __reduce__(self) -> tuple[type[_Clients], tuple[()]]:
+        return _Clients, ()
+
+    def hidden(self, text: str) -> str:
+        """Return a text without the key, should an endpoint have echoed it."""
+        for key in self.keys:
+            text = text.replace(key, "***")
+        return text
+
+
+@dataclass(eq=False)
+class OpenAIChat(Chat):
+    """A model behind any endpoint that speaks OpenAI's protocol: vLLM, llama.cpp, Ollama, or a hosted one.
+
+    The key is read from the environment when the first call is made. It stands in no field, and in no log, error, cache or
+    pickle. Structured output is asked for as strictly as the endpoint takes it: a JSON Schema, JSON, or the prompt alone;
+    what it takes is found out once and remembered.
+
+    Parameters
+    ----------
+    base_url : such as ``http://localhost:8000/v1``; without a key in it.
+    model : the name that the endpoint knows it by.
+    api_key_env : the environment variable that holds the key; an endpoint that needs none is sent "none".
+    timeout : seconds of one call, > 0.
+    retries, backoff, longest_wait : see `Chat`; repeated are HTTP 408, 409, 425, 429 and 5xx, broken answers and connections,
+        and calls out of time.
+    concurrency : calls at a time, >= 1.
+    budget : see `Budget`; None is unlimited.
+    options : more fields of a request, such as ``{"top_p": 0.9}``; None leaves a field out, as in
+        ``{"max_tokens": None, "max_completion_tokens": 2048}``.
+
+    Raises
+    ------
+    ConfigurationError : a parameter breaks its rule.
+    MissingExtra : ``openai`` or ``tenacity`` is not installed; when the first call is made.
+
+    Examples
+    --------
+    >>> OpenAIChat("http://localhost:11434/v1", "qwen2.5:7b", concurrency=2).identity
+    'qwen2.5:7b at http://localhost:11434/v1'
+    """
+
+    base_url: str
+    model: str
+    _: KW_ONLY
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout: float = 120.0
+    retries: int = 5
+    backoff: float = 0.5
+    longest_wait: float = 60.0
+    concurrency: int = 8
+    budget: Budget | None = None
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    usage: Usage = field(default_factory=Usage, init=False, repr=False)
+    _format: int = field(default=0, init=False, repr=False)  # of _FORMATS
+    _proven: bool = field(default=False, init=False, repr=False)  # whether an answer came in that format
+    _clients: _Clients = field(default_factory=_Clients, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        url = urlsplit(self.base_url)
+        bare = "@" not in url.netloc and not url.query and not url.fragment
+        plain = url.scheme in ("http", "https") and bool(url.hostname) and bare
+        # The value is not shown: whoever put a key into it should not find that in a log.
+        require(plain, "base_url must be http(s)://host/..., without user, password or query", "another")
+        require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
+        require(self.retries >= 0, "retries must be >= 0", self.retries)
+        require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
+        require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
+        require(self.concurrency >= 1, "concurrency must be >= 1", self.concurrency)
+
+    @property
+    def identity(self) -> str:
+        """What names the model and its settings in a cache."""
+        said = f" {json.dumps(dict(self.options), sort_keys=True, default=repr)}" if self.options else ""
+        return f"{self.model} at {self.base_url}{said}"
+
+    def ask(self, request: Request) -> Reply:
+        """Answer a request, or raise."""
+        openai, client, form = needed("openai", "llm"), self._client(), self._format
+        fields = self._fields(request, form)
+        try:
+            answer = within(self.timeout, lambda: client.chat.completions.create(**fields))
+        except (openai.OpenAIError, OSError, ValueError) as error:
+            failure = self._failure(error, request, form)
+        else:
+            return self._reply(answer, request, form)
+        raise failure  # here, and not from the error: what it holds, holds the key
+
+    async def aask(self, request: Request) -> Reply:
+        """Await `ask`."""
+        openai, client, form = needed("openai", "llm"), self._aclient(), self._format
+        fields = self._fields(request, form)
+        try:
+            answer = await asyncio.wait_for(client.chat.completions.create(**fields), self.timeout)
+        except (openai.OpenAIError, OSError, ValueError) as error:
+            failure = self._failure(error, request, form)
+        else:
+            return self._reply(answer, request, form)
+        raise failure
+
+    def _fields(self, request: Request, form: int) -> dict[str, Any]:
+        schema = json.loads(request.schema) if request.schema else None
+        forms = (
+            {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}},
+            {"type": "json_object"},
+            None,
+        )
+        body = {
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "response_format": forms[form] if schema else None,
+            **self.options,
+        }
+        return {
+            "model": self.model,
+            "messages": dicts(request),
+            "extra_body": {name: value for name, value in body.items() if value is not None},
+        }
+
+    def _reply(self, answer: Any, request: Request, form: int) -> Reply:
+        choices = getattr(answer, "choices", None)
+        message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
+        text = getattr(message, "content", None)
+        if not isinstance(text, str):
+            refusal = getattr(message, "refusal", None)
+            msg = self._said(f"refused: {refusal}" if isinstance(refusal, str) else "answered without a text")
+            raise BadModelOutput(msg)
+        if request.schema and not self._proven:
+            self._format, self._proven = form, True
+        usage = getattr(answer, "usage", None)
+        read, written = (counted(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+        return Reply(self._clients.hidden(text), read, written)
+
+    def _failure(self, error: Exception, request: Request, form: int) -> ModelUnavailable:
+        """Return what an error of the client means, without what it holds."""
+        status = getattr(error, "status_code", 0)
+        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+            return Passing(self._said(f"no answer in {self.timeout:g} s"))
+        if status < 400:  # no connection, or an answer cut off or garbled
+            return Passing(self._said(f"{type(error).__name__}: {first_line(error)}"))
+        said = self._said(f"HTTP {status}: {first_line(error).removeprefix(f'Error code: {status} - ')}")
+        if status in (401, 403) and not os.environ.get(self.api_key_env):
+            said += f" (the key is read from {self.api_key_env}, which is not set)"
+        if request.schema and not self._proven and status in _FORMAT_REFUSED:
+            last = form == len(_FORMATS) - 1
+            self._format = 0 if last else max(self._format, form + 1)
+            if not last:
+                return RefusedForNow(said, 0.0)
+        wait = _retry_after(getattr(error, "response", None))
+        passing = status in (408, 409, 425, 429) or status >= 500
+        if not passing or getattr(error, "code", None) == "insufficient_quota":
+            return Refused(said)
+        if wait and wait > self.longest_wait:
+            return Refused(f"{said} (again in {wait:.0f} s, which is longer than longest_wait)")
+        return RefusedForNow(said, wait)
+
+    def _said(self, why: str) -> str:
+        return f"{self.model} at {self.base_url}: {self._clients.hidden(why)[:_SAID]}"
+
+    def _client(self) -> Any:
+        with self._clients.lock:
+            if self._clients.called is None:
+                self._clients.called = needed("openai", "llm").OpenAI(**self._settings())
+            return self._clients.called
+
+    def _aclient(self) -> Any:
+        loop = asyncio.get_running_loop()
+        with self._clients.lock:
+            if loop not in self._clients.awaited:
+                # A connection that is kept would outlive its loop, and nothing says when a loop ends.
+                settings = {**self._settings(), "default_headers": {"Connection": "close"}}
+                self._clients.awaited[loop] = needed("openai", "llm").AsyncOpenAI(**settings)
+            return self._clients.awaited[loop]
+
+    def _settings(self) -> dict[str, Any]:
+        key = os.environ.get(self.api_key_env, "").strip()
+        rule = f"{self.api_key_env} must hold a key of ASCII characters, such as an HTTP header can carry"
+        require(key.isascii() and key.isprintable(), rule, "another")
+        if len(key) >= _SECRET:
+            self._clients.keys.add(key)
+        return {"api_key": key or "none", "base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+
+
+def _retry_after(response: Any) -> float | None:
+    """Return the seconds that an endpoint asks to wait, given as such or as a date (RFC 9110, 10.2.3)."""
+    said = response.headers.get("retry-after") if response is not None else None
+    if said is None:
+        return None
+    try:
+        return max(float(said), 0.0)
+    except ValueError:
+        pass
+    try:
+        return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
+    except ValueError:
+        return None

@@ -1,0 +1,231 @@
+"""Perplexity chunking: minima of both kinds, meta-chunks put together, and what its models and texts may be."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+import lm as models
+import numpy as np
+import pytest
+
+from advchunk import ConfigurationError, Document, RecursiveChunker
+from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams, drops
+from advchunk.models.causal import as_causal
+from advchunk.models.counters import as_counter
+
+
+@dataclass
+class Said:
+    """A language model to which a sentence is as surprising as the number in it says."""
+
+    model_name: str = "said"
+
+    def surprise(self, text):
+        found = [(match.end(), float(match[0])) for match in re.finditer(r"\d+(?:\.\d+)?", text)]
+        return [end for end, _ in found], [number for _, number in found]
+
+
+def said(*numbers):
+    return "".join(f"It is {number:g} here. " for number in numbers)
+
+
+def chunked(*numbers, **params):
+    params = {"lm": Said(), "combine": False, **params}
+    return [
+        [float(number) for number in re.findall(r"[\d.]+(?= here)", chunk.text)]
+        for chunk in PerplexityChunker(**params).chunk(said(*numbers))
+    ]
+
+
+def test_a_valley_ends_its_chunk():
+    assert chunked(3, 2, 1, 2, 3) == [[3, 2, 1], [2, 3]]
+
+
+def test_a_cliff_ends_its_chunk_if_the_next_sentence_is_as_low():
+    assert chunked(3, 1, 1, 2) == [[3, 1], [1, 2]]
+    assert chunked(3, 1, 1, 1, 1) == [[3, 1], [1, 1, 1]]
+    assert chunked(1, 1, 2) == [[1, 1, 2]]
+
+
+def test_first_and_last_are_no_minima():
+    assert chunked(1, 2, 3) == [[1, 2, 3]]
+    assert chunked(3, 2, 1) == [[3, 2, 1]]
+    assert chunked(1, 2) == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [
+        (0.0, [[9, 8], [8.5, 4], [7, 7, 6.5], [6.5, 9]]),
+        (0.5, [[9, 8], [8.5, 4], [7, 7, 6.5], [6.5, 9]]),
+        (0.75, [[9, 8], [8.5, 4], [7, 7, 6.5, 6.5, 9]]),
+        (4.5, [[9, 8, 8.5, 4], [7, 7, 6.5, 6.5, 9]]),
+        (5.0, [[9, 8, 8.5, 4, 7, 7, 6.5, 6.5, 9]]),
+    ],
+)
+def test_a_threshold_asks_for_a_drop_on_one_side(threshold, expected):
+    """Of a cliff, on the left: the rise from 6.5 to 9 plays no part."""
+    assert chunked(9, 8, 8.5, 4, 7, 7, 6.5, 6.5, 9, threshold=threshold) == expected
+
+
+def test_the_example_of_the_source():
+    """Minima at its sentences 3, 7 and 12 of 15 make four meta-chunks."""
+    numbers = [5, 4, 1, 3, 4, 3, 2, 3, 4, 5, 4, 2, 3, 4, 5]
+    found = chunked(*numbers)
+    assert [len(chunk) for chunk in found] == [3, 4, 5, 3]
+    assert [number for chunk in found for number in chunk] == numbers
+
+
+def test_the_minimum_may_be_in_both_neighbours():
+    assert chunked(3, 1, 2, 3, 2.5, 4, boundary="overlap") == [[3, 1], [1, 2, 3, 2.5], [2.5, 4]]
+
+
+def test_a_minimum_is_repeated_only_where_there_is_room():
+    text = said(9, 1, 5, 6)
+    sentence = as_counter()(said(9))
+    chunks = PerplexityChunker(lm=Said(), combine=False, boundary="overlap", max_tokens=2 * sentence).chunk(text)
+    assert [c.text for c in chunks] == [said(9, 1), said(5, 6)]
+    chunks = PerplexityChunker(lm=Said(), combine=False, boundary="overlap", max_tokens=3 * sentence).chunk(text)
+    assert [c.text for c in chunks] == [said(9, 1), said(1, 5, 6)]
+    assert [c.tokens for c in chunks] == [2 * sentence, 3 * sentence]
+    assert [text[c.start : c.end] for c in chunks] == [c.text for c in chunks]
+
+
+def test_meta_chunks_are_put_together_while_they_fit():
+    numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(said(9))
+    metas = [[5, 1], [3, 2], [4, 3, 2], [6, 3], [4, 5]]
+    assert chunked(*numbers) == metas
+    for most, together in ((4, [[0, 1], [2], [3, 4]]), (7, [[0, 1, 2], [3, 4]]), (99, [[0, 1, 2, 3, 4]])):
+        expected = [[number for i in group for number in metas[i]] for group in together]
+        assert chunked(*numbers, combine=True, max_tokens=most * sentence) == expected
+
+
+def test_what_is_repeated_counts_when_meta_chunks_are_put_together():
+    numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(said(9))
+    found = chunked(*numbers, combine=True, boundary="overlap", max_tokens=4 * sentence)
+    assert found == [[5, 1, 3, 2], [2, 4, 3, 2], [2, 6, 3], [3, 4, 5]]
+
+
+def test_a_meta_chunk_over_the_budget_is_cut_and_stands_alone():
+    numbers, sentence = (5, 1, 9, 8, 7, 6, 5, 4, 6, 7), as_counter()(said(9))
+    found = chunked(*numbers, combine=True, max_tokens=3 * sentence)
+    assert found == [[5, 1], [9, 8, 7], [6, 5, 4], [6, 7]]
+
+
+def test_context_counts_when_meta_chunks_are_put_together():
+    document = Document("# Numbers\n\n" + said(5, 1, 3, 2, 4), metadata={"title": "Of here and there"})
+    most = as_counter()(document.text) + 2
+    with_context = PerplexityChunker(lm=Said(), include_context=True, max_tokens=most).chunk(document)
+    assert len(PerplexityChunker(lm=Said(), max_tokens=most).chunk(document)) == 1
+    assert [len(re.findall("here", chunk.text)) for chunk in with_context] == [4, 1]
+    assert all(chunk.tokens <= most for chunk in with_context)
+
+
+def test_a_percentile_follows_from_the_document_alone():
+    numbers = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5)  # drops of 4, 2, 4, 3
+    assert len(chunked(*numbers, threshold_percentile=0)) == 5
+    assert len(chunked(*numbers, threshold_percentile=50)) == 3
+    assert len(chunked(*numbers, threshold_percentile=100)) == 3
+    assert len(chunked(1, 2, 3, threshold_percentile=50)) == 1
+    chunker = PerplexityChunker(lm=Said(), combine=False, threshold_percentile=50)
+    others = [said(9, 8.9, 9, 8.95, 9)] * 9
+    assert chunker.chunk_many([*others, said(*numbers)])[-1] == chunker.chunk(said(*numbers))
+
+
+def test_it_explains_itself():
+    found = PerplexityChunker(lm=Said(), combine=False, threshold=1, add_scores=True).explain(said(3, 1, 2, 1.5, 4))
+    assert found.figures["surprise"].tolist() == [3, 1, 2, 1.5, 4]
+    assert found.figures["threshold"] == 1
+    assert found.figures["minima"].tolist() == [1, 3]
+    assert found.segmentation.gaps.tolist() == [0, 2, 0, 2.5]
+    assert [(cut.reason, cut.score) for cut in found.cuts] == [("minimum", 2.0), ("minimum", 2.5)]
+    assert [c.metadata.get("cut_score") for c in found.chunks] == [2.0, 2.5, None]
+
+
+def test_drops_of_hardly_any_units():
+    assert drops(np.array([1.0, 2.0])).tolist() == [0.0]
+    assert drops(np.array([2.0, 1.0, 2.0])).tolist() == [0.0, 1.0]
+
+
+def test_the_text_is_never_changed():
+    """The published code drops the spaces between sentences, and what is past the 512th word of one."""
+    text = "One  two.\tThree. " + "word " * 700 + "end. \n\n Last one."
+    chunks = PerplexityChunker(lm=models.Words(), max_tokens=2000).chunk(text)
+    assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_awaited_it_says_the_same():
+    chunker = PerplexityChunker(lm=Said(), combine=False)
+    assert asyncio.run(chunker.achunk(said(3, 1, 2))) == chunker.chunk(said(3, 1, 2))
+
+
+def test_without_a_language_model_the_error_says_what_to_pass():
+    with pytest.raises(ConfigurationError, match=r"pass lm=, the name .* \(pip install 'advchunk\[transformers\]'\)"):
+        PerplexityChunker().chunk("One. Two.")
+    with pytest.raises(ConfigurationError, match="pass lm="):
+        PerplexityChunker(lm=3)
+
+
+def test_a_document_that_the_model_cannot_read_falls_back():
+    class Broken(Said):
+        def surprise(self, text):
+            return super().surprise(text) if "9" not in text else ([3], [])
+
+    chunker = PerplexityChunker(lm=Broken(), combine=False, fallback=RecursiveChunker())
+    good, bad = chunker.chunk_many([said(3, 1, 2), said(9, 1, 2)])
+    assert len(good) == 2
+    assert [(c.text, c.metadata["fallback_from"]) for c in bad] == [(said(9, 1, 2), "perplexity")]
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"threshold": -1.0}, "threshold must be >= 0, got -1"),
+        ({"threshold_percentile": 101.0}, "threshold_percentile must be in 0..100 or None"),
+        ({"threshold_percentile": 9.0, "threshold": 1.0}, "only one of threshold and threshold_percentile"),
+        ({"boundary": "before"}, "boundary must be one of 'after', 'overlap'"),
+        ({"boundary": "overlap", "overlap_tokens": 3}, "overlap_tokens must be 0 where boundary is"),
+        ({"measure": "bits"}, "measure must be one of 'cross-entropy', 'perplexity'"),
+        ({"evict": 0.0}, "evict must be > 0 and < 1, got 0"),
+        ({"evict": 1.0}, "evict must be > 0 and < 1, got 1"),
+        ({"max_context": 15}, "max_context must be >= 16 or None, got 15"),
+        ({"max_memory": 0}, "max_memory must be >= 1 or None, got 0"),
+    ],
+)
+def test_parameters_have_rules(params, rule):
+    with pytest.raises(ConfigurationError, match=re.escape(rule)):
+        PerplexityParams(**params)
+
+
+def test_settings_reach_the_model():
+    pair = models.tiny(), models.tokenizer()
+    chunker = PerplexityChunker(lm=pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
+    assert chunker.model == as_causal(pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
+    assert chunker.model.model.context == 50
+
+
+def test_measures_differ_where_few_tokens_rule():
+    """The third sentence has tokens of 3 nats and of none: less than 2 in the mean, but more than e^2."""
+
+    class Two:
+        def surprise(self, text):
+            ends = [match.end() for match in re.finditer(r"\w+", text)]
+            return ends, [3.0, 3.0, 2.0, 2.0, 3.0, 0.0, 2.0, 2.0, 3.0, 3.0]
+
+    text = "Ants dig. Bees hum. Cats nap. Dogs run. Eels swim."
+    found = [PerplexityChunker(lm=Two(), measure=m, combine=False).chunk(text) for m in ("cross-entropy", "perplexity")]
+    assert [[c.text for c in chunks] for chunks in found] == [
+        ["Ants dig. Bees hum. Cats nap. ", "Dogs run. Eels swim."],
+        ["Ants dig. Bees hum. ", "Cats nap. Dogs run. ", "Eels swim."],
+    ]
+
+
+def test_a_real_model_finds_where_the_story_turns():
+    """To a model of 135M parameters a new topic is a rise of surprise, and the sentence before it is lower."""
+    lm = models.smollm2()
+    mill = "The mill grinds corn. Its wheel turns when the tide goes out. The miller sleeps when the tide comes in. "
+    court = "Quarterly earnings of the software company fell sharply. Shareholders sued the board for damages."
+    found = PerplexityChunker(lm=lm, combine=False, threshold=1.0).explain(mill + court)
+    assert mill in {found.document.text[: cut.offset] for cut in found.cuts}

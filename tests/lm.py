@@ -1,0 +1,106 @@
+"""Language models for tests: a real small one, random ones of several builds, and a stand-in that is none."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock
+
+from advchunk.models.causal import named_reader
+
+
+def smollm2():
+    """Return the folder of SmolLM2-135M-Instruct in float32, converted once from the GGUF file of a package."""
+    home = Path(sys.prefix) / "models"
+    folder = home / "smollm2-135m"
+    home.mkdir(exist_ok=True)
+    with FileLock(home / "smollm2-135m.lock"):
+        if not folder.exists():
+            reader = named_reader("smollm2")
+            unfinished = home / "unfinished"
+            reader.model.save_pretrained(unfinished)
+            reader.tokenizer.save_pretrained(unfinished)
+            unfinished.rename(folder)
+    return str(folder)
+
+
+@cache
+def tokenizer(lead=False, vocabulary=300):
+    """A byte-level BPE trained on a few words, with or without a sign of the beginning."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    core.decoder = decoders.ByteLevel()
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=["<s>", "</s>"], initial_alphabet=letters, show_progress=False
+    )
+    core.train_from_iterator(["the cat naps and the court rules on the law"] * 3, trainer)
+    if lead:
+        core.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    return PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>", eos_token="</s>")
+
+
+# By what they know of positions: turned keys (whole, in part, side by side, only some layers), learned ones, windows.
+BUILDS = {
+    "llama": ("LlamaConfig", {}),
+    "gpt_neox": ("GPTNeoXConfig", {"rotary_pct": 0.5}),
+    "cohere": ("CohereConfig", {}),
+    "smollm3": ("SmolLM3Config", {"no_rope_layers": [1, 0]}),
+    "gpt2": ("GPT2Config", {}),
+    "mistral": ("MistralConfig", {"sliding_window": 24}),
+}
+
+
+@cache
+def tiny(build="llama", positions=128):
+    """A random model of one build."""
+    import torch
+    import transformers
+
+    kind, params = BUILDS[build]
+    sizes = {
+        "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 4, "max_position_embeddings": positions, "bos_token_id": 0, "eos_token_id": 1,
+        "pad_token_id": 1, "initializer_range": 0.3,
+    }  # fmt: skip
+    if build == "gpt2":
+        sizes = {**sizes, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": positions}
+    torch.manual_seed(5)
+    return transformers.AutoModelForCausalLM.from_config(getattr(transformers, kind)(**{**sizes, **params})).eval()
+
+
+@dataclass(frozen=True)
+class Words:
+    """A stand-in: a word surprises by how seldom it was met, and it knows whether two texts are both about cats."""
+
+    model_name: str = "words"
+
+    def surprise(self, text):
+        met, ends, nats = Counter(), [], []
+        for word in re.finditer(r"\S+", text):
+            stem = re.sub(r"\W|(?<=\w\w)s\b", "", word[0].lower())
+            nats.append(math.log((len(ends) + 2) / (met[stem] + 1)))
+            ends.append(word.end())
+            met[stem] += 1
+        return np.array(ends, dtype=np.int64), np.array(nats)
+
+    def choose(self, prompt, options):
+        passage, sentence = re.search("(?s)(?:Passage: |文字：)(.*)\n\n(?:Sentence: |句子：)(.*)\n\n", prompt).groups()
+        split, keep = options
+        parted = bool(re.search("cat|kitten", passage.lower())) != bool(re.search("cat|kitten", sentence.lower()))
+        chances = {split: 0.9, keep: 0.1} if parted else {split: 0.1, keep: 0.9}
+        return [chances[option] for option in options]
+
+
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -1,0 +1,191 @@
+"""Margin sampling: the loop of the published code on given probabilities, and what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from itertools import pairwise
+
+import lm as models
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError
+from advchunk.chunkers.margin import OPTIONS, PROMPTS, MarginSamplingChunker, MarginSamplingParams, filled
+from advchunk.models.counters import as_counter
+
+EN, ZH = PROMPTS["en"], PROMPTS["zh"]
+
+
+class Told:
+    """A language model that is told the probability of splitting before each sentence, by the number in it."""
+
+    def __init__(self, chances):
+        self.chances, self.asked = chances, []
+
+    def choose(self, prompt, options):
+        before, sentence = re.search(r"Passage: (.*)\n\nSentence: (.*)\n\nAnswer", prompt, re.DOTALL).groups()
+        self.asked.append((before, sentence))
+        split = self.chances[int(re.search(r"\d+", sentence)[0])]
+        return [split, 1 - split]
+
+
+def sentences(n):
+    return [f"Fact {i} is here. " for i in range(n)]
+
+
+def chunked(chances, **params):
+    n = len(chances)
+    lm = Told(chances)
+    chunks = MarginSamplingChunker(lm=lm, **{"combine": False, **params}).chunk("".join(sentences(n)))
+    numbers = [[int(i) for i in re.findall(r"\d+", chunk.text)] for chunk in chunks]
+    return numbers, lm.asked
+
+
+def published(chances, threshold=0.0):
+    """The loop of ``chunk_rag.py``: keep while P(keep) - P(split) is over the mean of the last five."""
+    chunks, current, differences = [], [0], []
+    for i in range(1, len(chances)):
+        difference = (1 - chances[i]) - chances[i]
+        differences.append(difference)
+        if difference > threshold:
+            current.append(i)
+        else:
+            chunks.append(current)
+            current = [i]
+        if len(differences) >= 5:
+            threshold = sum(differences[-5:]) / 5
+    return [*chunks, current]
+
+
+# Eighths, so that means are exact however they are summed up, but for the division by five.
+chances = st.lists(st.integers(0, 8).map(lambda eighths: eighths / 8), min_size=2, max_size=24)
+
+
+@given(chances, st.sampled_from(["chunk", "pair"]))
+def test_the_published_loop(chances, context):
+    found, asked = chunked(chances, context=context)
+    assert found == published(chances)
+    texts = [text.strip() for text in sentences(len(chances))]
+    assert [sentence for _, sentence in asked] == texts[1:]
+    starts = {i: chunk[0] for chunk in published(chances) for i in chunk[1:]}
+    first = {chunk[0]: before[0] for before, chunk in pairwise(published(chances))}
+    for at, (before, _) in enumerate(asked, start=1):
+        start = at - 1 if context == "pair" else starts.get(at, first.get(at))
+        assert before == " ".join(texts[start:at])
+
+
+def test_ties_with_the_threshold_are_cut():
+    assert chunked([0.5, 0.5, 0.25])[0] == [[0], [1, 2]]
+    assert chunked([0.5] * 9)[0] == [[i] for i in range(9)]
+
+
+def test_a_threshold_of_ones_own_stays():
+    numbers = [0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.5, 0.6, 0.7, 0.8, 0.9]
+    assert chunked(numbers, threshold=0.5, window=None)[0] == [[0, 1, 2, 3], [4], [5, 6, 7, 8], [9], [10]]
+    assert chunked(numbers, window=2)[0] == [[0], [1], [2], [3], [4], [5, 6, 7], [8], [9], [10]]
+
+
+def test_a_full_chunk_ends_without_asking():
+    most = 3 * as_counter()("Fact 1 is here. ")
+    found, asked = chunked([0.1] * 7, max_tokens=most)
+    assert found == [[0, 1, 2], [3, 4, 5], [6]]
+    assert len(asked) == 4
+    explained = MarginSamplingChunker(lm=Told([0.1] * 7), max_tokens=most).explain("".join(sentences(7)))
+    assert [cut.reason for cut in explained.cuts] == ["forced", "forced"]
+    assert explained.figures["margins"] == pytest.approx([-0.8] * 4)
+
+
+def test_meta_chunks_are_put_together():
+    most = 5 * as_counter()("Fact 1 is here. ")
+    assert chunked([0, 0, 0.9, 0, 0.9, 0, 0, 0.9], window=None)[0] == [[0, 1], [2, 3], [4, 5, 6], [7]]
+    found, _ = chunked([0, 0, 0.9, 0, 0.9, 0, 0, 0.9], window=None, combine=True, max_tokens=most)
+    assert found == [[0, 1, 2, 3], [4, 5, 6, 7]]
+
+
+def test_scores_are_margins_and_higher_is_likelier_a_boundary():
+    found = MarginSamplingChunker(lm=Told([0, 0.25, 0.75]), combine=False, add_scores=True).explain(
+        "".join(sentences(3))
+    )
+    assert found.segmentation.gaps.tolist() == [-0.5, 0.5]
+    assert [(cut.reason, cut.score) for cut in found.cuts] == [("margin", 0.5)]
+    assert found.figures["thresholds"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("params", "text", "prompt"),
+    [
+        ({}, "Cats purr.", EN),
+        ({}, "猫在睡觉。法官在工作。", ZH),
+        ({}, "The word 猫 is cat.", EN),
+        ({}, "東京は晴れ。大阪は雨。", EN),
+        ({"language": "zh-CN"}, "Cats purr.", ZH),
+        ({"prompt_language": "zh"}, "Cats purr.", ZH),
+        ({"prompt_language": "en"}, "猫在睡觉。", EN),
+        ({"prompt": "{before} / {sentence}"}, "猫在睡觉。", "{before} / {sentence}"),
+    ],
+)
+def test_the_prompt_is_in_the_language_of_the_text_or_as_asked_for(params, text, prompt):
+    assert MarginSamplingChunker(**params).asking(text) == prompt
+
+
+def test_prompts_offer_what_is_counted():
+    for prompt in PROMPTS.values():
+        assert all(f"\n{option}. " in prompt for option in OPTIONS)
+        assert prompt.index("{before}") < prompt.index("{sentence}")
+    assert filled("{before}, {sentence}", "{sentence}\\1", "{x}") == "{sentence}\\1, {x}"
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"threshold": 1.5}, r"threshold must be in -1..1, got 1.5"),
+        ({"window": 0}, "window must be >= 1 or None, got 0"),
+        ({"prompt": "Split?"}, r"prompt must have {before} and {sentence} in it, got 'Split\?'"),
+        ({"context": "page"}, "context must be one of 'chunk', 'pair'"),
+    ],
+)
+def test_parameters_have_rules(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        MarginSamplingParams(**params)
+
+
+def test_a_model_that_cannot_choose_is_refused_before_any_work():
+    class Scores:
+        def surprise(self, text):
+            return [], []
+
+    with pytest.raises(ConfigurationError, match="the lm of margin-sampling must have choose, got"):
+        MarginSamplingChunker(lm=Scores()).chunk("One. Two.")
+    with pytest.raises(ConfigurationError, match="pass lm="):
+        MarginSamplingChunker().chunk("One. Two.")
+
+
+def test_awaited_it_says_the_same_for_many_documents():
+    texts = ["Cats purr. Cats nap. Courts rule. Judges judge.", "Courts rule. A kitten naps."] * 3
+    chunker = MarginSamplingChunker(lm=models.Words(), window=None, combine=False)
+    found = chunker.chunk_many(texts)
+    assert asyncio.run(chunker.achunk_many(texts)) == found
+    assert [[c.text for c in chunks] for chunks in found[:2]] == [
+        ["Cats purr. Cats nap. ", "Courts rule. Judges judge."],
+        ["Courts rule. ", "A kitten naps."],
+    ]
+
+
+def test_a_real_model_is_asked_once_a_gap_and_reads_little_twice(monkeypatch):
+    chunker = MarginSamplingChunker(lm=models.smollm2(), combine=False)
+    model = chunker.model.model.reader.model
+    fed, forward = [], model.forward
+
+    def noting(*args, input_ids, **kwargs):
+        fed.append(input_ids.shape)
+        return forward(*args, input_ids=input_ids, **kwargs)
+
+    monkeypatch.setattr(model, "forward", noting)
+    text = "Cats purr softly. Cats nap all day. Cats eat fish. Judges sit in court. Courts rule on law."
+    found = chunker.explain(text)
+    assert [rows for rows, _ in fed] == [1, 1, 1, 1]
+    assert all(tokens < 40 for _, tokens in fed[1:])
+    assert abs(found.figures["margins"]).max() <= 1
+    assert len(set(found.figures["margins"])) == 4

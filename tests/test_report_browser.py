@@ -1,0 +1,162 @@
+"""The report in a real browser: it runs without a fault, asks for nothing, and shows what is chosen."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from urllib.parse import parse_qs, urlencode
+
+import numpy as np
+import pytest
+
+from advchunk import Document, Span
+from advchunk.evaluation import (
+    Cost,
+    Outcome,
+    Question,
+    Reference,
+    Trial,
+    candidate,
+    compare,
+    compare_each,
+    evaluate,
+    report,
+    size_matched,
+)
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium or google-chrome")
+
+EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
+TEXT = "😀 One. 😀😀 Two. x Three."
+SECOND = "Nothing of this is asked. But this is."
+SCORES = [
+    "recall",
+    "iou",
+    "recall_at_k",
+    "precision_at_k",
+    "iou_at_k",
+    "hit_at_k",
+    "reciprocal_rank",
+    "ndcg",
+    "claims_at_k",
+]
+
+
+class Seen:
+    """What the browser makes of a page: its DOM, what it complains of, and what the page asks the network for."""
+
+    def __init__(self, page, folder, chosen=None, script=""):
+        file, log = folder / "seen.html", folder / "net.json"
+        file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
+        flags = [
+            "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--no-first-run",
+            "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=2000", "--enable-logging=stderr",
+            f"--log-net-log={log}", "--dump-dom",
+        ]  # fmt: skip
+        address = f"{file.as_uri()}#{urlencode(chosen or {})}"
+        ran = subprocess.run([BROWSER, *flags, address], capture_output=True, text=True, check=True, timeout=90)
+        self.dom = ran.stdout
+        self.complaints = re.findall(r":CONSOLE\S* (.*)", ran.stderr)
+        events = [event.get("params", {}) for event in json.loads(log.read_text("utf-8", "replace"))["events"]]
+        self.asked = {  # the browser itself asks its maker, too
+            event["url"] for event in events if event.get("initiator", "not an origin") != "not an origin"
+        }
+
+    def pieces(self):
+        """Return the kind of each piece of the text, which chunks it says it is of, and its text."""
+        found = re.findall(
+            r'<div class="piece (\w+)"><div class="what">(.*?)</div><div class="body">(.*?)</div></div>',
+            self.dom,
+            re.DOTALL,
+        )
+        return [
+            (kind, re.findall(r"#\d+(?: · \d/\d)?", what), unescape(re.sub("<[^>]*>", "", body)))
+            for kind, what, body in found
+        ]
+
+    def marks(self, kind):
+        return [unescape(text) for text in re.findall(rf'<mark class="{kind}"[^>]*>(.*?)</mark>', self.dom, re.DOTALL)]
+
+
+def flat(*groups):
+    return [[7, *(at for span in spans for at in span)] for spans in groups]
+
+
+def outcome(label, *documents):
+    scores = np.array([0.0, 0.5, 1.0])
+    return Outcome(
+        label=label, group="stable", settings={}, **dict.fromkeys([*SCORES, "precision_omega"], scores), tokens=np.array([7]),
+        curve={9: 0.5}, redundancy=1.0, coverage=1.0, within=None, between=None, forced=None, over=None, under=None,
+        cutting=Cost(), embedding=Cost(), chunks=documents,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page():
+    documents = Document(TEXT, "a.md"), Document(SECOND, EVIL)
+    answers = Reference("a.md", Span(5, 8)), Reference("a.md", Span(17, 23)), Reference(EVIL, Span(26, 37))
+    questions = tuple(Question(f"{EVIL} {i}", (answer,)) for i, answer in enumerate(answers))
+    one = outcome(EVIL, flat([(0, 6), (14, 19)], [(6, 14)], [(3, 9)]), flat([(0, 38)]))
+    other = outcome("other", flat([(0, 23)]), flat([(0, 26)], [(26, 38)]))
+    return report.html(Trial(documents, questions, budget=9, budgets=(9,)), compare([one, other], EVIL))
+
+
+def test_a_fault_and_a_request_would_be_seen(tmp_path):
+    seen = Seen("<img src='http://127.0.0.1:9/x.png'></body>", tmp_path, script="null.fault()")
+    assert any("Uncaught TypeError" in said for said in seen.complaints)
+    assert seen.asked == {"http://127.0.0.1:9/x.png"}
+
+
+def test_every_chunk_is_shown_and_the_answers_are_marked(page, tmp_path):
+    seen = Seen(page, tmp_path)
+    assert (seen.complaints, seen.asked) == ([], set())
+    assert [(kind, chunks) for kind, chunks, _ in seen.pieces()] == [
+        ("a", ["#1 · 1/2"]), ("shared", ["#1 · 1/2", "#3"]), ("shared", ["#3", "#2"]), ("b", ["#2"]), ("a", ["#1 · 2/2"]),
+        ("none", []),
+    ]  # fmt: skip
+    assert "".join(text for *_, text in seen.pieces()) == TEXT
+    assert seen.marks("") == [TEXT[5:6], TEXT[6:8], TEXT[17:19], TEXT[19:23]]
+    assert re.findall(r'aria-pressed="(\w+)"', seen.dom) == ["false", "false"]
+
+
+def test_the_address_says_what_is_shown(page, tmp_path):
+    seen = Seen(page, tmp_path, {"candidate": "other", "document": EVIL, "question": 2})
+    assert (seen.complaints, seen.asked) == ([], set())
+    assert seen.pieces() == [("a", ["#1"], SECOND[:26]), ("b", ["#2"], SECOND[26:])]
+    assert (seen.marks(""), seen.marks("chosen")) == ([], [SECOND[26:37]])
+    assert re.findall(r'aria-pressed="(\w+)"', seen.dom) == ["true"]
+    assert "2 chunks" in seen.dom
+
+
+def test_what_is_chosen_is_shown_and_kept_in_the_address(page, tmp_path):
+    choose = """
+      const pick = (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event("change")); };
+      pick("candidate", 1); pick("document", 1); $("missed").click();
+      document.body.dataset.left = document.querySelectorAll("#asked button").length;
+      pick("document", 0); document.querySelectorAll("#asked button")[1].click();
+      document.body.dataset.address = location.hash.slice(1);
+    """
+    seen = Seen(page, tmp_path, script=choose)
+    assert (seen.complaints, seen.asked) == ([], set())
+    assert seen.pieces() == [("a", ["#1"], TEXT)]
+    assert 'data-left="0"' in seen.dom  # of the second document, its only answer being found whole
+    assert seen.marks("chosen") == [TEXT[17:23]]
+    kept = parse_qs(unescape(re.search(r'data-address="([^"]*)"', seen.dom)[1]))
+    assert kept == {"candidate": ["other"], "document": ["a.md"], "question": ["1"]}
+
+
+def test_a_trial_of_both_kinds_is_shown(tmp_path):
+    text = "Cats purr. Cats nap. Courts sit. Courts rule. Ships sail. Ships sink. " * 6
+    asked = tuple(Question(q, (Reference("a.md", Span(at, at + 10)),)) for q, at in (("Cats?", 0), ("Ships?", 46)))
+    trial = Trial((Document(text, "a.md"),), asked, budget=20, budgets=(20,))
+    published = candidate("recursive", "as it comes", max_tokens=60)
+    outcomes = evaluate([published, size_matched("optimal-semantic", 20, "mine")], trial)
+    seen = Seen(report.html(trial, compare_each(outcomes, ["as it comes", "mine"])), tmp_path, {"candidate": "mine"})
+    assert re.findall("<h2>(.*?)</h2>", seen.dom)[:2] == ["Size-matched", "As published"]
+    assert (seen.complaints, seen.asked) == ([], set())
+    assert len(seen.pieces()) == len(outcomes[1].chunks[0])
+    assert [piece for *_, piece in seen.pieces()] == [text[a:b] for _, a, b in outcomes[1].chunks[0]]
