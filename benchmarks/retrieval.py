@@ -16,14 +16,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import peers
 
-from advchunk import registry, tiling
+from advchunk import registry
 from advchunk.chunkers.params import resources
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
@@ -35,14 +34,14 @@ from advchunk.evaluation import (
     candidate,
     compare,
     evaluate,
-    even_split,
+    evenly,
     read_corpus,
     read_questions,
     run,
 )
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.records import Chunk, Document, Floats, Span
+from advchunk.records import Chunk, Document, Floats
 from advchunk.vectors import of_chunks
 
 VECTORS = ("context", "units")  # of our chunkers that embed, beside none
@@ -75,8 +74,8 @@ def _asking(name: str, file: str | None) -> Any:
 
 def ours(embedder: Any) -> dict[str, peers.Maker]:
     """Return what builds each of our chunkers, with each kind of vectors that it can give."""
-    found: dict[str, peers.Maker] = {"even-split": evenly}
-    for name in registry.names():
+    found: dict[str, peers.Maker] = {"even-split": even}
+    for name in filter(lambda name: registry.needs(name) is None, registry.names()):
         takes = resources(registry.TABLE[name].chunker)
         given = {"embedder": embedder} if "embedder" in takes else {}
         for kind in ("none", *VECTORS) if "vectors" in takes else ("none",):
@@ -90,30 +89,9 @@ def made(name: str, label: str, given: dict[str, Any], size: int | None) -> Cand
     return candidate(name, label, **given, **({} if size is None else {"max_tokens": size}))
 
 
-def evenly(size: int | None) -> Candidate:
+def even(size: int | None) -> Candidate:
     """Return the least one can do: pieces of equally many tokens, up to the ends of words, whatever they say."""
-    size = size or SIZE
-    return Candidate("even-split", Evenly(size), "baseline", {"max_tokens": size}, f"even-split {size}")
-
-
-@dataclass(frozen=True)
-class Evenly:
-    """Cuts texts into as few equal pieces as a size allows."""
-
-    size: int
-
-    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
-        """Return the chunks of each document."""
-        return [self.pieces(document.text) for document in documents]
-
-    def pieces(self, text: str) -> list[Chunk]:
-        """Return the chunks of a text that is not blank."""
-        edges = tiling.words(text).edges
-        before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
-        tokens = int(before[-1])
-        places = even_split(tokens, -(-tokens // self.size))
-        spans = pairwise(np.unique(edges[np.searchsorted(before, places)]).tolist())
-        return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(spans)]
+    return evenly(size or SIZE)
 
 
 def lent(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:

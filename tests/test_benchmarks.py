@@ -108,7 +108,7 @@ def test_growth():
 
 def test_retrieval(choi):
     pytest.importorskip("chonkie")
-    pytest.importorskip("langchain_experimental")
+    pytest.importorskip("semchunk")
     folder = choi / "texts"
     folder.mkdir()
     lines = []
@@ -120,7 +120,35 @@ def test_retrieval(choi):
             answer = {"document": f"{seed}.md", "start": edges[a + 1], "end": edges[a + 2]}
             lines.append(json.dumps({"question": made.units.text[edges[a] : edges[a + 1]], "references": [answer]}))
     (folder / "questions.jsonl").write_text("\n".join(lines), "utf-8")
-    command = [sys.executable, "-W", "ignore", SCRIPT.with_name("retrieval.py"), "--data", folder, "--mean", "40"]
-    said = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    assert said.count("| optimal-semantic, context | stable |") == 3
-    assert said.count("| chonkie RecursiveChunker | peer |") == 3
+    labels = [
+        "optimal-semantic, units",
+        "even-split",
+        "semchunk",
+        "chonkie SemanticChunker",
+        "Chroma ClusterSemanticChunker",
+    ]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        SCRIPT.with_name("retrieval.py"),
+        "--data",
+        folder,
+        "--chroma",
+        "--only",
+        *labels,
+    ]
+
+    def tables(*args):
+        said = subprocess.run([*command, *args], capture_output=True, check=True, text=True).stdout
+        assert "| ClusterSemanticChunker, 200: here | 16 |" in said
+        return said.split("## ")[2:]
+
+    own, matched = tables("--published", "--mean", "40")
+    for table in (own, matched):
+        assert all(table.count(f"\n| {label} |") == 1 for label in ("recursive", *labels))
+    rows = [line.split(" | ") for line in matched.splitlines() if line.startswith("| ")][2:]
+    assert all(36 <= int(cells[1]) <= 44 for cells in rows if "Chroma" not in cells[0])
+    assert tables("--mean", "40", "--processes", "2")[0] == matched
+    lent = tables("--mean", "40", "--set", "lent", "--only", "recursive", "recursive, lent context")[0]
+    assert lent.count("\n| recursive, lent context |") == 1

@@ -520,7 +520,7 @@ def test_the_command(folder):
     assert {path.name for path in (folder / "out").iterdir()} == {
         "outcomes", "outcomes.json", "report.html", "standings.csv", "standings.md"
     }  # fmt: skip
-    assert len(list((folder / "out" / "outcomes").iterdir())) == 4
+    assert len(list((folder / "out" / "outcomes").iterdir())) == 7
 
 
 @pytest.mark.parametrize(

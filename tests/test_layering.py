@@ -32,6 +32,7 @@ ORDER = [
     "cache",
     "prompts",
     "sizes",
+    "reading",
     "layout",
     "prechunk",
     "chunkers",

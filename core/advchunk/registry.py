@@ -77,6 +77,11 @@ def names(group: Group | None = None) -> list[str]:
     return [name for name, entry in TABLE.items() if group in (None, entry.group)]
 
 
+def needs(name: str) -> str | None:
+    """Return the model that a chunker cannot do without, "lm" or "llm"; None if it runs as it comes."""
+    return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
+
+
 def settings(*, experimental: bool) -> None:
     """Open or close the gate for this process and those it starts (sets ``ADVCHUNK_EXPERIMENTAL``)."""
     os.environ[_SWITCH] = "1" if experimental else "0"
@@ -119,6 +124,7 @@ def describe(name: str) -> dict[str, Any]:
         "group": entry.group,
         "experimental": experimental,
         "warnings": [*(_WARNINGS if experimental else ()), *_brittle(name)],
+        "needs": needs(name),
         "extra": entry.extra,
         "source": entry.source,
         "summary": summary(name),

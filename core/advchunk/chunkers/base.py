@@ -22,11 +22,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from advchunk import signals, sizes, tiling, vectors
+from advchunk import sizes, tiling, vectors
 from advchunk.cache import with_cache
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
-from advchunk.engine import Embed, Job, Plan, adrive, drive, finished
+from advchunk.engine import Job, Plan, adrive, drive, finished
 from advchunk.errors import first_line, require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.headings import Headings
@@ -36,6 +36,7 @@ from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
 from advchunk.readers import markdown
+from advchunk.reading import vectors_of
 from advchunk.records import Chunk, Document, Floats, Span, Units
 from advchunk.sizes import Limits
 
@@ -384,29 +385,8 @@ class EmbeddingChunker(SegmentingChunker):
         return self.embedded(units.strings())
 
     def embedded(self, texts: Sequence[str]) -> Plan[Floats]:
-        """Ask for the vector of each text.
-
-        A text that the embedder could not read whole, which most would cut off without a word, is
-        asked for in parts, and gets their mean, weighted by tokens.
-
-        Returns
-        -------
-        (n, d) unit rows.
-        """
-        embedder = as_embedder(self.embedder)
-        limits = Limits(embedder.max_tokens or 1, 0, 0, embedder.counter)
-        tokens = limits.counter.counts(texts) if embedder.max_tokens else np.zeros(len(texts), dtype=np.int64)
-        if tokens.max(initial=0) <= limits.max_tokens:
-            whole: Floats = yield Embed(tuple(texts), self.model)
-            return whole
-        split = [
-            sizes.fit(Units(text, np.array([0, len(text)]), np.array([size])), limits)
-            for text, size in zip(texts, tokens, strict=True)
-        ]
-        rows: Floats = yield Embed(tuple(part for units in split for part in units.strings()), self.model)
-        weights = np.concatenate([units.counted() for units in split]).astype(rows.dtype)
-        first = np.cumsum([0, *(len(units) for units in split[:-1])])
-        return signals.unit_rows(np.add.reduceat(rows * np.maximum(weights, 1)[:, None], first))
+        """Ask for the vector of each text, (n, d) unit rows; what the embedder could not read whole is read in parts."""
+        return vectors_of(texts, as_embedder(self.embedder), self.model)
 
 
 def _identity(resource: Any) -> str:

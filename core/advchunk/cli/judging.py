@@ -106,16 +106,18 @@ def evaluate(
 
     Without questions, sentences of the documents are asked, half of them taken out of the text ('advchunk questions' writes them).
     """
-    from advchunk.evaluation import as_markdown, compare_each, notes, report
+    from advchunk.evaluation import Matched, as_markdown, compare_each, evenly, notes, report
     from advchunk.evaluation import evaluate as run
+    from advchunk.evaluation.candidates import BASELINES
 
     note = _note(quiet)
-    known = {"all": registry.names(), "stable": registry.names("stable")}
-    names = list(dict.fromkeys([*known.get(chunkers, chunkers.split(",")), baseline]))
+    known = {"all": _unaided(None), "stable": _unaided("stable")}
+    names = list(dict.fromkeys([*known.get(chunkers, chunkers.split(",")), *BASELINES, baseline]))
     with errors_said():
         trial = _trial(data, embedder, budget, k, number, seed, headings, note)
         paid = dict(map(_price, prices)) or None
         candidates = [one for name in names for one in _both(name, embedder, vectors, mean, published)]
+        candidates.append(Matched("even-split", evenly, mean))
         store = Path(out) / "outcomes" if out else None
         outcomes = run(candidates, trial, processes=processes, store=store, progress=note)
         bases = [one.label for one in _both(baseline, embedder, vectors, mean, published)]
@@ -205,6 +207,10 @@ def questions(folder: str, number: int, seed: int, out: str) -> None:
             path.write_bytes(document.text.encode())
         write_questions(target / _QUESTIONS, made.questions, made.documents)
     click.echo(f"{len(made.questions)} questions: advchunk evaluate --data {out}", err=True)
+
+
+def _unaided(group: registry.Group | None) -> list[str]:
+    return [name for name in registry.names(group) if registry.needs(name) is None]
 
 
 def _note(quiet: bool) -> Callable[[str], None]:

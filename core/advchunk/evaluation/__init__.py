@@ -25,7 +25,7 @@ from advchunk.evaluation.builders import (
     section_boundaries,
     write_questions,
 )
-from advchunk.evaluation.candidates import Candidate, Matched, candidate, matched, peer, size_matched
+from advchunk.evaluation.candidates import Candidate, Matched, candidate, evenly, matched, peer, size_matched
 from advchunk.evaluation.costs import Cost, Prices
 from advchunk.evaluation.datasets import Segmented, read_choi, read_folder
 from advchunk.evaluation.harness import Outcome, evaluate, run
@@ -97,6 +97,7 @@ __all__ = [
     "compare_each",
     "evaluate",
     "even_split",
+    "evenly",
     "find_quote",
     "held_out",
     "holm",

@@ -7,15 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 from math import log
 from typing import Any, Literal, TypeAlias
 
-from advchunk import registry
+import numpy as np
+
+from advchunk import registry, tiling
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
 from advchunk.errors import ConfigurationError, require
+from advchunk.evaluation.boundaries import even_split
 from advchunk.evaluation.trial import Trial
+from advchunk.models.counters import as_counter
 from advchunk.records import Chunk, Document, Span
 
 Group: TypeAlias = Literal["stable", "experimental", "baseline", "peer"]
@@ -133,6 +138,40 @@ def peer(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str 
     return Candidate(label, Placed(label, split), "peer", settings, fingerprint)
 
 
+def evenly(size: int) -> Candidate:
+    """Return the baseline that cuts texts into equal pieces, as few as a size allows, whatever they say.
+
+    Parameters
+    ----------
+    size : tokens of a piece at most, >= 1; a word of more is a piece.
+
+    >>> [chunk.text for chunk in evenly(2).cut([Document("One two three four five.")])[0]]
+    ['One two ', 'three four ', 'five.']
+    """
+    require(size >= 1, "size must be >= 1", size)
+    return Candidate("even-split", Evenly(size), "baseline", {"max_tokens": size}, f"even-split {size}")
+
+
+@dataclass(frozen=True)
+class Evenly:
+    """Cuts texts into equal pieces (`evenly`)."""
+
+    size: int
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
+        """Return the chunks of each document."""
+        return [self.pieces(document.text) if document.text.strip() else [] for document in documents]
+
+    def pieces(self, text: str) -> list[Chunk]:
+        """Return the chunks of a text that is not blank."""
+        edges = tiling.words(text).edges
+        before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
+        tokens = max(int(before[-1]), 1)
+        places = even_split(tokens, -(-tokens // self.size))
+        spans = pairwise(np.unique(edges[np.searchsorted(before, places)]).tolist())
+        return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(spans)]
+
+
 @dataclass(frozen=True)
 class Placed:
     """A splitter of another library, and where its texts stand."""
@@ -160,14 +199,19 @@ def _found(document: Document, texts: Iterable[str], label: str) -> list[Chunk]:
 
 
 def mean_tokens(one: Candidate, trial: Trial) -> float:
-    """Return the mean size of a candidate's chunks."""
-    texts = [chunk.embed_text for several in _remembering(one, trial)(trial.documents) for chunk in several]
-    counts = trial.counter.counts([text for text in texts if text])
-    return float(counts.mean()) if len(counts) else 0.0
+    """Return the mean size of a candidate's chunks; vectors do not change it, so it is found once for all kinds of them."""
+    plain = _remembering(one, trial)
+    key = plain.fingerprint() if isinstance(plain, Chunker) else one.fingerprint
+    if not key or key not in trial.means:
+        cut = plain.chunk_many if isinstance(plain, Chunker) else plain
+        texts = [chunk.embed_text for several in cut(trial.documents) for chunk in several]
+        counts = trial.counter.counts([text for text in texts if text])
+        trial.means[key] = float(counts.mean()) if len(counts) else 0.0
+    return trial.means[key]
 
 
-def _remembering(one: Candidate, trial: Trial) -> Callable[[Sequence[Document]], Chunks]:
-    """Return how a candidate cuts, what models answer remembered and the vectors of its chunks not asked for."""
+def _remembering(one: Candidate, trial: Trial) -> Chunker | Callable[[Sequence[Document]], Chunks]:
+    """Return what cuts as a candidate does, what models answer remembered and the vectors of its chunks not asked for."""
     if one.chunker is None:
         return one.cut
     plain: dict[str, Any] = {"vectors": "none"} if hasattr(one.chunker, "vectors") else {}
@@ -175,8 +219,8 @@ def _remembering(one: Candidate, trial: Trial) -> Callable[[Sequence[Document]],
     if hasattr(chunker, "cache") and chunker.cache is None:
         with suppress(ConfigurationError):  # of a model without a name
             chunker = replace(chunker, cache=trial.memo)
-    cut: Callable[[Sequence[Document]], Chunks] = chunker.chunk_many
-    return cut
+    found: Chunker = chunker
+    return found
 
 
 def matched(make: Callable[[int], Candidate], mean: float, trial: Trial) -> tuple[Candidate, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from advchunk import tiling
 from advchunk.claims import numeric_claims
-from advchunk.engine import Embed, Job, Plan, Watch, drive
+from advchunk.engine import Job, Watch, drive
 from advchunk.errors import require
 from advchunk.evaluation.claims import answered
 from advchunk.evaluation.questions import Question
@@ -21,6 +21,7 @@ from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
 from advchunk.readers import markdown
+from advchunk.reading import vectors_of
 from advchunk.records import Document, Floats, Span, Units
 
 
@@ -97,6 +98,11 @@ class Trial:
         return {}
 
     @cached_property
+    def means(self) -> dict[str, float]:
+        """The mean sizes that were found while sizes were matched, by fingerprint."""
+        return {}
+
+    @cached_property
     def digest(self) -> str:
         """Changes whenever an outcome may, the code included."""
         said = [
@@ -112,14 +118,8 @@ class Trial:
         return sha256(json.dumps(said).encode()).hexdigest()
 
     def embedded(self, texts: Sequence[str], watch: Watch = lambda ask, rows, seconds: None) -> Floats:  # noqa: ARG005
-        """Return the unit vector of each text, in batches, each distinct one asked once."""
-        model = as_embedder(self.embedder)
-
-        def plan() -> Plan[Floats]:
-            rows: Floats = yield Embed(tuple(texts), model)
-            return rows
-
-        (rows,) = drive([Job(plan())], watch)
+        """Return the unit vector of each text, in batches, each distinct one asked once, and read whole."""
+        (rows,) = drive([Job(vectors_of(texts, as_embedder(self.embedder)))], watch)
         return rows
 
 
