@@ -207,6 +207,19 @@ class LexicalSplitter(LinearSplitter):
 
 
 @dataclass(kw_only=True, eq=False)
+class LanguageModelSplitter(LinearSplitter):
+    """Base of the splitters that ask a causal language model.
+
+    Parameters
+    ----------
+    lm : a name or path that Hugging Face transformers knows, a (model, tokenizer) pair, LangChain's
+        ``HuggingFacePipeline``, or an object of your own (see `advchunk.models.causal.as_causal`). There is no default.
+    """
+
+    lm: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
 class EmbeddingSplitter(LinearSplitter):
     """Base of the splitters that need an embedder.
 

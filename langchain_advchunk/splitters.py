@@ -7,7 +7,7 @@ from typing import Any
 
 import advchunk as core
 from advchunk.chunkers.params import RESOURCE
-from langchain_advchunk.base import EmbeddingSplitter, LexicalSplitter, LinearSplitter
+from langchain_advchunk.base import EmbeddingSplitter, LanguageModelSplitter, LexicalSplitter, LinearSplitter
 
 
 @dataclass(kw_only=True, eq=False)
@@ -94,3 +94,17 @@ class TextTilingSplitter(LexicalSplitter, core.TextTilingParams):
     """Split where lexical cohesion has a deep valley (`advchunk.TextTilingParams`). Experimental."""
 
     chunker_class = core.TextTilingChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class PerplexitySplitter(LanguageModelSplitter, core.PerplexityParams):
+    """Split after sentences that surprise a language model least (`advchunk.PerplexityParams`)."""
+
+    chunker_class = core.PerplexityChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class MarginSamplingSplitter(LanguageModelSplitter, core.MarginSamplingParams):
+    """Split where a language model rather splits than keeps (`advchunk.MarginSamplingParams`)."""
+
+    chunker_class = core.MarginSamplingChunker

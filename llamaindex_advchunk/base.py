@@ -242,6 +242,14 @@ class LexicalNodeParser(LinearNodeParser):
     word_splitter: Any = Field(default=None, exclude=True, description="Finds the words of a text.")
 
 
+class LanguageModelNodeParser(LinearNodeParser):
+    """Base of the parsers that ask a causal language model."""
+
+    lm: Any = Field(
+        default=None, exclude=True, description="A name or path, a (model, tokenizer) pair, a HuggingFaceLLM ..."
+    )
+
+
 class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that need an embedder.
 

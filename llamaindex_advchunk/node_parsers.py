@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 import advchunk as core
-from llamaindex_advchunk.base import EmbeddingNodeParser, LexicalNodeParser, LinearNodeParser
+from llamaindex_advchunk.base import EmbeddingNodeParser, LanguageModelNodeParser, LexicalNodeParser, LinearNodeParser
 
 
 class SlidingWindowNodeParser(LinearNodeParser, core.SlidingWindowParams):
@@ -82,3 +82,15 @@ class TextTilingNodeParser(LexicalNodeParser, core.TextTilingParams):
     """Parse where lexical cohesion has a deep valley (`advchunk.TextTilingParams`). Experimental."""
 
     chunker_class = core.TextTilingChunker
+
+
+class PerplexityNodeParser(LanguageModelNodeParser, core.PerplexityParams):
+    """Parse after sentences that surprise a language model least (`advchunk.PerplexityParams`)."""
+
+    chunker_class = core.PerplexityChunker
+
+
+class MarginSamplingNodeParser(LanguageModelNodeParser, core.MarginSamplingParams):
+    """Parse where a language model rather splits than keeps (`advchunk.MarginSamplingParams`)."""
+
+    chunker_class = core.MarginSamplingChunker

@@ -14,6 +14,7 @@ import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import Document, GroupedParams, names
 from advchunk.registry import TABLE
+from stand_ins import STAND_INS
 
 settings.register_profile("advchunk", deadline=None)  # the machine may be busy with other tests
 settings.load_profile("advchunk")
@@ -37,6 +38,8 @@ PLANTED = {
     "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
     "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
     "optimal-semantic": {},
+    "perplexity": {"combine": False},
+    "margin-sampling": {"window": None, "combine": False},
     "texttiling": {"preset": "fine"},
     "c99": {"min_segment_length": 0},
     "bayesseg": {"min_segment_tokens": 0},
@@ -77,12 +80,14 @@ def adapter(name, package, suffix):
 
 def core(name, texts, tokenizer=None, **params):
     documents = [Document(text, str(i)) for i, text in enumerate(texts)]
-    found = TABLE[name].chunker(tokenizer=tokenizer, **params).chunk_many(documents)
+    found = TABLE[name].chunker(tokenizer=tokenizer, **STAND_INS.get(name, {}), **params).chunk_many(documents)
     return [Piece(c.text, c.spans, c.tokens, c.id) for chunks in found for c in chunks]
 
 
 def langchain(name, texts, tokenizer=None, **params):
-    splitter = adapter(name, langchain_advchunk, "Splitter")(length_function=tokenizer, **params)
+    splitter = adapter(name, langchain_advchunk, "Splitter")(
+        length_function=tokenizer, **STAND_INS.get(name, {}), **params
+    )
     documents = splitter.split_documents([LangChainDocument(text, id=str(i)) for i, text in enumerate(texts)])
     said = [(d, d.metadata) for d in documents]
     return [
@@ -91,7 +96,7 @@ def langchain(name, texts, tokenizer=None, **params):
 
 
 def llamaindex(name, texts, tokenizer=None, **params):
-    parser = adapter(name, llamaindex_advchunk, "NodeParser")(tokenizer=tokenizer, **params)
+    parser = adapter(name, llamaindex_advchunk, "NodeParser")(tokenizer=tokenizer, **STAND_INS.get(name, {}), **params)
     nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
     said = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
     return [Piece(n.text, spans, n.metadata["token_count"], n.node_id) for n, spans in said]

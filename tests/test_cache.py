@@ -12,7 +12,6 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from servers import Redis
 
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, SemanticThresholdChunker
 from advchunk.cache import Cached, DictStore, FileStore, RedisStore, with_cache
@@ -21,6 +20,7 @@ from advchunk.models.causal import as_causal
 from advchunk.models.chat import as_chat
 from advchunk.models.embedders import as_embedder
 from advchunk.models.endpoint import OpenAIChat
+from servers import Redis
 
 TEXT = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law. \ud800 too."
 

@@ -18,7 +18,6 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
-from servers import Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 from advchunk import ConfigurationError, MissingExtra
 from advchunk.cache import with_cache
@@ -26,6 +25,7 @@ from advchunk.engine import Complete, Job, Request, adrive, drive, finished
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
+from servers import Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 KEY = "sk-planted-0123456789abcdef"
 HELLO = Request((("system", "Be brief."), ("user", "hello")), max_tokens=20)

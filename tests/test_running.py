@@ -10,6 +10,7 @@ import pytest
 
 import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
+from stand_ins import STAND_INS
 
 TEXT = (
     "# Cats\n\nCats purr. Cats nap in the sun all day. Cats eat fish and purr.\n\n"
@@ -42,7 +43,9 @@ def takes_embedder(name):
 def build(name, **given):
     if takes_embedder(name):
         given.setdefault("embedder", Model())
-    return advchunk.create(name, experimental=True, **{"max_tokens": 20, "overlap_tokens": 0, **given})
+    return advchunk.create(
+        name, experimental=True, **{"max_tokens": 20, "overlap_tokens": 0, **STAND_INS.get(name, {}), **given}
+    )
 
 
 def shapes(chunks):

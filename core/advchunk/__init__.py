@@ -18,10 +18,12 @@ from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterPa
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.margin import MarginSamplingChunker, MarginSamplingParams
 from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
 from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
 from advchunk.chunkers.params import GroupedParams, Params
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
+from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams
 from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
@@ -72,6 +74,8 @@ __all__ = [
     "LinearChunker",
     "MSTSemanticChunker",
     "MSTSemanticParams",
+    "MarginSamplingChunker",
+    "MarginSamplingParams",
     "MissingExtra",
     "MissingModel",
     "ModelUnavailable",
@@ -80,6 +84,8 @@ __all__ = [
     "OptimalSemanticChunker",
     "OptimalSemanticParams",
     "Params",
+    "PerplexityChunker",
+    "PerplexityParams",
     "Place",
     "RecursiveChunker",
     "RecursiveParams",

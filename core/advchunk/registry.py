@@ -18,10 +18,12 @@ from advchunk.chunkers.c99 import C99Chunker
 from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lda import LDATopicChunker
+from advchunk.chunkers.margin import MarginSamplingChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import ALIASES, Params, resources
 from advchunk.chunkers.partition import GraphPartitionChunker
+from advchunk.chunkers.perplexity import PerplexityChunker
 from advchunk.chunkers.texttiling import TextTilingChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
@@ -58,6 +60,10 @@ TABLE: dict[str, Entry] = {
     "universal-semantic": Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
     "optimal-semantic": Entry(
         OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"
+    ),
+    "perplexity": Entry(PerplexityChunker, "Zhao et al. 2024 (Meta-Chunking, PPL chunking)", "transformers"),
+    "margin-sampling": Entry(
+        MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"
     ),
     "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
     "c99": Entry(C99Chunker, "Choi 2000"),

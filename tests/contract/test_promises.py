@@ -18,6 +18,7 @@ import llamaindex_advchunk
 from advchunk import ConfigurationError, Document, Params, RecursiveChunker, create, describe, names, registry
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.models.counters import as_counter
+from stand_ins import STAND_INS
 
 relaxed = settings(max_examples=20, suppress_health_check=list(HealthCheck))
 words = st.lists(
@@ -49,7 +50,7 @@ def merging(text):
 
 
 def build(name, **params):
-    return create(name, experimental=True, **params)
+    return create(name, experimental=True, **{**STAND_INS.get(name, {}), **params})
 
 
 def characters(pieces):

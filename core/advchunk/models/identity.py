@@ -26,6 +26,8 @@ _PROCESS: Final = uuid4().hex  # process ids come again
 def _identity(resource: Any, within: tuple[Any, ...]) -> str:
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
+    if isinstance(resource, (tuple, list)):
+        return f"({', '.join(_identity(one, within) for one in resource)})"
     if isinstance(resource, partial):
         given = [_identity(value, within) for value in resource.args]
         named = [(name, _identity(value, within)) for name, value in resource.keywords.items()]
