@@ -21,11 +21,14 @@ from langchain_advchunk.base import (
     LinearSplitter,
     chunk_key,
 )
+from langchain_advchunk.enrich import ChunkEnricher
 from langchain_advchunk.splitters import (
     BayesSegSplitter,
+    BiomedicalAbstractSplitter,
     C99Splitter,
     GraphPartitionSplitter,
     LDATopicSplitter,
+    LLMChapteringSplitter,
     MarginSamplingSplitter,
     MSTSemanticSplitter,
     OptimalSemanticSplitter,
@@ -41,12 +44,15 @@ from langchain_advchunk.splitters import (
 __all__ = [
     "AdvchunkSplitter",
     "BayesSegSplitter",
+    "BiomedicalAbstractSplitter",
     "C99Splitter",
     "ChunkEmbeddings",
+    "ChunkEnricher",
     "ChunkerSplitter",
     "EmbeddingSplitter",
     "GraphPartitionSplitter",
     "LDATopicSplitter",
+    "LLMChapteringSplitter",
     "LexicalSplitter",
     "LinearSplitter",
     "MSTSemanticSplitter",

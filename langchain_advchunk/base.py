@@ -102,10 +102,11 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
         ours = {**chunk.metadata, "chunk_index": chunk.index, "token_count": chunk.tokens, "level": chunk.level}
-        if self.add_start_index and chunk.spans:
-            ours |= {"start_index": chunk.start, "end_index": chunk.end}
-        if len(chunk.spans) > 1:
-            ours["spans"] = flat_spans(chunk.spans)
+        spans = chunk.spans_in(document.page_content)
+        if self.add_start_index and spans:
+            ours |= {"start_index": spans[0].start, "end_index": spans[-1].end}
+        if len(spans) > 1:
+            ours["spans"] = flat_spans(spans)
         if chunk.parent is not None:
             ours["parent_id"] = chunks[chunk.parent].id
         if document.id:
@@ -304,20 +305,20 @@ class ChunkEmbeddings(Embeddings):
     """Serves the vectors that chunks or their sentences came with to any vector store; the embedder is asked for the rest.
 
     A vector store asks by text alone. So texts that are equal, and their vectors not, get these in turn, in the order in
-    which they came; a store that asks for some at a time may swap them.
+    which they came, from call to call; a store that adds in another order may swap them.
     """
 
     def __init__(self, embedder: Embedder, rows: Iterable[tuple[str, Floats]]) -> None:
-        self._embedder, self._rows = embedder, dict[str, list[Floats]]()
+        known = dict[str, list[Floats]]()
         for text, row in rows:
-            self._rows.setdefault(text, []).append(row)
+            known.setdefault(text, []).append(row)
+        self._embedder, self._turns = embedder, {text: cycle(several) for text, several in known.items()}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return the vectors of texts: of those that came with one, or several, these."""
-        unknown = [text for text in dict.fromkeys(texts) if text not in self._rows]
-        asked = zip(unknown, self._embedder.embed(unknown), strict=True) if unknown else ()
-        turns = {text: cycle(rows) for text, rows in {**self._rows, **{text: [row] for text, row in asked}}.items()}
-        return [next(turns[text]).tolist() for text in texts]
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._turns]
+        asked = dict(zip(unknown, self._embedder.embed(unknown), strict=True)) if unknown else {}
+        return [(asked[text] if text in asked else next(self._turns[text])).tolist() for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query, which is no chunk."""

@@ -108,3 +108,23 @@ class MarginSamplingSplitter(LanguageModelSplitter, core.MarginSamplingParams):
     """Split where a language model rather splits than keeps (`advchunk.MarginSamplingParams`)."""
 
     chunker_class = core.MarginSamplingChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class BiomedicalAbstractSplitter(LinearSplitter, core.BiomedicalAbstractParams):
+    """Split abstracts at their sections, numbers kept whole (`advchunk.BiomedicalAbstractParams`)."""
+
+    chunker_class = core.BiomedicalAbstractChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class LLMChapteringSplitter(EmbeddingSplitter, core.LLMChapteringParams):
+    """Split where a chat model begins chapters (`advchunk.LLMChapteringParams`).
+
+    Parameters
+    ----------
+    llm : a LangChain chat model, an `advchunk.OpenAIChat`, the base URL of an endpoint, or a callable. There is no default.
+    """
+
+    chunker_class = core.LLMChapteringChunker
+    llm: Any = field(default=None, repr=False, metadata=RESOURCE)

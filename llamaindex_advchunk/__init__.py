@@ -21,11 +21,14 @@ from llamaindex_advchunk.base import (
     LexicalNodeParser,
     LinearNodeParser,
 )
+from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import (
     BayesSegNodeParser,
+    BiomedicalAbstractNodeParser,
     C99NodeParser,
     GraphPartitionNodeParser,
     LDATopicNodeParser,
+    LLMChapteringNodeParser,
     MarginSamplingNodeParser,
     MSTSemanticNodeParser,
     OptimalSemanticNodeParser,
@@ -41,11 +44,14 @@ from llamaindex_advchunk.node_parsers import (
 __all__ = [
     "AdvchunkNodeParser",
     "BayesSegNodeParser",
+    "BiomedicalAbstractNodeParser",
     "C99NodeParser",
+    "ChunkEnricher",
     "ChunkerNodeParser",
     "EmbeddingNodeParser",
     "GraphPartitionNodeParser",
     "LDATopicNodeParser",
+    "LLMChapteringNodeParser",
     "LexicalNodeParser",
     "LinearNodeParser",
     "MSTSemanticNodeParser",

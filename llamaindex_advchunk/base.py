@@ -143,9 +143,10 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, in_context: bool) -> TextNode:
         shift = _place_in_root(parent)
-        metadata = {**chunk.metadata, "token_count": chunk.tokens, "level": chunk.level}
-        if len(chunk.spans) > 1 and shift is not None:
-            metadata["spans"] = flat_spans(chunk.spans, shift)
+        metadata: dict[str, Any] = {**chunk.metadata, "token_count": chunk.tokens, "level": chunk.level}
+        spans = chunk.spans_in(parent.get_content(MetadataMode.NONE)) if shift is not None else ()
+        if len(spans) > 1:
+            metadata["spans"] = flat_spans(spans, shift or 0)
         hidden = [key for key in metadata if key not in parent.metadata]
         if in_context and chunk.context:
             metadata["context"] = chunk.context
@@ -155,8 +156,8 @@ class AdvchunkNodeParser(TextSplitter):
             # A chunk that is found by its rows has no entry of its own.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
             text=chunk.text,
-            start_char_idx=None if shift is None or not chunk.spans else shift + chunk.start,
-            end_char_idx=None if shift is None or not chunk.spans else shift + chunk.end,
+            start_char_idx=spans[0].start + (shift or 0) if spans else None,
+            end_char_idx=spans[-1].end + (shift or 0) if spans else None,
             metadata=metadata,
             relationships={NodeRelationship.SOURCE: source},
             excluded_embed_metadata_keys=[*parent.excluded_embed_metadata_keys, *hidden],

@@ -94,3 +94,16 @@ class MarginSamplingNodeParser(LanguageModelNodeParser, core.MarginSamplingParam
     """Parse where a language model rather splits than keeps (`advchunk.MarginSamplingParams`)."""
 
     chunker_class = core.MarginSamplingChunker
+
+
+class BiomedicalAbstractNodeParser(LinearNodeParser, core.BiomedicalAbstractParams):
+    """Parse abstracts at their sections, numbers kept whole (`advchunk.BiomedicalAbstractParams`)."""
+
+    chunker_class = core.BiomedicalAbstractChunker
+
+
+class LLMChapteringNodeParser(EmbeddingNodeParser, core.LLMChapteringParams):
+    """Parse where a chat model begins chapters (`advchunk.LLMChapteringParams`)."""
+
+    chunker_class = core.LLMChapteringChunker
+    llm: Any = Field(default=None, exclude=True, description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable.")

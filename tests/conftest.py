@@ -40,6 +40,8 @@ PLANTED = {
     "optimal-semantic": {},
     "perplexity": {"combine": False},
     "margin-sampling": {"window": None, "combine": False},
+    "biomedical-abstract": {"max_tokens": 45, "overlap_tokens": 0},
+    "llm-chaptering": {},
     "texttiling": {"preset": "fine"},
     "c99": {"min_segment_length": 0},
     "bayesseg": {"min_segment_tokens": 0},
@@ -51,6 +53,7 @@ PLANTED = {
 
 # What each experimental chunker needs to find shifts between topics of made-up words, by the sentences of a segment.
 SHIFTS = {
+    "llm-chaptering": lambda longest: {"support_width": 1, "support": 60.0} if longest <= 3 else {},
     "texttiling": lambda longest: {"preset": "fine", "spacing": 0, "block_size": max(longest // 4, 1)},
     "c99": lambda longest: {"min_segment_length": 0, "n_segments": None if longest > 3 else 6},
     "bayesseg": lambda _: {"min_segment_tokens": 0},
@@ -80,13 +83,13 @@ def adapter(name, package, suffix):
 
 def core(name, texts, tokenizer=None, **params):
     documents = [Document(text, str(i)) for i, text in enumerate(texts)]
-    found = TABLE[name].chunker(tokenizer=tokenizer, **STAND_INS.get(name, {}), **params).chunk_many(documents)
+    found = TABLE[name].chunker(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}).chunk_many(documents)
     return [Piece(c.text, c.spans, c.tokens, c.id) for chunks in found for c in chunks]
 
 
 def langchain(name, texts, tokenizer=None, **params):
     splitter = adapter(name, langchain_advchunk, "Splitter")(
-        length_function=tokenizer, **STAND_INS.get(name, {}), **params
+        length_function=tokenizer, **{**STAND_INS.get(name, {}), **params}
     )
     documents = splitter.split_documents([LangChainDocument(text, id=str(i)) for i, text in enumerate(texts)])
     said = [(d, d.metadata) for d in documents]
@@ -96,7 +99,9 @@ def langchain(name, texts, tokenizer=None, **params):
 
 
 def llamaindex(name, texts, tokenizer=None, **params):
-    parser = adapter(name, llamaindex_advchunk, "NodeParser")(tokenizer=tokenizer, **STAND_INS.get(name, {}), **params)
+    parser = adapter(name, llamaindex_advchunk, "NodeParser")(
+        tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}
+    )
     nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
     said = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
     return [Piece(n.text, spans, n.metadata["token_count"], n.node_id) for n, spans in said]

@@ -1,5 +1,11 @@
-"""What stands in for the models that chunkers cannot do without, so that these are tested as all others are."""
+"""What tests give to chunkers that are not tested as they come: models that they cannot do without, and verbatim text."""
 
+from chats import Editor
 from lm import Words
 
-STAND_INS = {"perplexity": {"lm": Words()}, "margin-sampling": {"lm": Words()}}
+STAND_INS = {
+    "perplexity": {"lm": Words()},
+    "margin-sampling": {"lm": Words()},
+    "biomedical-abstract": {"normalise": False, "include_context": False},
+    "llm-chaptering": {"llm": Editor()},
+}

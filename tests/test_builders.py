@@ -301,6 +301,8 @@ def test_a_question_is_answered_where_its_quotes_stand():
         ('{"question": "Who?", "quotes": [3]}', "unreadable"),
         ('{"question": "Who?", "quotes": ["Clause"', "unreadable"),
         ('{"a":' * 100_000 + "}", "unreadable"),
+        ("{" * 200_000, "unreadable"),
+        ('{"question": ' + "1" * 5000 + ', "quotes": []}', "unreadable"),
         (reply("", ), "declined"),
         (reply(" ", "Clause 3"), "declined"),
         (reply("Who?"), "declined"),

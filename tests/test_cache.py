@@ -645,3 +645,23 @@ def test_processes_make_a_file_together(tmp_path):
     with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
         list(pool.map(FileStore.set_many, [store] * 24, values))
     assert len(store.get_many([str(i) for i in range(24)])) == 24
+
+
+def test_a_frameworks_embedder_with_other_settings_is_another():
+    from langchain_core.embeddings import Embeddings
+    from pydantic import BaseModel
+
+    class Named(BaseModel, Embeddings):
+        model: str = "small"
+        dimensions: int = 2
+
+        def embed_documents(self, texts):
+            return [[1.0] * self.dimensions for _ in texts]
+
+        def embed_query(self, text):
+            return self.embed_documents([text])[0]
+
+    kept = {}
+    for dimensions in (2, 3):
+        assert with_cache(as_embedder(Named(dimensions=dimensions)), kept).embed(["a"]).shape == (1, dimensions)
+    assert len(kept) == 2

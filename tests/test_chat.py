@@ -310,6 +310,12 @@ def test_a_wait_that_says_nothing_is_as_none(complete):
         assert complete(chat_at(endpoint), HELLO) == ["hi"]
 
 
+@both
+def test_nobody_waits_for_what_is_no_number(complete):
+    with Endpoint(fails(429, Retry_After="nan"), says("hi")) as endpoint:
+        assert complete(chat_at(endpoint), HELLO) == ["hi"]
+
+
 def test_waits_grow_and_vary(monkeypatch):
     waits = []
     monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)

@@ -141,3 +141,9 @@ def test_it_is_what_characters_say(data):
         ]
         slow.append(sum(held) / len(held) if held else np.nan)
     assert claims_at_k(claims, chunks, ranking, k).tolist() == pytest.approx(slow, nan_ok=True)
+
+
+@pytest.mark.parametrize("spans", [[(0, 50), (40, 100)], [(50, 100), (0, 50)], [(0, 100), (20, 30)]])
+def test_a_claim_is_held_whole_however_a_chunk_says_its_spans(spans):
+    chunk = Chunk("", tuple(Span(*span) for span in spans), 10)
+    assert claims_at_k([[("a", Span(30, 70))]], {"a": [chunk]}, np.array([[0]]), 1).tolist() == [1]

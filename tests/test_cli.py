@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from advchunk import registry
+from advchunk import Document, registry
 from advchunk.cli import chunking, main
 from advchunk.models.static import StaticEmbedder
+from stand_ins import STAND_INS
 
 TOWN = Path(__file__).parent / "data" / "harbour_town.md"
 
@@ -42,13 +43,15 @@ def two_files(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.parametrize("method", [name for name in registry.names() if registry.needs(name) is None])
 def test_jsonl_says_what_the_chunker_says(method):
-    result = run("chunk", TOWN, "-m", method, "-f", "jsonl", "--experimental")
+    given = STAND_INS.get(method, {})
+    pairs = [part for name, value in given.items() for part in ("-p", f"{name}={json.dumps(value)}")]
+    result = run("chunk", TOWN, "-m", method, "-f", "jsonl", "--experimental", *pairs)
     text = TOWN.read_text(encoding="utf-8")
     found = lines(result.output)
     assert result.exit_code == 0
     assert all(row["document"] == str(TOWN) for row in found)
     assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in found)
-    chunks = registry.create(method, experimental=True).chunk(text)
+    chunks = registry.create(method, experimental=True, **given).chunk(Document(text, str(TOWN)))
     assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in found] == [
         (c.index, c.text, c.tokens, c.metadata) for c in chunks
     ]

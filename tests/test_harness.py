@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import sys
 from dataclasses import replace
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, Document, Span, create
+from advchunk import Chunk, ConfigurationError, Document, MissingExtra, Span, create
 from advchunk.cli import main
 from advchunk.evaluation import (
     Candidate,
@@ -162,6 +164,12 @@ def test_chunks_of_another_text_stand_where_their_source_does(trial):
     assert run(Candidate("upper", upper, "peer"), trial).recall_at_k.tolist() == [1.0] * 36
 
 
+def test_what_a_peer_says_twice_is_placed_where_its_last_text_ends():
+    texts = ["Yes. No. Yes.", "Yes.", "No. Yes.", "Maybe."]
+    (chunks,) = peer("parts", lambda _: texts).cut([Document(" ".join(texts), "a")])
+    assert [chunk.spans for chunk in chunks] == [((0, 13),), ((14, 18),), ((19, 27),), ((28, 34),)]
+
+
 def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(trial):
     halves = peer("halves", lambda text: [text[: len(text) // 2], text[len(text) // 2 :]])
     assert len(run(halves, trial).tokens) == 6
@@ -299,6 +307,26 @@ def test_a_trial_that_does_not_pickle_runs_here(trial):
     assert told == [f"{name} (in this process, for want of a pickle)" for name in ("recursive", "sliding-window")]
 
 
+def test_what_a_notebook_defines_runs_here(trial, monkeypatch):
+    def halves(text):
+        return [text[: len(text) // 2], text[len(text) // 2 :]]
+
+    notebook, told = ModuleType("__main__"), []
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    halves.__module__, halves.__qualname__, notebook.halves = "__main__", "halves", halves
+    evaluate([peer("one", halves), peer("other", halves)], trial, processes=2, progress=told.append)
+    assert told == [f"{name} (in this process, for want of a pickle)" for name in ("one", "other")]
+
+
+def unfit(text):
+    raise MissingExtra(text[:1], "peers")
+
+
+def test_an_error_of_another_process_is_the_error_here(trial):
+    with pytest.raises(MissingExtra, match=r"is not installed: pip install 'advchunk\[peers\]'"):
+        evaluate([peer("one", unfit), peer("other", unfit)], trial, processes=2)
+
+
 def test_a_fault_in_another_process_is_raised_and_what_was_done_is_kept(trial, tmp_path):
     with pytest.raises(ConfigurationError, match="bad must return texts"):
         evaluate([candidate("recursive"), peer("bad", str.swapcase)], trial, processes=2, store=tmp_path)
@@ -334,6 +362,13 @@ def test_what_cannot_be_read_is_run_again(trial, tmp_path, kept):
 def test_a_trial_is_known_by_all_that_changes_outcomes(trial, change):
     assert replace(trial).digest == trial.digest
     assert replace(trial, **change).digest != trial.digest
+
+
+def test_a_trial_is_known_by_all_of_its_documents(trial):
+    one, *rest = trial.documents
+    changes = {"blocks": ()}, {"metadata": {"title": "Ships"}}, {"offsets": np.arange(len(one.text) + 1)}
+    others = [replace(trial, documents=(replace(one, **change), *rest)) for change in changes]
+    assert len({trial.digest, *(other.digest for other in others)}) == 4
 
 
 def test_outcomes_of_other_code_are_not_read(trial, monkeypatch):
@@ -529,6 +564,7 @@ def test_the_command(folder):
         (["--chunkers", "nonsense"], "no chunker 'nonsense'"),
         (["--data", "none"], "a corpus must hold files in"),
         (["--baseline", "recursiv"], "did you mean 'recursive'?"),
+        (["--metric", "recal"], "did you mean 'recall'?"),
     ],
 )
 def test_what_cannot_be_evaluated_is_said(folder, args, why):

@@ -10,6 +10,7 @@ import pytest
 CORE = Path(__file__).parents[1] / "core" / "advchunk"
 ORDER = [
     "errors",
+    "reranking",
     "records",
     "explain",
     "engine",
@@ -36,6 +37,8 @@ ORDER = [
     "layout",
     "prechunk",
     "chunkers",
+    "biomcp",
+    "enrich",
     "registry",
     "evaluation",
     "__init__",

@@ -70,6 +70,8 @@ def test_a_quote_as_it_stands_comes_before_one_with_other_white_space():
         ("rains", "It rains.\nStill, it rains.", r"once, not on the lines \[1, 2\], got 'rains'"),
         ("a b", "a  b\n\na\tb", r"once, not on the lines \[1, 3\]"),
         ("aba", "ababa", "once"),
+        ("a", "a\n" * 5, r"not on the lines \[1, 2, 3, 4, 5\], got"),
+        ("a", "a\n" * 5000, r"not on the lines \[1, 2, 3, 4, 5\] and 4995 more, got"),
         ("snow", "It rains.", "a quote must be in its document, got 'snow'"),
         ("IT", "It rains.", "must be in its document"),
         ("a b", "ab", "must be in its document"),
@@ -139,8 +141,12 @@ def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path):
 
 
 def test_refuses_a_folder_without_texts_or_with_other_bytes(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"a corpus must hold files in \.md"):
+    with pytest.raises(ConfigurationError, match=r"a corpus must hold files in \.md, \.markdown, \.txt, got"):
         read_corpus(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"a corpus must .*, and this folder is not there, got '.*none'"):
+        read_corpus(tmp_path / "none")
     (tmp_path / "a.md").write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match=r"a\.md: not UTF-8"):
         read_corpus(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"a corpus must .*, and this is a file: .*, got '.*a\.md'"):
+        read_corpus(tmp_path / "a.md")

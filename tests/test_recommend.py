@@ -212,6 +212,7 @@ def test_an_embedder_is_named_where_it_is_needed_and_stood_in_for_where_it_has_n
     [
         ({"chunkers": ["recursiv"]}, "chunkers must be registered; did you mean 'recursive'"),
         ({"sizes": ()}, "sizes must be >= 1"),
+        ({"metric": "recal"}, "metric must be one of .*; did you mean 'recall'"),
         ({"sizes": (0, 9)}, "sizes must be >= 1"),
         ({"characters": 0}, "characters must be >= 1"),
         ({"budget_seconds": 0}, "budget_seconds must be > 0 or None"),
@@ -234,3 +235,17 @@ def test_questions_of_documents_that_are_left_out_are_not_enough():
     both = (Reference("a", Span(0, 9)), Reference("b", Span(0, 9)))
     with pytest.raises(ConfigurationError, match="documents must answer two questions or more"):
         recommend(documents, questions=[Question("Who?", both), Question("Why?", both)], characters=150)
+
+
+def test_only_questions_with_claims_are_asked_where_claims_are_compared():
+    text = " ".join(
+        f"Ships of kind {n} are slow. The rise of group {n} was {n}.5% vs {n}.1% of it." for n in range(1, 9)
+    )
+    whole = Document(text, "a")
+    places = [(at, text.index(" of it.", at)) for at in (text.index(f"The rise of group {n} ") for n in range(1, 9))]
+    asked = [
+        Question(f"How much rose group {n}?", (Reference("a", Span(*place)),)) for n, place in enumerate(places, 1)
+    ]
+    plain = [Question("What is slow?", (Reference("a", Span(0, 24)),))]
+    found = recommend([whole], questions=plain + asked, metric="claims_at_k", chunkers=["recursive"], sizes=(32, 64))
+    assert found.questions == 8

@@ -248,7 +248,9 @@ def test_context_is_embedded_with_the_text_but_no_part_of_it(name):
     assert all(chunk.context == "" for chunk in plain)
     spans = sorted(span for chunk in chunks for span in chunk.spans)
     assert "".join(TEXT[a:b] for a, b in spans) == TEXT
-    assert all(chunk.tokens <= 24 and chunk.context.startswith("Pets") for chunk in chunks)
+    assert all(chunk.tokens <= 24 for chunk in chunks)
+    titled = chunks[:1] if name == "biomedical-abstract" else chunks  # whose source gives the title to the first alone
+    assert all("Pets" in chunk.context.partition("\n")[0] for chunk in titled)
     assert all(chunk.embed_text == f"{chunk.context}\n\n{chunk.text}" for chunk in chunks)
 
 

@@ -1,5 +1,6 @@
 """A real small model behind a real OpenAI-compatible server on loopback: `transformers serve` with SmolLM2."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -8,12 +9,13 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from lm import smollm2
-from servers import free_port
 
-from advchunk import OpenAIChat
+from advchunk import Document, LLMChapteringChunker, OpenAIChat
 from advchunk.engine import Complete, Job, Request, drive
 from advchunk.models.chat import as_chat
+from conftest import CATS, COURTS
+from lm import smollm2
+from servers import free_port
 
 PATIENCE = 240  # seconds to start, on a busy machine
 
@@ -60,3 +62,19 @@ def test_a_real_model_answers_through_a_real_server(served):
     assert "Paris" in said[0]
     assert chat.usage.requests == 1
     assert chat.usage.tokens_in > 0
+
+
+def test_chapters_by_a_real_model(served, tmp_path, caplog):
+    """It has 135M parameters: whether its answer is of any use is left open, but not that the text is whole."""
+    url, model = served
+    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 12})
+    chunker = LLMChapteringChunker(llm=chat, attempts=1, cache=tmp_path / "kept.db")
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        found, again = (chunker.chunk(Document(CATS + COURTS, "whole")) for _ in range(2))
+    assert again == found
+    assert chat.usage.requests == 1
+    assert chat.usage.tokens_in > 500
+    assert "".join(chunk.text for chunk in found) == CATS + COURTS
+    useless = "fallback_from" in found[0].metadata
+    assert ["BadModelOutput" in record.message for record in caplog.records] == [True] * 2 * useless
+    assert useless or any("chapter" in chunk.metadata for chunk in found)

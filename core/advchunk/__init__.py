@@ -13,7 +13,9 @@ from advchunk.chunkers.baselines import (
     SlidingWindowParams,
 )
 from advchunk.chunkers.bayesseg import BayesSegChunker, BayesSegParams
+from advchunk.chunkers.biomedical import BiomedicalAbstractChunker, BiomedicalAbstractParams
 from advchunk.chunkers.c99 import C99Chunker, C99Params
+from advchunk.chunkers.chaptering import LLMChapteringChunker, LLMChapteringParams
 from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterParams
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
@@ -50,6 +52,8 @@ __all__ = [
     "BadModelOutput",
     "BayesSegChunker",
     "BayesSegParams",
+    "BiomedicalAbstractChunker",
+    "BiomedicalAbstractParams",
     "Block",
     "Budget",
     "BudgetExceeded",
@@ -69,6 +73,8 @@ __all__ = [
     "GroupedParams",
     "LDATopicChunker",
     "LDATopicParams",
+    "LLMChapteringChunker",
+    "LLMChapteringParams",
     "LexicalChunker",
     "LexicalParams",
     "LinearChunker",

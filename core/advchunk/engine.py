@@ -154,7 +154,11 @@ def together(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
                 asks[i] = state
         for key in dict.fromkeys(map(_key, asks.values())):
             mine = [i for i, ask in asks.items() if _key(ask) == key]
-            rows = yield replace(key, items=tuple(item for i in mine for item in asks[i].items))
+            try:
+                rows = yield replace(key, items=tuple(item for i in mine for item in asks[i].items))
+            except Exception as error:  # noqa: BLE001 - raised where it was asked for, as by the scheduler
+                answers |= dict.fromkeys(mine, error)
+                continue
             ends = np.cumsum([0, *(len(asks[i].items) for i in mine)]).tolist()
             answers |= {i: rows[a:b] for i, (a, b) in zip(mine, pairwise(ends), strict=True)}
     return [results[i] for i in sorted(results)]

@@ -18,6 +18,10 @@ class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like t
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'")
+        self._said = what, extra
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return type(self), self._said  # or a pool of processes breaks where one raises it
 
 
 class ModelUnavailable(OSError):  # noqa: N818
@@ -33,6 +37,10 @@ class MissingModel(ConfigurationError):  # noqa: N818
 
     def __init__(self, parameter: str, takes: str, extra: str) -> None:
         super().__init__(f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')")
+        self._said = parameter, takes, extra
+
+    def __reduce__(self) -> tuple[type[MissingModel], tuple[str, str, str]]:
+        return type(self), self._said
 
 
 class BudgetExceeded(RuntimeError):  # noqa: N818

@@ -208,6 +208,17 @@ class Chunk:
         """Offset just past the last character; 0 for a chunk that is all context."""
         return self.spans[-1].end if self.spans else 0
 
+    def spans_in(self, text: str) -> tuple[Span, ...]:
+        """Return where the chunk stands in a text: the document's, or the original it was derived from; nothing if it does not.
+
+        >>> Chunk("ab", (Span(0, 2),), 1).spans_in("ab"), Chunk("ab", (Span(0, 2),), 1).spans_in("<p>ab</p>")
+        ((Span(start=0, end=2),), ())
+        """
+        if self.source_spans:
+            return self.source_spans
+        verbatim = "".join(text[start:end] for start, end in self.spans) == self.text
+        return self.spans if verbatim else ()
+
     @property
     def embed_text(self) -> str:
         """What should be embedded: the context, a blank line, the text."""
@@ -248,6 +259,15 @@ _OF_A_CHUNK = frozenset(
         "chunker",
         "fallback_from",
         "chunk_id",
+        "summary",
+        "summary_status",
+        "rewritten",
+        "rewritten_status",
+        "original_text",
+        "chunk_idx",
+        "uuid",
+        "tokens",
+        "n_sentences",
         "word_count",
         "strategy",
         "context",

@@ -14,7 +14,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.bayesseg import BayesSegChunker
+from advchunk.chunkers.biomedical import BiomedicalAbstractChunker
 from advchunk.chunkers.c99 import C99Chunker
+from advchunk.chunkers.chaptering import LLMChapteringChunker
 from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lda import LDATopicChunker
@@ -65,6 +67,7 @@ TABLE: dict[str, Entry] = {
     "margin-sampling": Entry(
         MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"
     ),
+    "biomedical-abstract": Entry(BiomedicalAbstractChunker, "Bio-MCP chunking strategy v1.2.0"),
     "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
     "c99": Entry(C99Chunker, "Choi 2000"),
     "bayesseg": Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
@@ -74,6 +77,11 @@ TABLE: dict[str, Entry] = {
     ),
     "graph-partition": Entry(
         GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"
+    ),
+    "llm-chaptering": Entry(
+        LLMChapteringChunker,
+        "ours: numbered lines, answers in headings; after Duarte et al. 2024 (LumberChunker)",
+        "llm",
     ),
 }
 

@@ -24,6 +24,7 @@ from advchunk import (
 )
 from advchunk.evaluation import boundary_scores, synthetic
 from advchunk.registry import needs
+from stand_ins import STAND_INS
 
 TEXT = "Cats purr. Cats nap all day.\n\nJudges sit in court. Courts rule on law.\n\n" * 4
 
@@ -43,7 +44,7 @@ def failing(name, monkeypatch):
             yield
 
         monkeypatch.setattr(registry.TABLE[name].chunker, "decide", decide)
-        return create(name, experimental=True, **params)
+        return create(name, experimental=True, **{**STAND_INS.get(name, {}), **params})
 
     return build
 
@@ -99,7 +100,7 @@ def test_what_takes_too_long_is_dropped(name, failing):
 
 
 def test_one_bad_document_leaves_the_others_alone(name, monkeypatch):
-    chunker = create(name, experimental=True)
+    chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
     alone = chunker.chunk(Document(TEXT, "good"))
     decide = registry.TABLE[name].chunker.decide
 
@@ -126,35 +127,37 @@ def test_another_chunker_can_stand_in_or_none(name, failing):
 
 def test_the_front_ends_have_the_stand_in_too(name, failing):
     failing(give_up)
-    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
-    documents = getattr(langchain_advchunk, f"{stem}Splitter")().create_documents([TEXT])
+    stem, given = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
+    documents = getattr(langchain_advchunk, f"{stem}Splitter")(**given).create_documents([TEXT])
     assert {document.metadata["fallback_from"] for document in documents} == {name}
-    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")()
+    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**given)
     assert "".join(parser.split_text(TEXT)) == TEXT
     awaited = asyncio.run(parser.acall([LlamaIndexDocument(text=TEXT, id_="a")]))
     assert {node.metadata["fallback_from"] for node in awaited} == {name}
     with pytest.raises(NotConverged):
-        getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None).create_documents([TEXT])
+        getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None, **given).create_documents([TEXT])
     with pytest.raises(NotConverged):
-        getattr(llamaindex_advchunk, f"{stem}NodeParser")(fallback=None).split_text(TEXT)
+        getattr(llamaindex_advchunk, f"{stem}NodeParser")(fallback=None, **given).split_text(TEXT)
 
 
 def test_the_front_ends_keep_to_the_time_too(name, failing):
     failing(lambda: time.sleep(3))
-    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    stem, given = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
     began = time.monotonic()
-    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1)
+    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1, **given)
     documents = [
         *splitter.create_documents([TEXT]),
         *asyncio.run(splitter.atransform_documents([LangChainDocument(TEXT)])),
     ]
-    nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1)([LlamaIndexDocument(text=TEXT)])
+    nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **given)([LlamaIndexDocument(text=TEXT)])
     assert time.monotonic() - began < 2.5
     assert {piece.metadata["fallback_from"] for piece in (*documents, *nodes)} == {name}
 
 
 def test_the_stand_in_has_the_sizes_but_not_the_time(name):
-    chunker = create(name, experimental=True, timeout=9, max_tokens=77, min_tokens=5, language="de")
+    chunker = create(
+        name, experimental=True, **STAND_INS.get(name, {}), timeout=9, max_tokens=77, min_tokens=5, language="de"
+    )
     instead = chunker.stand_in()
     assert (instead.timeout, instead.max_tokens, instead.min_tokens, instead.language) == (None, 77, 5, "de")
 
@@ -162,7 +165,7 @@ def test_the_stand_in_has_the_sizes_but_not_the_time(name):
 @pytest.mark.parametrize("sentences", [(1, 3), (6, 12), (30, 60)], ids=["short", "usual", "long"])
 def test_boundaries_lie_where_topics_shift(name, shifts, sentences):
     made = synthetic(7, segments=6, sentences=sentences, overlap=0.0)
-    chunker = create(name, experimental=True, **shifts(max(sentences)))
+    chunker = create(name, experimental=True, **STAND_INS.get(name, {}), **shifts(max(sentences)))
     scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
     assert scores.recall >= 0.6, scores
     assert scores.precision >= 0.6, scores
@@ -170,7 +173,7 @@ def test_boundaries_lie_where_topics_shift(name, shifts, sentences):
 
 @pytest.mark.parametrize("text", ["One sentence.", "Same again. " * 30, "1 2 3. 4 5 6. 7 8 9.", "?! ... --"])
 def test_texts_without_topics_lose_nothing(name, text):
-    chunks = create(name, experimental=True, fallback=None).chunk(text)
+    chunks = create(name, experimental=True, fallback=None, **STAND_INS.get(name, {})).chunk(text)
     characters = sorted(i for chunk in chunks for span in chunk.spans for i in range(*span))
     assert characters == list(range(len(text)))
 
@@ -184,4 +187,4 @@ def test_vectors_that_are_none_are_refused(name, bad):
         "text": lambda texts: ["vector"] * len(texts),
     }[bad]
     with pytest.raises(ValueError, match="embedder"):
-        create(name, experimental=True, embedder=rows, fallback=None).chunk(TEXT)
+        create(name, experimental=True, embedder=rows, fallback=None, **STAND_INS.get(name, {})).chunk(TEXT)

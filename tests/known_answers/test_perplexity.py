@@ -162,9 +162,11 @@ def test_awaited_it_says_the_same():
 
 
 def test_without_a_language_model_the_error_says_what_to_pass():
-    with pytest.raises(ConfigurationError, match=r"pass lm=, the name .* \(pip install 'advchunk\[transformers\]'\)"):
+    with pytest.raises(
+        ConfigurationError, match=r"lm= is missing: pass the name .* \(pip install 'advchunk\[transformers\]'\)"
+    ):
         PerplexityChunker().chunk("One. Two.")
-    with pytest.raises(ConfigurationError, match="pass lm="):
+    with pytest.raises(ConfigurationError, match="lm"):
         PerplexityChunker(lm=3)
 
 

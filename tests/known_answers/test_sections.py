@@ -97,3 +97,19 @@ def test_plans_side_by_side_ask_at_once_and_answer_in_order():
     jobs = [Job(together([plan(["a"], 1), finished("none"), plan(["bb", "c"], 2)]))]
     assert list(drive(jobs)) == [[1.0, "none", 3.0 + 5.0]]
     assert asked == [("a", "bb", "c"), ("bbx", "cx")]
+
+
+def test_what_fails_side_by_side_is_raised_where_it_was_asked():
+    class Model:
+        def embed(self, texts):
+            raise OSError(texts[0])
+
+    model = Model()
+
+    def plan(text):
+        try:
+            yield Embed((text,), model)
+        except OSError as error:
+            return f"{text}: {error}"
+
+    assert list(drive([Job(together([plan("a"), plan("b")]))])) == [["a: a", "b: a"]]

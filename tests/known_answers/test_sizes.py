@@ -14,6 +14,7 @@ from advchunk import tiling
 from advchunk.models.counters import CHARACTERS, WORDS, CallableCounter, as_counter
 from advchunk.records import Document, Units
 from advchunk.sizes import PROSE, VERBATIM, Limits, assemble, fit, gather
+from stand_ins import STAND_INS
 
 
 def merging(text):
@@ -249,7 +250,9 @@ def shown_per_character(name, text, count, adds_up, **params):
     spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
     spare |= {"threshold": 1.0} if name == "graph-partition" else {}  # equal vectors would have a million edges
     given = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
-    chunks = advchunk.create(name, experimental=True, **given).chunk(Document(text, blocks=()))
+    chunks = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **given}).chunk(
+        Document(text, blocks=())
+    )
     assert all(chunk.tokens <= 64 for chunk in chunks)
     return counter.shown / len(text)
 

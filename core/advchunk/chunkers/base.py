@@ -83,7 +83,7 @@ class Chunker(Params, ABC):
 
     def explain(self, document: str | Document) -> Explanation:
         """Return the chunks of a text with the scores, thresholds and reasons behind them."""
-        (found,) = drive([self._job(0, document, as_handler("raise"))])
+        (found,) = drive(self.jobs([document]))
         return replace(found, chunks=Namer().name(found.document.source, found.chunks))
 
     def chunk_many(

@@ -111,11 +111,11 @@ class ChatChunker(ChatParams, SegmentingChunker):
 
     @property
     def _asked(self) -> Chat:
-        return as_chat(_endpoint(self.llm, self.llm_model) if isinstance(self.llm, str) else self.llm)
+        return as_chat(endpoint(self.llm, self.llm_model) if isinstance(self.llm, str) else self.llm)
 
 
 @lru_cache(maxsize=16)
-def _endpoint(base_url: str, model: str) -> OpenAIChat:
+def endpoint(base_url: str, model: str) -> OpenAIChat:
     """Return one model for all calls, so that they share its connections and are never more at a time than it takes."""
     return OpenAIChat(base_url, model)
 
@@ -127,9 +127,9 @@ def combined(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) 
     ----------
     repeat : count the unit before each run with it.
     """
-    ruler, kept = Ruler(units, limits.counter), [0]
+    ruler, kept, full = Ruler(units, limits.counter), list[int](), 0
     for start, end in pairwise(cuts.tolist()):
-        first = kept[-1] - (repeat and kept[-1] > 0)
-        if kept[-1] < start and ruler.size(first, end) > limits.budget(int(units.edges[kept[-1]])):
+        if end > full:
             kept.append(start)
+            full = ruler.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
     return boundaries.at(np.array(kept), len(units))

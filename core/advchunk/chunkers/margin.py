@@ -121,7 +121,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
             thresholds.append(self._threshold(asked))
             if self.context == "pair":
                 split, keep = pairs[at - 1]
-            elif ruler.size(inner[-1], at + 1) > limits.budget(edges[inner[-1]]):
+            elif ruler.sum(inner[-1], at + 1) > limits.budget(edges[inner[-1]]):
                 inner.append(at)
                 reasons.append("forced")
                 continue

@@ -69,14 +69,14 @@ def _skip(failure: Failure) -> None:
 
 
 class Ticker:
-    """Tells a callback, or a bar, how many documents are done."""
+    """Tells a callback, or a bar, how many documents, or what else there is, are done."""
 
-    def __init__(self, progress: Progress, documents: Iterable[Any]) -> None:
+    def __init__(self, progress: Progress, documents: Iterable[Any], unit: str = "doc") -> None:
         self._done, self._bar, self._call = 0, None, progress if callable(progress) else None
         if progress is True:
             from tqdm.auto import tqdm
 
-            self._bar = tqdm(total=len(documents) if isinstance(documents, Sequence) else None, unit="doc")
+            self._bar = tqdm(total=len(documents) if isinstance(documents, Sequence) else None, unit=unit)
 
     def __enter__(self) -> Ticker:
         return self

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +13,7 @@ import click
 
 from advchunk import registry
 from advchunk.cli.common import errors_said
-from advchunk.errors import ConfigurationError
+from advchunk.errors import require
 
 if TYPE_CHECKING:
     from advchunk.evaluation import Candidate, Matched, Trial
@@ -57,6 +59,13 @@ _QUIET = click.option("--quiet", is_flag=True, help="Do not say what runs.")
     "--chunkers", metavar="NAMES", default="stable", show_default=True, help="all, stable, or names with commas."
 )
 @click.option(
+    "--variant",
+    "variants",
+    metavar="NAME:K=V",
+    multiple=True,
+    help="One more, with these parameters, such as recursive:overlap_tokens=50:min_tokens=20.",
+)
+@click.option(
     "--vectors", type=click.Choice(["none", "plain", "context", "units"]), default="none", show_default=True,
     help="Of methods that embed: their own, mixed with those of neighbours, or these and one a sentence.",
 )  # fmt: skip
@@ -89,6 +98,7 @@ def evaluate(
     seed: int,
     quiet: bool,
     chunkers: str,
+    variants: Sequence[str],
     vectors: str,
     mean: int,
     published: bool,
@@ -109,18 +119,26 @@ def evaluate(
     from advchunk.evaluation import Matched, as_markdown, compare_each, evenly, notes, report
     from advchunk.evaluation import evaluate as run
     from advchunk.evaluation.candidates import BASELINES
+    from advchunk.evaluation.standings import check
 
     note = _note(quiet)
     known = {"all": _unaided(None), "stable": _unaided("stable")}
-    names = list(dict.fromkeys([*known.get(chunkers, chunkers.split(",")), *BASELINES, baseline]))
+    names = list(dict.fromkeys([*known.get(chunkers, _listed(chunkers)), *BASELINES, baseline]))
     with errors_said():
-        trial = _trial(data, embedder, budget, k, number, seed, headings, note)
+        check(metric)
         paid = dict(map(_price, prices)) or None
-        candidates = [one for name in names for one in _both(name, embedder, vectors, mean, published)]
+        varied: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in names), *map(_variant, variants)]
+        candidates = [one for name, params in varied for one in _both(name, embedder, vectors, mean, published, params)]
         candidates.append(Matched("even-split", evenly, mean))
+        trial = _trial(data, embedder, budget, k, number, seed, headings, note)
         store = Path(out) / "outcomes" if out else None
-        outcomes = run(candidates, trial, processes=processes, store=store, progress=note)
-        bases = [one.label for one in _both(baseline, embedder, vectors, mean, published)]
+        done = count(1)
+        say = lambda label: note(f"{next(done)} of {len(candidates)}: {label}")  # noqa: E731
+        outcomes = run(candidates, trial, processes=processes, store=store, progress=say)
+        asked = {name for one in outcomes for name in one.cost.models}
+        for name in paid or {}:
+            require(name in asked, f"--price must be of a model that was asked, {', '.join(sorted(asked))}", name)
+        bases = [one.label for one in _both(baseline, embedder, vectors, mean, published, {})]
         rows = compare_each(outcomes, bases, metric)
         remarks = notes(one.label for one in outcomes)
         click.echo(as_markdown(rows, metric=metric, prices=paid, notes=remarks), nl=False)
@@ -173,7 +191,7 @@ def recommend(
             documents,
             questions=asked,
             embedder=embedder,
-            chunkers=chunkers.split(",") if chunkers else None,
+            chunkers=_listed(chunkers) if chunkers else None,
             budget=budget,
             number=number,
             characters=characters,
@@ -187,34 +205,49 @@ def recommend(
 @click.command()
 @click.argument("folder", metavar="DIR")
 @_options(_NUMBER, _SEED)
-@click.option("-o", "--out", metavar="NEWDIR", required=True, help="Write the documents and the questions there.")
-def questions(folder: str, number: int, seed: int, out: str) -> None:
-    """Make questions about the documents in DIR that need no labels and no model.
+@click.option("-o", "--out", metavar="NEWDIR", help="Write the documents, as they are asked, and the questions there.")
+@click.option(
+    "--llm", metavar="URL", help="An OpenAI-compatible endpoint that asks the questions; its key is OPENAI_API_KEY."
+)
+@click.option("--model", metavar="NAME", help="Of that endpoint.")
+def questions(folder: str, number: int, seed: int, out: str | None, llm: str | None, model: str | None) -> None:
+    """Make questions about the documents in DIR.
 
-    Sentences are asked, half of them taken out of the text: so the documents are written, too, as they are without.
+    Without a model sentences are asked, half of them taken out of the text: so --out gets the documents, too, as they are without.
+
+    A model asks a question of each of so many passages, and quotes the answers; they are written to DIR, unless there is --out.
     """
-    from advchunk.evaluation import held_out, read_corpus, write_questions
+    from advchunk import OpenAIChat
+    from advchunk.evaluation import asked_by, held_out, read_corpus, write_questions
 
     with errors_said():
-        made = held_out(read_corpus(folder), number, seed=seed)
-        target = Path(out)
-        if target.exists() and any(target.iterdir()):
-            msg = f"--out must be a new folder, or an empty one, got {out!r}"
-            raise ConfigurationError(msg)
-        for document in made.documents:
+        require(bool(out or llm), "--out must name a new folder, as the documents are changed", out)
+        require(bool(llm) == bool(model), "--llm and --model go together", llm or model)
+        documents = read_corpus(folder)
+        target = Path(out or folder)
+        fresh = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
+        require(fresh, f"--out must be a new or empty folder, and DIR must have no {_QUESTIONS} yet", str(target))
+        if llm and model:
+            made = asked_by(OpenAIChat(llm, model), documents, number, seed=seed)
+        else:
+            made = held_out(documents, number, seed=seed)
+        for document in made.documents if out else ():
             path = target / document.source
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(document.text.encode())
         write_questions(target / _QUESTIONS, made.questions, made.documents)
-    click.echo(f"{len(made.questions)} questions: advchunk evaluate --data {out}", err=True)
-
-
-def _unaided(group: registry.Group | None) -> list[str]:
-    return [name for name in registry.names(group) if registry.needs(name) is None]
+    lost = ", ".join(f"{number} {why}" for why, number in made.dropped.items())
+    click.echo(
+        f"{len(made.questions)} questions{f' ({lost})' * bool(lost)}: advchunk evaluate --data {target}", err=True
+    )
 
 
 def _note(quiet: bool) -> Callable[[str], None]:
     return lambda text: None if quiet else click.echo(text, err=True)
+
+
+def _unaided(group: registry.Group | None) -> list[str]:
+    return [name for name in registry.names(group) if registry.needs(name) is None]
 
 
 def _trial(
@@ -246,20 +279,41 @@ def _trial(
     return Trial(tuple(documents), tuple(asked), embedder, k, budget, budgets, places)
 
 
-def _both(name: str, embedder: str | None, vectors: str, mean: int, published: bool) -> list[Candidate | Matched]:
+def _both(
+    name: str, embedder: str | None, vectors: str, mean: int, published: bool, params: Mapping[str, Any]
+) -> list[Candidate | Matched]:
     """Return a method at the size that makes its mean chunk as asked, and as it comes."""
     from advchunk.evaluation import candidate, size_matched
 
     takes = registry.describe(name)["resources"]
     given: dict[str, Any] = {"embedder": embedder, "vectors": vectors} if "vectors" in takes else {}
-    matched = size_matched(name, mean, **given)
-    return [matched, *([candidate(name, f"{name}, as published", **given)] if published else [])]
+    label = ", ".join([name, *(f"{key}={value}" for key, value in params.items())])
+    matched = size_matched(name, mean, label, **given, **params)
+    return [matched, *([candidate(name, f"{label}, as published", **given, **params)] if published else [])]
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _variant(said: str) -> tuple[str, dict[str, Any]]:
+    name, *pairs = said.split(":")
+    params = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        require(bool(equals), "--variant takes NAME:PARAMETER=VALUE", said)
+        try:
+            params[key] = json.loads(value)
+        except json.JSONDecodeError:
+            params[key] = value
+    return name, params
 
 
 def _price(pair: str) -> tuple[str, float]:
     name, _, price = pair.rpartition("=")
     try:
-        return name, float(price)
+        number = float(price)
     except ValueError:
-        msg = f"--price takes MODEL=NUMBER, got {pair!r}"
-        raise ConfigurationError(msg) from None
+        number = math.nan
+    require(bool(name) and 0 <= number < math.inf, "--price takes MODEL=NUMBER, a number >= 0", pair)
+    return name, number

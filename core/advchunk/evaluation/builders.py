@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk import tiling
-from advchunk.engine import Job, Plan, drive, finished
+from advchunk.engine import Complete, Job, Plan, Request, drive, finished
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.evaluation.questions import Question, Reference, find_quote
+from advchunk.models.chat import as_chat
 from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span
 from advchunk.terms import words
@@ -122,9 +124,11 @@ def held_out(
     require(number >= 2, "number must be >= 2", number)
     _named(documents)
     chosen = list(_spread(_unique(_askable(documents, language), documents), number, seed))
-    require(
-        len(chosen) >= 2, "documents must have two sentences to ask, each between two of its paragraph", len(chosen)
+    rule = (
+        "documents must have two sentences to ask, each of {} to {} words and between two others of its paragraph: "
+        "give longer prose, or questions of your own"
     )
+    require(len(chosen) >= 2, rule.format(*_WORDS), len(chosen))
     gone = chosen[1::2]
     made, questions = list[Document](), list[Question]()
     moves = dict[str, Sequence[int]]()
@@ -141,7 +145,7 @@ def held_out(
     return Built(tuple(made), tuple(questions), {name: moves[name] for name in boundaries or ()})
 
 
-def section_boundaries(documents: Sequence[Document], *, deepest: int = 6) -> Built:
+def section_boundaries(documents: Sequence[Document], *, deepest: int = 6, questions: Sequence[Question] = ()) -> Built:
     r"""Take the headings out of documents, and say where they stood: boundaries that an author drew.
 
     A heading goes with all that is between the blocks on either side, and leaves a blank line, as between two paragraphs:
@@ -151,14 +155,16 @@ def section_boundaries(documents: Sequence[Document], *, deepest: int = 6) -> Bu
     ----------
     documents : without a layout, they are read as Markdown.
     deepest : level of the deepest headings that part segments, 1..6; those below are taken out, and part none.
+    questions : about ``documents``; their references move along. One of which an answer has a heading in it is dropped, and
+        counted.
 
     Returns
     -------
-    The documents, and the boundaries of those that have any; a heading at the start of a document is none.
+    The documents, the boundaries of those that have any, and the questions; a heading at the start of a document is none.
 
     Raises
     ------
-    ConfigurationError : no document with a boundary; documents without names of their own.
+    ConfigurationError : no document with a boundary; documents without names of their own; a question about others.
 
     References
     ----------
@@ -171,6 +177,7 @@ def section_boundaries(documents: Sequence[Document], *, deepest: int = 6) -> Bu
     require(1 <= deepest <= 6, "deepest must be in 1..6", deepest)
     _named(documents)
     made, found = list[Document](), dict[str, Sequence[int]]()
+    kept = dict[str, Callable[[Span], Span | None]]()
     for document in documents:
         text, blocks = document.text, _blocks(document)
         edits, places = list[tuple[Span, str]](), list[int]()
@@ -182,10 +189,14 @@ def section_boundaries(documents: Sequence[Document], *, deepest: int = 6) -> Bu
         body = tuple(block for block in blocks if block.kind != "heading")
         edited, moved = _edited(replace(document, blocks=body), edits)
         made.append(edited)
+        kept[document.source] = partial(_kept, text=text, gone=[span for span, _ in edits], moved=moved)
         if places:
             found[document.source] = tuple(map(moved, places))
     require(bool(found), f"documents must have headings within, down to level {deepest}", len(documents))
-    return Built(tuple(made), boundaries=found)
+    asked = [_followed(question, kept) for question in questions]
+    left = tuple(question for question in asked if question)
+    dropped = {"in a heading": len(asked) - len(left)} if len(left) < len(asked) else {}
+    return Built(tuple(made), left, found, dropped)
 
 
 def asked_by(
@@ -354,10 +365,11 @@ def _passages(documents: Sequence[Document], number: int, seed: int, language: s
 
 def _replies(llm: Callable[[str], str], prompts: Sequence[str]) -> Iterator[str | None]:
     """Yield the reply to each prompt, None where the call failed."""
+    chat = as_chat(llm)
 
     def plan(prompt: str) -> Plan[str | None]:
-        yield from ()
-        return llm(prompt)
+        (reply,) = yield Complete((Request((("user", prompt),), version=f"question {PROMPT_VERSION}"),), chat)
+        return str(reply)
 
     def failed(error: Exception) -> Job[str | None]:
         _log.warning("no question asked: %s: %s", type(error).__name__, first_line(error))
@@ -371,10 +383,9 @@ def _read(reply: Any, document: Document, passage: Span) -> Question | str:
     if not isinstance(reply, str):
         return "failed" if reply is None else "unreadable"
     # Models like to put a fence, or thoughts, around what they were asked for.
-    found = re.search(r"\{.*\}", reply, re.DOTALL)
     try:
-        said = json.loads(found[0]) if found else None
-    except (json.JSONDecodeError, RecursionError):
+        said = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
+    except (ValueError, RecursionError):  # a number of thousands of digits is no JSONDecodeError
         said = None
     match said:
         case {"question": str(text), "quotes": list(quotes)} if all(isinstance(quote, str) for quote in quotes):
@@ -426,6 +437,23 @@ def _edited(document: Document, edits: Sequence[tuple[Span, str]]) -> tuple[Docu
         kept = [np.r_[np.arange(a, b), np.full(len(by), b)] for a, b, by in zip(starts, stops, bys, strict=True)]
         offsets = offsets[np.concatenate([*kept, [len(document.text)]]).astype(np.int64)]
     return replace(document, text=text, blocks=blocks, offsets=offsets), moved
+
+
+def _followed(question: Question, kept: Mapping[str, Callable[[Span], Span | None]]) -> Question | None:
+    """Return a question with its references where they come to stand; None if one is not kept."""
+    names = {reference.document for reference in question.references}
+    require(names <= set(kept), "questions must be about the documents", sorted(names - set(kept)))
+    moved = [(reference.document, kept[reference.document](reference.span)) for reference in question.references]
+    references = tuple(Reference(name, span) for name, span in moved if span)
+    return replace(question, references=references) if len(references) == len(moved) else None
+
+
+def _kept(span: Span, text: str, gone: Sequence[Span], moved: Callable[[int], int]) -> Span | None:
+    """Return where a span comes to stand, white space at its ends aside; None if some of it goes, or it says nothing."""
+    start, end = _trimmed(text, span)
+    if start >= end or any(start < one.end and one.start < end for one in gone):
+        return None
+    return Span(moved(start), moved(end))
 
 
 def _headings(text: str, blocks: Sequence[Block]) -> Iterator[tuple[Span, int]]:

@@ -187,14 +187,15 @@ class Placed:
 def _found(document: Document, texts: Iterable[str], label: str) -> list[Chunk]:
     ink = [i for i, character in enumerate(document.text) if not character.isspace()]
     squeezed = "".join([document.text[i] for i in ink])
-    chunks, start = list[Chunk](), -1
+    chunks, start, end = list[Chunk](), -1, 0
     for text in texts:
         if wanted := "".join(text.split()):
-            place = squeezed.find(wanted, start + 1)
+            # What is said twice is looked for where the last text ends, first.
+            place = end if squeezed.startswith(wanted, end) else squeezed.find(wanted, start + 1)
             require(place >= 0, f"{label} must return texts of the document {document.source!r}, in order", text[:60])
             span = Span(ink[place], ink[place + len(wanted) - 1] + 1)
             chunks.append(Chunk(document.text[slice(*span)], (span,), 0, len(chunks)))
-            start = place
+            start, end = place, place + len(wanted)
     return chunks
 
 

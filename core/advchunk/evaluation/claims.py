@@ -7,7 +7,6 @@ retrieved. So a claim counts as found only where one chunk holds the whole of it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -70,11 +69,11 @@ def _holds(spans: Sequence[Span], wanted: Span) -> bool:
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Return spans with those that touch made one."""
-    joined = list(spans[:1])
-    for before, span in pairwise(spans):
-        if before.end == span.start:
-            joined[-1] = Span(joined[-1].start, span.end)
+    """Return spans in order, with those that touch or overlap made one."""
+    joined = list[Span]()
+    for span in sorted(spans):
+        if joined and span.start <= joined[-1].end:
+            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
         else:
             joined.append(span)
     return joined

@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import os
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -187,11 +188,13 @@ def _kept(one: Candidate | Matched, trial: Trial, path: Path | None) -> Outcome:
 
 
 def _pickles(one: Any) -> bool:
+    """Tell whether another process can read it: what a notebook defines stands in no module that it could import."""
     try:
-        pickle.dumps(one)
+        said = pickle.dumps(one)
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
         return False
-    return True
+    main = sys.modules["__main__"]
+    return b"__main__" not in said or main.__spec__ is not None or hasattr(main, "__file__")
 
 
 def _elsewhere(
@@ -236,11 +239,11 @@ def run(one: Candidate | Matched, trial: Trial) -> Outcome:
     ]
     chunks = [chunk for several in cuts for chunk in several]
     require(len(chunks) > 0, f"{one.label} must find chunks", 0)
-    (vectors, owners), embedding = _vectors(chunks, trial)
+    vectors, owners, embedding = _vectors(chunks, trial)
     tokens = np.maximum(trial.counter.counts([chunk.embed_text for chunk in chunks]), 1)
     by_name = dict(zip([document.source for document in trial.documents], cuts, strict=True))
     held = retrieval.overlaps(by_name, trial.questions, tokens=tokens)
-    ranking = retrieval.rank(asked, vectors) if owners is None else retrieval.rank(asked, vectors, owners)
+    ranking = retrieval.rank(asked, vectors, owners)
     within = {budget: retrieval.at_budget(held, ranking, budget) for budget in trial.budgets}
     first = retrieval.at_k(held, ranking, trial.k)
     similar = shape.cohesion(trial.sentences, trial.rows, cuts)
@@ -286,17 +289,17 @@ def _placed(chunk: Chunk, text: str, label: str) -> Chunk:
     return replace(chunk, spans=chunk.source_spans)
 
 
-def _vectors(chunks: Sequence[Chunk], trial: Trial) -> tuple[tuple[Floats, Ints | None], Cost]:
-    """Return what chunks are found by, the chunk of each row if a chunk has several, and what it cost to have it."""
-    rows = [found for chunk in chunks if (found := getattr(chunk, "rows", None)) is not None]
-    if len(rows) == len(chunks):
-        return (np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(some) for some in rows])), _NOTHING
-    own = [chunk.vector for chunk in chunks if chunk.vector is not None]
-    if len(own) == len(chunks):
-        return (np.array(own), None), _NOTHING
-    meter, texts = Meter(), [chunk.embed_text for chunk in chunks]
-    vectors, cost = measured(lambda: trial.embedded(texts, meter), meter, trial.counter)
-    return (vectors, None), cost
+def _vectors(chunks: Sequence[Chunk], trial: Trial) -> tuple[Floats, Ints, Cost]:
+    """Return the rows by which chunks are found, the chunk of each, and what it cost to have those that none came with."""
+    found = [chunk.vector if chunk.rows is None else chunk.rows for chunk in chunks]
+    lacking, cost = [i for i, rows in enumerate(found) if rows is None], _NOTHING
+    if lacking:
+        meter, texts = Meter(), [chunks[i].embed_text for i in lacking]
+        vectors, cost = measured(lambda: trial.embedded(texts, meter), meter, trial.counter)
+        for i, vector in zip(lacking, vectors, strict=True):
+            found[i] = vector
+    several = [np.atleast_2d(rows) for rows in found if rows is not None]
+    return np.concatenate(several), np.repeat(np.arange(len(several)), [len(rows) for rows in several]), cost
 
 
 def _flat(cuts: Chunks, tokens: Ints) -> list[list[list[int]]]:

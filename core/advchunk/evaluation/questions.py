@@ -13,6 +13,7 @@ from advchunk.errors import ConfigurationError, nearest, require
 from advchunk.records import Document, Span
 
 _SUFFIXES = (".md", ".markdown", ".txt")
+_TOLD = 5  # places of a quote that an error names
 
 
 class Reference(NamedTuple):
@@ -53,14 +54,16 @@ def read_corpus(folder: str | Path) -> list[Document]:
 
     Raises
     ------
-    ConfigurationError : a folder without such a file, or a file that is not UTF-8.
+    ConfigurationError : no such folder; one without such a file; a file that is not UTF-8.
     """
-    folder = Path(folder)
+    folder, rule = Path(folder), f"a corpus must hold files in {', '.join(_SUFFIXES)}"
+    require(folder.exists(), f"{rule}, and this folder is not there", str(folder))
+    require(folder.is_dir(), f"{rule}, and this is a file: pass the folder it is in", str(folder))
     files = {
         path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES
     }
     found = [Document(_text(path), name) for name, path in sorted(files.items()) if path.is_file()]
-    require(bool(found), f"a corpus must hold files in {', '.join(_SUFFIXES)}", str(folder))
+    require(bool(found), rule, str(folder))
     return found
 
 
@@ -120,8 +123,9 @@ def find_quote(quote: str, text: str) -> Span:
     for pattern in (re.escape(quote), r"\s+".join(words)):
         spans = [Span(*match.span(1)) for match in re.finditer(f"(?=({pattern}))", text)]
         if spans:
-            lines = [text.count("\n", 0, span.start) + 1 for span in spans]
-            require(len(spans) == 1, f"a quote must be in its document once, not on the lines {lines}", quote)
+            lines = [text.count("\n", 0, span.start) + 1 for span in spans[:_TOLD]]
+            more = f" and {len(spans) - _TOLD} more" if len(spans) > _TOLD else ""
+            require(len(spans) == 1, f"a quote must be in its document once, not on the lines {lines}{more}", quote)
             return spans[0]
     msg = f"a quote must be in its document, got {quote!r}"
     raise ConfigurationError(msg)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from advchunk.evaluation.builders import held_out
 from advchunk.evaluation.candidates import Candidate, candidate
 from advchunk.evaluation.harness import Outcome, Progress, run
 from advchunk.evaluation.questions import Question
-from advchunk.evaluation.standings import Metric, Standing, as_rows, compare
+from advchunk.evaluation.standings import Metric, Standing, as_rows, check, compare
 from advchunk.evaluation.statistics import Difference, Interval, paired_difference
 from advchunk.evaluation.trial import Trial
 from advchunk.models.identity import model_name
 from advchunk.records import Document
 
-Vectors: TypeAlias = Literal["none", "plain", "context"]
+Vectors: TypeAlias = Literal["none", "plain", "context", "units"]
 
 SIZES = (64, 128, 256, 512)
 _FIRST = "recursive"  # what most would take; at the largest size it is the baseline
@@ -31,7 +31,11 @@ _KINDS = (
     "cuts without embeddings",
     "cuts by embeddings",
     "cuts by embeddings and brings vectors of its own",
+    "cuts by embeddings and brings a vector for each sentence, several rows a chunk",
 )
+_OWN = 2  # the least kind that brings vectors
+_LEVEL = 0.05  # of p, above which a difference may be noise
+_LEAST = 6  # questions: of fewer not even a sign test is sure, since 2^(1 - n) > _LEVEL
 _TOLD = 4  # of those that are as good
 
 
@@ -46,12 +50,12 @@ class Option:
     @property
     def label(self) -> str:
         """What tables call it."""
-        return f"{self.chunker}, max_tokens={self.max_tokens}" + ", context" * (self.vectors == "context")
+        return f"{self.chunker}, max_tokens={self.max_tokens}" + f", {self.vectors}" * (self.kind >= _OWN)
 
     @property
     def kind(self) -> int:
         """How much it takes to run: an index of what is needed, the least first."""
-        return ("none", "plain", "context").index(self.vectors)
+        return get_args(Vectors).index(self.vectors)
 
     def candidate(self, embedder: Any, cache: dict[Any, Any]) -> Candidate:
         """Return it to be run."""
@@ -66,7 +70,7 @@ class Recommendation:
     Parameters
     ----------
     option : what to use.
-    tried : all options, the baseline first.
+    tried : all options that were run, the baseline first.
     rows : those that came to the last round beside it, best first; differences are to the baseline.
     why : the evidence, in words.
     questions : how many were asked in the last round.
@@ -91,8 +95,8 @@ class Recommendation:
         """What to build the chunker with; an embedder, if it has one, by name."""
         name = self.embedder if isinstance(self.embedder, str) else model_name(self.embedder) or "embedder"
         models = {} if self.embedder is None or self.option.vectors == "none" else {"embedder": name}
-        context = {"vectors": "context"} if self.option.vectors == "context" else {}
-        return {"max_tokens": self.option.max_tokens, **models, **context}
+        own = {"vectors": self.option.vectors} if self.option.kind >= _OWN else {}
+        return {"max_tokens": self.option.max_tokens, **models, **own}
 
     @property
     def python(self) -> str:
@@ -105,7 +109,7 @@ class Recommendation:
 
     @property
     def command(self) -> str:
-        """The command that runs it; chunks' vectors are had in Python only."""
+        """The command that cuts so; chunks' vectors are had from Python only."""
         models = f" --embedder {self.parameters['embedder']}" if "embedder" in self.parameters else ""
         return f"advchunk chunk FILE -m {self.option.chunker} -p max_tokens={self.option.max_tokens}{models}"
 
@@ -144,15 +148,16 @@ def recommend(
     progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Recommendation:
-    """Try the stable chunkers at several sizes, with plain and with context vectors, and name the one to use.
+    """Try the stable chunkers at several sizes, with all kinds of vectors, and name the one to use.
 
     In the first round all options are asked about a few documents. The best third goes on to three times as many questions, with the
-    best of each kind: what cuts without embeddings, what cuts by them, and what brings context vectors as well. In the end the best of
-    what needs the least is named, unless the best of what needs more is better by more than noise: unless the interval of the
-    difference, question by question, leaves out zero.
+    best of each kind: what cuts without embeddings, what cuts by them, what brings context vectors as well, and what brings a vector for
+    each sentence, several rows a chunk. In the end the best of what needs the least is named, unless the best of what needs more is
+    better by more than noise: unless the interval of the difference, question by question, leaves out zero. Where nothing can be told,
+    of fewer than six questions or since all score the same, it is the baseline: `recursive`, at the largest size.
 
-    Work is bounded by ``characters`` and the rounds, so results are the same on any machine, if ``budget_seconds`` suffices. When time is
-    up the last round that was finished decides, or what was run of the first.
+    Work is bounded by ``characters`` and the rounds, so results are the same on any machine, if ``budget_seconds`` suffices. No text is
+    embedded twice for two kinds of vectors. When time is up the last round that was finished decides, or what was run of the first.
 
     Those who win are compared by the questions that chose them: expect a little less of others.
 
@@ -181,6 +186,7 @@ def recommend(
     """
     require(characters >= 1, "characters must be >= 1", characters)
     require(budget_seconds is None or budget_seconds > 0, "budget_seconds must be > 0 or None", budget_seconds)
+    check(metric)
     options = _options(chunkers, sizes)
     documents = _drawn(documents, questions or (), characters, seed)
     built = questions is None
@@ -188,6 +194,9 @@ def recommend(
         made = held_out(documents, number, seed=seed)
         documents, questions = made.documents, made.questions
     whole = Trial(tuple(documents), tuple(questions), embedder, budget=budget, budgets=(budget,))
+    if metric == "claims_at_k":  # which judges no other questions
+        asked_of = zip(whole.questions, whole.claims, strict=True)
+        whole = replace(whole, questions=tuple(question for question, claims in asked_of if claims))
     deadline = float("inf") if budget_seconds is None else clock() + budget_seconds
     cache, runs, trials = dict[Any, Any](), 0, _trials(whole)
     found, asked, complete = dict[Option, Outcome](), trials[0], True
@@ -206,7 +215,15 @@ def recommend(
             break
     rows = compare(list(found.values()), options[0].label, metric)
     result = Recommendation(
-        _named(found, metric), tuple(options), tuple(rows), "", len(asked.questions), built, runs, complete, embedder
+        _named(found, metric),
+        tuple(options[:runs]),
+        tuple(rows),
+        "",
+        len(asked.questions),
+        built,
+        runs,
+        complete,
+        embedder,
     )
     return replace(result, why=_why(result, found, metric, budget))
 
@@ -218,7 +235,8 @@ def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Optio
     for name in names:
         require(name in registry.TABLE, f"chunkers must be registered{nearest(name, registry.TABLE)}", name)
     kinds: dict[str, tuple[Vectors, ...]] = {
-        name: ("context", "plain") if "vectors" in registry.describe(name)["resources"] else ("none",) for name in names
+        name: ("units", "context", "plain") if "vectors" in registry.describe(name)["resources"] else ("none",)
+        for name in names
     }
     middle = sorted(set(sizes), key=lambda size: (abs(np.log2(size / 100)), size))  # where most optima are, first
     every = [Option(name, size, kind) for size in middle for name in reversed(names) for kind in kinds[name]]
@@ -274,12 +292,23 @@ def _bests(ranked: Sequence[Option]) -> list[Option]:
 
 
 def _named(found: Mapping[Option, Outcome], metric: Metric) -> Option:
-    """Return the best of what needs the least, unless what needs more is better outside the noise."""
+    """Return the best of what needs the least, unless what needs more is better outside the noise; else the baseline."""
+    if _untold(found, metric):
+        return next(iter(found))
     named, *rivals = _bests(_ranked(found, metric))
     for rival in rivals:
-        if _ahead(found, metric, rival, named).low > 0:
+        ahead = _ahead(found, metric, rival, named)
+        if ahead.mean > 0 and not _noise(ahead):
             named = rival
     return named
+
+
+def _untold(found: Mapping[Option, Outcome], metric: Metric) -> str:
+    """Return why nothing can be told, if so."""
+    first, *rest = (getattr(outcome, metric) for outcome in found.values())
+    if len(first) < _LEAST:
+        return f"{len(first)} questions are too few, of which no difference is more than noise"
+    return "" if any(not np.allclose(first, other) for other in rest) else "all that was run scores the same"
 
 
 def _ahead(found: Mapping[Option, Outcome], metric: Metric, one: Option, other: Option) -> Difference:
@@ -298,19 +327,21 @@ def _why(result: Recommendation, found: Mapping[Option, Outcome], metric: Metric
         return _points(_ahead(found, metric, option, chosen))
 
     what = f"of the answers within {budget:,} retrieved tokens" if metric == "recall" else f"for {metric}"
-    said = [f"Use {scored(chosen)} {what}. It {_KINDS[chosen.kind]}{', which a store must take' * (chosen.kind == 2)}."]
-    if chosen != baseline:
-        said.append(f"The baseline is {scored(baseline)}, {to(baseline)}.")
-    bests = [rival for rival in _bests(ranked) if rival not in (chosen, baseline)]
-    said += [f"Of what {_KINDS[rival.kind]} the best is {scored(rival)}, {to(rival)}." for rival in bests]
-    others = [option for option in ranked if option != chosen]
-    if alike := [option.label for option in others if _noise(_ahead(found, metric, option, chosen))]:
-        more = f" and {len(alike) - _TOLD} more" if len(alike) > _TOLD else ""
-        said.append(f"Not to be told from it on these questions: {'; '.join(alike[:_TOLD])}{more}.")
-    tried = sorted({option.max_tokens for option in result.tried})
-    if len(tried) > 1 and chosen.max_tokens in (tried[0], tried[-1]):
-        end = "smallest" if chosen.max_tokens == tried[0] else "largest"
-        said.append(f"It has the {end} size tried: one beyond may be better.")
+    if untold := _untold(found, metric):
+        said = [f"Nothing can be told: {untold}. By rule this is the default, {scored(chosen)} {what}."]
+    else:
+        said = [f"Use {scored(chosen)} {what}. It {_KINDS[chosen.kind]}."]
+        if chosen.kind >= _OWN:
+            said.append("A store must take them, and they are had from Python: the command only cuts.")
+        if chosen != baseline:
+            said.append(f"The baseline is {scored(baseline)}, {to(baseline)}.")
+        bests = [rival for rival in _bests(ranked) if rival not in (chosen, baseline)]
+        said += [f"Of what {_KINDS[rival.kind]} the best is {scored(rival)}, {to(rival)}." for rival in bests]
+        others = [option for option in ranked if option not in (chosen, baseline, *bests)]
+        if alike := [option.label for option in others if _noise(_ahead(found, metric, option, chosen))]:
+            more = f" and {len(alike) - _TOLD} more" if len(alike) > _TOLD else ""
+            said.append(f"Not to be told from it on these questions: {'; '.join(alike[:_TOLD])}{more}.")
+        said += _beyond(result)
     source = "made from the documents' own sentences" if result.built else "given"
     said.append(f"Asked were {result.questions} questions, {source}, in {result.runs} runs.")
     if not result.complete:
@@ -318,12 +349,21 @@ def _why(result: Recommendation, found: Mapping[Option, Outcome], metric: Metric
     return " ".join(said)
 
 
+def _beyond(result: Recommendation) -> list[str]:
+    """Say that the best size may not have been tried; if time was up, that is no news."""
+    tried = sorted({option.max_tokens for option in result.tried})
+    if not result.complete or len(tried) == 1 or result.option.max_tokens not in (tried[0], tried[-1]):
+        return []
+    end = "smallest" if result.option.max_tokens == tried[0] else "largest"
+    return [f"It has the {end} size tried: one beyond may be better."]
+
+
 def _percent(score: Interval) -> str:
     return f"{100 * score.mean:.1f} % [{100 * score.low:.1f}, {100 * score.high:.1f}]"
 
 
 def _noise(change: Difference) -> bool:
-    return change.low <= 0 <= change.high
+    return change.p > _LEVEL or change.low <= 0 <= change.high
 
 
 def _points(change: Difference) -> str:

@@ -43,8 +43,9 @@ COSTS = 5.0
 LEVEL = 0.05
 SIZES = frozenset(
     {
-        "max_chunk_size", "max_tokens", "max_tokens_per_segment", "min_chunk_size", "min_segment_length",
-        "min_segment_tokens", "min_tokens", "overlap_tokens", "target_tokens",
+        "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size",
+        "min_segment_length", "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "target_tokens",
+        "window_tokens",
     }
 )  # fmt: skip
 _SAME = Difference(0.0, 0.0, 0.0, 1.0)
@@ -93,7 +94,7 @@ class Effect:
     difference : of scores, to those of the chunker as it was, over the items that both have a score for.
     p : of it, adjusted for the number of effects (Holm).
     size : of the mean chunk, as a share of what it was.
-    failed : items that have no score.
+    failed : items that have no score, and had one.
     """
 
     variation: Variation
@@ -200,7 +201,7 @@ def sensitivity(
             right = after.each.shape == before[kind].each.shape
             require(right, f"a measure must score the same {len(before[kind].each)} items", len(after.each))
             difference = _difference(after.each, before[kind].each, resamples, seed)
-            failed = int(np.isnan(after.each).sum())
+            failed = int(np.sum(np.isnan(after.each) & ~np.isnan(before[kind].each)))
             effects.append(Effect(one, kind, difference, nan, after.size / before[kind].size, failed))
     adjusted = holm(np.array([effect.difference.p for effect in effects])).tolist()
     return Sensitivity(

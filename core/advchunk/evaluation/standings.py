@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -55,6 +55,7 @@ def compare(outcomes: Sequence[Outcome], baseline: str, metric: Metric = "recall
     ------
     ConfigurationError : no outcome is called ``baseline``; fewer than two questions that the metric judges.
     """
+    check(metric)
     base = _named(outcomes, baseline)
     judged = np.isfinite(getattr(base, metric))
     scores = {outcome.label: getattr(outcome, metric)[judged] for outcome in outcomes}
@@ -77,6 +78,12 @@ def compare(outcomes: Sequence[Outcome], baseline: str, metric: Metric = "recall
             )
         )
     return sorted(rows, key=lambda row: -row.score.mean)
+
+
+def check(metric: str) -> None:
+    """Raise `ConfigurationError` unless outcomes can be compared by it: before they are run, at best."""
+    known = get_args(Metric)
+    require(metric in known, f"metric must be one of {known}{nearest(metric, known)}", metric)
 
 
 def compare_each(outcomes: Sequence[Outcome], baselines: Sequence[str], metric: Metric = "recall") -> list[Standing]:

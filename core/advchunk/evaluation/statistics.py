@@ -58,7 +58,7 @@ def paired_difference(
     """Return by how much ``ours`` is more on the mean over questions, and whether that is noise.
 
     Each question is compared with itself, so that hard and easy ones cancel. p is two-sided, the least level at which
-    the interval leaves out 0, and never less than 2 / (resamples + 1). Questions are taken as independent: those of
+    the interval leaves out 0, and never less than 2 / (resamples + 1), nor than a sign test can give, 2^(1 - n). Questions are taken as independent: those of
     few documents are less so, and then both are somewhat too good.
 
     Parameters
@@ -83,7 +83,8 @@ def paired_difference(
     values = ours - theirs
     means = _means(values, confidence, resamples, seed)
     beyond = 1 + min(int(np.sum(means <= 0)), int(np.sum(means >= 0)))
-    p = min(1.0, 2 * beyond / (resamples + 1))
+    # Of few questions the bootstrap makes too much: less than a sign test can give it does not get.
+    p = max(min(1.0, 2 * beyond / (resamples + 1)), 2.0 ** (1 - len(values)))
     return Difference(float(np.mean(values)), *_bounds(means, confidence), p)
 
 

@@ -107,7 +107,7 @@ class Trial:
         """Changes whenever an outcome may, the code included."""
         said = [
             code(),
-            [(document.source, document.text) for document in self.documents],
+            [_said(document) for document in self.documents],
             [(question.text, question.references) for question in self.questions],
             identity(self.embedder),
             self.k,
@@ -121,6 +121,12 @@ class Trial:
         """Return the unit vector of each text, in batches, each distinct one asked once, and read whole."""
         (rows,) = drive([Job(vectors_of(texts, as_embedder(self.embedder)))], watch)
         return rows
+
+
+def _said(document: Document) -> list[str]:
+    """Return all of a document that chunks may depend on; its layout and metadata too."""
+    offsets = "" if document.offsets is None else sha256(document.offsets.tobytes()).hexdigest()
+    return [document.source, document.text, repr(document.blocks), repr(dict(document.metadata)), offsets]
 
 
 @cache

@@ -224,7 +224,7 @@ def _retry_after(response: Any) -> float | None:
     if said is None:
         return None
     try:
-        return max(float(said), 0.0)
+        return max(0.0, float(said))  # in this order 0 also of "nan", for which nobody can wait
     except ValueError:
         pass
     try:

@@ -27,7 +27,7 @@ def _identity(resource: Any, within: tuple[Any, ...]) -> str:
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
     if isinstance(resource, (tuple, list)):
-        return f"({', '.join(_identity(one, within) for one in resource)})"
+        return _digest([_identity(one, within) for one in resource])
     if isinstance(resource, partial):
         given = [_identity(value, within) for value in resource.args]
         named = [(name, _identity(value, within)) for name, value in resource.keywords.items()]
@@ -36,7 +36,32 @@ def _identity(resource: Any, within: tuple[Any, ...]) -> str:
         return _digest(resource.to_str())
     kind = resource if hasattr(resource, "__qualname__") else type(resource)
     name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
-    return f"{name}:{model_name(resource) or _content(resource, within)}"
+    if said := model_name(resource):
+        return f"{name}:{said}{_settings(resource)}"
+    return f"{name}:{_content(resource, within)}"
+
+
+# How a framework's model is called, which changes no answer.
+_CALLED = frozenset(
+    {"batch_size", "embed_batch_size", "chunk_size", "num_workers", "timeout", "max_retries", "show_progress"}
+)
+
+
+def _settings(model: Any) -> str:
+    """Tell apart a framework's models (pydantic's) of one name that were given other settings, such as dimensions."""
+    said = {
+        name: getattr(model, name, None) for name in getattr(type(model), "model_fields", ()) if name not in _CALLED
+    }
+    plain = {name: value for name, value in said.items() if _is_plain(value)}
+    return f" {_digest(sorted(plain.items()))}" if plain else ""
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_plain, (*value, *value.values())))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (str, int, float))
 
 
 def _content(resource: Any, within: tuple[Any, ...]) -> str:

@@ -1,0 +1,20 @@
+"""What a chunk lacks for standing alone, written to it by a chat model that sees its document.
+
+For chunks of any chunker: `Summaries` put a sentence into ``context``, `Rewriting` a completed version into metadata. Text,
+spans and ids stay exact.
+"""
+
+from advchunk.enrich.base import ChunkFailure, Enricher
+from advchunk.enrich.rewriting import Rewriting, enriched_text
+from advchunk.enrich.summaries import Summaries
+from advchunk.prompts.enrichment import RewritingPrompts, SummaryPrompts
+
+__all__ = [
+    "ChunkFailure",
+    "Enricher",
+    "Rewriting",
+    "RewritingPrompts",
+    "Summaries",
+    "SummaryPrompts",
+    "enriched_text",
+]

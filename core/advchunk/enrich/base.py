@@ -1,0 +1,361 @@
+"""What every enricher is: a chat model, prompts, a plan for one chunk, and the ways to run it over many."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+
+from advchunk.cache import with_cache
+from advchunk.chunkers.language import endpoint
+from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
+from advchunk.engine import Complete, Job, Plan, Request, adrive, drive, finished
+from advchunk.enrich.surroundings import Surroundings, shielded
+from advchunk.errors import BadModelOutput, ConfigurationError, first_line, needed, require
+from advchunk.models.chat import Chat, as_chat
+from advchunk.models.counters import Counter, as_counter
+from advchunk.models.endpoint import OpenAIChat
+from advchunk.models.identity import identity
+from advchunk.prompts import filled
+from advchunk.readers import markdown
+from advchunk.records import Chunk, Document
+
+T = TypeVar("T")
+Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
+
+_log = logging.getLogger("advchunk")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFailure(Failure):
+    """A chunk that could not be enriched: of which document, which chunk, and why."""
+
+    chunk: Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk in its document."""
+
+    chunk: Chunk
+    around: Surroundings
+
+
+@dataclass(kw_only=True)
+class Enricher(ABC):
+    """Asks a chat model about each chunk and its document, for chunks of any chunker. It keeps nothing between calls.
+
+    ``text``, spans and ids stay what they are. Vectors of before are dropped, for they are not those of what is embedded now.
+
+    A chunk whose answers are no good stays as it was, and so does no other. Its metadata say so (``summary_status`` or
+    ``rewritten_status``), and the reason goes to the log. What a document says to the model can spoil what is written
+    to its own chunks, and nothing else.
+
+    With a ``cache``, what was answered once is not asked again: a run that was broken off goes on where it was.
+
+    Parameters
+    ----------
+    llm : the base URL of an endpoint that speaks OpenAI's protocol, or anything `models.chat.as_chat` takes. There is no
+        default. It says how many calls there are at a time.
+    llm_model : the name of the model at the endpoint, where ``llm`` is its base URL.
+    cache : keeps answers between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    tokenizer : what counts tokens (see `models.counters.as_counter`): give the chunker's.
+    max_tokens : tokens that no chunk exceeds with what is written to it, >= 1: give the chunker's; None is unlimited.
+    max_context : tokens that the model reads and writes in a call, >= 2048, counted as those of chunks are: stay well below
+        what it can take. A document that does not fit is shown in a window around the chunk, under an outline of its
+        headings. One that fits stands before the chunk, so that an endpoint that keeps prefixes reads it once.
+    temperature : of what the model draws, >= 0. A model of a framework and a function keep their own.
+    seed : of what the model draws, >= 0, where the endpoint heeds it.
+    attempts : how often it is asked for an answer that can be read, >= 1; each time with the next ``seed``.
+    markup : how a document that comes without a layout is read for its headings: "markdown" or "plain".
+    """
+
+    writes: ClassVar[str]  # the key of its result in metadata
+    version: ClassVar[int] = 1  # raise it when the same answers give other chunks
+
+    llm: Any = field(default=None, repr=False)
+    llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
+    cache: Any = field(default=None, repr=False)
+    tokenizer: Any = field(default=None, repr=False)
+    max_tokens: int | None = None
+    max_context: int = 16_384
+    temperature: float = 0.1
+    seed: int = 0
+    attempts: int = 2
+    markup: Literal["markdown", "plain"] = "markdown"
+    prompts: Any = field(repr=False)
+
+    def __post_init__(self) -> None:
+        _ = self.chat, self.counter  # raise on what is none
+        least = {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}
+        for name, most in least.items():
+            value = getattr(self, name)
+            right = (value is None and name == "max_tokens") or (isinstance(value, int) and value >= most)
+            require(right, f"{name} must be a whole number >= {most}", value)
+        require(self.temperature >= 0, "temperature must be >= 0", self.temperature)
+        require(self.markup in ("markdown", "plain"), "markup must be 'markdown' or 'plain'", self.markup)
+        self.check()
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `ConfigurationError` on a value that breaks a rule."""
+
+    @abstractmethod
+    def plan(self, passage: Passage) -> Plan[Chunk]:
+        """Yield asks, be sent answers, return the chunk with what was found."""
+
+    # Running it.
+
+    def enrich(
+        self,
+        document: str | Document,
+        chunks: Sequence[Chunk],
+        *,
+        on_error: OnError = "skip",
+        progress: Progress = None,
+    ) -> list[Chunk]:
+        """Return the chunks of a document with what was found (see `enrich_many`)."""
+        return self.enrich_many([(document, chunks)], on_error=on_error, progress=progress)[0]
+
+    async def aenrich(
+        self,
+        document: str | Document,
+        chunks: Sequence[Chunk],
+        *,
+        on_error: OnError = "skip",
+        progress: Progress = None,
+    ) -> list[Chunk]:
+        """Await `enrich`."""
+        return (await self.aenrich_many([(document, chunks)], on_error=on_error, progress=progress))[0]
+
+    def enrich_many(
+        self, pairs: Pairs, *, on_error: OnError | Literal["collect"] = "skip", progress: Progress = None
+    ) -> Results:
+        """Return the chunks of each document with what was found, calling the model for chunks of all documents together.
+
+        Parameters
+        ----------
+        pairs : a document and its chunks, each; such as ``zip(documents, chunker.stream(documents))``. Spans must index
+            the document's text: where a chunker reads a format, give what its ``read`` returns.
+        on_error : what to do about a chunk that fails, which stays as it was: "skip" it, with a warning in the log; "raise";
+            "collect" it in the result's ``failures``; or a callable that is given each `ChunkFailure`. What is
+            wrong with the call itself always raises.
+        progress : called with the number of chunks done; True shows a bar.
+        """
+        results = Results()
+        with Ticker(progress, iter(()), "chunk") as tick:
+            gathered = _Gathered(tick)
+            for found in drive(self._jobs(pairs, results.handler(on_error))):
+                results.extend(gathered(found))
+        return results
+
+    async def aenrich_many(
+        self,
+        pairs: Pairs,
+        *,
+        on_error: OnError | Literal["collect"] = "skip",
+        progress: Progress = None,
+        concurrency: int | None = None,
+    ) -> Results:
+        """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls under way; None is what the model says."""
+        results = Results()
+        with Ticker(progress, iter(()), "chunk") as tick:
+            gathered = _Gathered(tick)
+            async for found in adrive(self._jobs(pairs, results.handler(on_error)), concurrency):
+                results.extend(gathered(found))
+        return results
+
+    def stream(self, pairs: Pairs, *, on_error: OnError = "skip") -> Iterator[list[Chunk]]:
+        """Yield the chunks of each document as soon as they are known, in memory that does not grow."""
+        gathered = _Gathered()
+        for found in drive(self._jobs(pairs, on_error)):
+            yield from gathered(found)
+
+    async def astream(
+        self, pairs: Pairs, *, on_error: OnError = "skip", concurrency: int | None = None
+    ) -> AsyncIterator[list[Chunk]]:
+        """Await `stream`."""
+        gathered = _Gathered()
+        async for found in adrive(self._jobs(pairs, on_error), concurrency):
+            for chunks in gathered(found):
+                yield chunks
+
+    def _jobs(self, pairs: Pairs, on_error: OnError) -> Iterator[Job[Chunk | None]]:
+        """Return a job for each chunk, and after those of a document one that ends it."""
+        handle = _handler(on_error)
+        self.load()
+        return self._each(pairs, handle)
+
+    def _each(self, pairs: Pairs, handle: Callable[[ChunkFailure], None]) -> Iterator[Job[Chunk | None]]:
+        for index, (given, chunks) in enumerate(pairs):
+            document = given if isinstance(given, Document) else Document(given)
+            for chunk in chunks:
+                own = "".join(document.text[slice(*span)] for span in chunk.spans)
+                rule = f"the spans of chunk {chunk.index} must give its text in document {index}"
+                require(not chunk.spans or own == chunk.text, rule, own)
+            around = Surroundings(self._laid_out(document), chunks, self.counter)
+            for chunk in chunks:
+                if chunk.spans and chunk.text.strip():
+                    yield self._job(index, Passage(chunk, around), handle)
+                else:  # all context
+                    yield Job(finished(chunk))
+            yield Job(finished(None))
+
+    def _job(self, index: int, passage: Passage, handle: Callable[[ChunkFailure], None]) -> Job[Chunk | None]:
+        chunk = passage.chunk
+
+        def recover(error: Exception) -> Job[Chunk | None]:
+            if isinstance(error, (ConfigurationError, ImportError)):
+                raise error  # no other chunk would fare better
+            handle(ChunkFailure(index, passage.around.document.source, error, chunk))
+            status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
+            return Job(finished(replace(chunk, metadata={**chunk.metadata, **status})))
+
+        return Job(self.plan(passage), recover=recover)
+
+    def _laid_out(self, document: Document) -> Document:
+        if document.blocks is not None:
+            return document
+        return replace(document, blocks=markdown.blocks(document.text) if self.markup == "markdown" else ())
+
+    # What subclasses use.
+
+    def load(self) -> None:
+        """Load the client of an endpoint, so that its absence is one error, and not one of each chunk."""
+        chat = self._asked
+        if isinstance(chat, OpenAIChat):
+            needed("openai", "llm")
+            if chat.retries:
+                needed("tenacity", "llm")
+
+    @property
+    def chat(self) -> Any:
+        """The chat model that is asked."""
+        return with_cache(self._asked, self.cache)
+
+    @property
+    def _asked(self) -> Chat:
+        return as_chat(endpoint(self.llm, self.llm_model) if isinstance(self.llm, str) else self.llm)
+
+    @property
+    def counter(self) -> Counter:
+        """What counts tokens."""
+        return as_counter(self.tokenizer)
+
+    def shown(self, prompt: str, passage: Passage, answer: int, **said: str) -> str:
+        """Fill a prompt with a chunk and what of its document leaves room for an answer of so many tokens."""
+        said |= {"place": passage.around.place(passage.chunk), "passage": shielded(passage.chunk.text)}
+        room = self.max_context - answer - self.counter(filled(prompt, outline="", document="", **said))
+        if room <= 0:
+            msg = f"a chunk of {passage.chunk.tokens} tokens leaves nothing of max_context {self.max_context} for its document"
+            raise ValueError(msg)
+        return filled(prompt, **said, **passage.around.shown(passage.chunk, room)._asdict())
+
+    def asked(self, prompt: str, schema: str, read: Callable[[Any], T], answer: int) -> Plan[T]:
+        """Ask until an answer can be read.
+
+        Parameters
+        ----------
+        read : returns what an answer in JSON says, or raises `BadModelOutput`.
+        answer : tokens of it, at most.
+        """
+        attempt = 0
+        while True:
+            request = Request(
+                (("user", prompt),), schema, answer, self.temperature, self.seed + attempt, self.prompts.version
+            )
+            attempt += 1
+            try:
+                (said,) = yield Complete((request,), self.chat)
+                return read(json.loads(said))
+            except BadModelOutput:
+                if attempt == self.attempts:
+                    raise
+
+    def fingerprint(self) -> str:
+        """Return 16 hex digits that change whenever what is written may."""
+        resources = {
+            "llm": self._asked.identity or identity(self.llm),
+            "tokenizer": identity(self.tokenizer),
+            "cache": "",
+        }
+        said = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
+        return hashlib.sha256(json.dumps([self.writes, self.version, said]).encode()).hexdigest()[:16]
+
+
+def schema(**properties: Mapping[str, Any]) -> str:
+    """Return the JSON Schema of an object with these properties, as JSON."""
+    return json.dumps(an_object(**properties))
+
+
+def an_object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, all of them required."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+TEXT: Mapping[str, Any] = {"type": "string"}
+
+
+def said_in(answer: Any, name: str, kind: type[T]) -> T:
+    """Return a property of an answer; raise `BadModelOutput` if it is none, or of another type."""
+    value = answer.get(name) if isinstance(answer, dict) else None
+    if not isinstance(value, kind):
+        msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
+        raise BadModelOutput(msg)
+    return value
+
+
+def check_places(prompts: Any, kind: type, **places: Sequence[str]) -> None:
+    """Raise `ConfigurationError` unless each prompt has the places in it that are filled in."""
+    require(isinstance(prompts, kind), f"prompts must be {kind.__name__}", prompts)
+    for name, wanted in places.items():
+        prompt = getattr(prompts, name)
+        whole = isinstance(prompt, str) and all(f"{{{place}}}" in prompt for place in wanted)
+        require(whole, f"the prompt {name!r} must have {', '.join(f'{{{place}}}' for place in wanted)} in it", prompt)
+
+
+class _Gathered:
+    """Puts chunks that come one by one together again, by document."""
+
+    def __init__(self, tick: Callable[[list[Chunk]], object] = list) -> None:
+        self._chunks: list[Chunk] = []
+        self._tick = tick
+
+    def __call__(self, found: Chunk | None) -> Iterator[list[Chunk]]:
+        """Yield the chunks of a document at its end, which is None."""
+        if found is None:
+            chunks, self._chunks = self._chunks, []
+            yield chunks
+        else:
+            self._tick([found])
+            self._chunks.append(found)
+
+
+def _handler(on_error: OnError) -> Callable[[Any], None]:
+    if isinstance(on_error, str):
+        handlers: dict[str, Callable[[Any], None]] = {"raise": _raise, "skip": _skip}
+        require(on_error in handlers, "on_error must be 'raise', 'skip', 'collect' or a callable", on_error)
+        return handlers[on_error]
+    require(callable(on_error), "on_error must be 'raise', 'skip', 'collect' or a callable", on_error)
+    return on_error
+
+
+def _raise(failure: ChunkFailure) -> None:
+    failure.error.add_note(f"in chunk {failure.chunk.index} of document {failure.index} ({failure.source!r})")
+    raise failure.error
+
+
+def _skip(failure: ChunkFailure) -> None:
+    _log.warning(
+        "chunk %d of document %d (%r) stays as it was: %s: %s",
+        failure.chunk.index, failure.index, failure.source, type(failure.error).__name__, first_line(failure.error),
+    )  # fmt: skip

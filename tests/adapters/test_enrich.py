@@ -1,0 +1,421 @@
+"""What users of both frameworks rely on when chunks are enriched."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+from itertools import pairwise
+
+import pytest
+from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
+from llama_index.core import Document as LlamaDocument
+from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
+from llama_index.core.schema import ImageDocument, IndexNode, MetadataMode, NodeRelationship, TextNode
+
+from advchunk import ConfigurationError, MissingModel, OpenAIChat
+from advchunk.enrich import Rewriting, Summaries, SummaryPrompts
+from langchain_advchunk import MSTSemanticSplitter, RecursiveSplitter
+from langchain_advchunk.enrich import ChunkEnricher
+from llamaindex_advchunk import MSTSemanticNodeParser, RecursiveNodeParser
+from llamaindex_advchunk.enrich import ChunkEnricher as NodeEnricher
+
+CATS = "# Cats\n\nAda is a cat. She naps all day.\n\n## Meals\n\nShe eats fish.\n"
+LAWS = "Judges sit in court. She rules on law."
+CATS_AND_LAWS = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
+
+
+def tagged(prompt, name):
+    return prompt.rpartition(f"<{name}>\n")[2].partition(f"\n</{name}>")[0]
+
+
+class Scribe:
+    """A chat model that answers each stage in a known way, and notes what it was asked."""
+
+    model_name = "scribe"
+
+    def __init__(self):
+        self.prompts = []
+
+    def __call__(self, prompt):
+        self.prompts.append(prompt)
+        if "<facts>\n" in prompt:
+            return json.dumps({"text": tagged(prompt, "passage").replace("She", "Ada the cat")})
+        if "<questions>\n" in prompt:
+            return json.dumps({"stated": [{"answer": "Ada", "quote": "Ada is a cat"}]})
+        if "<needs>\n" in prompt:
+            return json.dumps({"summary": f"S: {tagged(prompt, 'says')}"})
+        if '"says": what' in prompt:
+            return json.dumps({"needs": "", "says": tagged(prompt, "passage").strip()})
+        return json.dumps({"missing": ["Who?"] if "She" in tagged(prompt, "passage") else []})
+
+    def documents(self):
+        return {tagged(prompt, "document") for prompt in self.prompts if "<document>\n" in prompt}
+
+
+def transformed(enricher, documents, **given):
+    return enricher.transform_documents(documents, **given)
+
+
+def awaited(enricher, documents, **given):
+    return asyncio.run(enricher.atransform_documents(documents, **given))
+
+
+both = pytest.mark.parametrize("transform", [transformed, awaited])
+
+SPLITTERS = {
+    "ours": RecursiveSplitter(max_tokens=8),
+    "in context": RecursiveSplitter(max_tokens=12, include_context=True),
+    "overlapping": RecursiveSplitter(max_tokens=10, overlap_tokens=5),
+    "without places": RecursiveSplitter(max_tokens=8, add_start_index=False),
+}
+
+
+# LangChain.
+
+
+@both
+@pytest.mark.parametrize("splitter", SPLITTERS)
+def test_documents_are_put_together_again_from_their_chunks(splitter, transform):
+    scribe, parents = Scribe(), [Document(CATS), Document(LAWS), Document(LAWS)]
+    chunks = SPLITTERS[splitter].split_documents(parents)
+    before = copy.deepcopy(chunks)
+    found = transform(ChunkEnricher(Summaries(llm=scribe)), chunks)
+    assert chunks == before
+    assert len(found) == len(chunks) > 4
+    if splitter != "without places":
+        assert scribe.documents() == {CATS, LAWS}
+    for old, new in zip(chunks, found, strict=True):
+        text = old.page_content.rpartition("\n\n")[2] if splitter == "in context" else old.page_content
+        assert new.page_content.endswith(text)
+        assert new.metadata["summary"] in new.page_content.partition("\n\n")[0]
+        assert new.id == old.id
+        for key in ("start_index", "end_index", "chunk_index", "title_path"):
+            assert new.metadata.get(key) == old.metadata.get(key)
+        assert new.metadata["token_count"] > old.metadata["token_count"]
+
+
+def test_titles_stand_before_the_summary():
+    chunks = SPLITTERS["in context"].split_documents([Document(CATS, metadata={"title": "All of Ada"})])
+    scribe = Scribe()
+    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    text = CATS[found[-1].metadata["start_index"] :]
+    assert found[-1].page_content == f"All of Ada > Cats\nS: {' '.join(text.split())}\n\n{text}"
+    assert tagged(scribe.prompts[-2], "place") == "All of Ada > Cats > Meals"
+
+
+def test_passages_of_a_group_stand_where_they_did():
+    splitter = MSTSemanticSplitter(contiguous=False, max_tokens=30)
+    chunks = splitter.split_documents([Document(CATS_AND_LAWS)])
+    scribe = Scribe()
+    assert any("spans" in chunk.metadata for chunk in chunks)
+    ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    assert scribe.documents() == {CATS_AND_LAWS}
+
+
+def test_pages_of_one_source_are_documents_of_their_own():
+    parents = [Document(text, metadata={"source": "a.pdf", "page": i}) for i, text in enumerate([CATS, LAWS])]
+    scribe = Scribe()
+    ChunkEnricher(Summaries(llm=scribe)).transform_documents(SPLITTERS["ours"].split_documents(parents))
+    assert scribe.documents() == {CATS, LAWS}
+
+
+def test_documents_of_one_chunk_are_documents_of_their_own():
+    scribe = Scribe()
+    chunks = SPLITTERS["ours"].split_documents([Document("One."), Document("Two."), Document("Three.")])
+    ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    assert scribe.documents() == {"One.", "Two.", "Three."}
+
+
+def test_chunks_that_come_mixed_belong_together_by_id():
+    chunks = SPLITTERS["ours"].split_documents([Document(CATS, id="c"), Document(LAWS, id="l")])
+    scribe = Scribe()
+    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks[::-1])
+    assert scribe.documents() == {CATS, LAWS}
+    assert [document.id for document in found] == [document.id for document in chunks[::-1]]
+
+
+@both
+def test_some_chunks_of_a_document_are_shown_in_it(transform):
+    parents = [Document(CATS, id="c"), Document(LAWS, id="l")]
+    chunks = SPLITTERS["in context"].split_documents(parents)[1:2]
+    alone, whole = Scribe(), Scribe()
+    transform(ChunkEnricher(Summaries(llm=alone)), chunks)
+    (found,) = transform(ChunkEnricher(Summaries(llm=whole)), chunks, parents=parents)
+    assert alone.documents() == {CATS[chunks[0].metadata["start_index"] : chunks[0].metadata["end_index"]]}
+    assert whole.documents() == {CATS}
+    assert "summary" in found.metadata
+    unplaced, scribe = SPLITTERS["without places"].split_documents(parents)[1:2], Scribe()
+    transform(ChunkEnricher(Summaries(llm=scribe)), unplaced, parents=parents)
+    assert scribe.documents() == {unplaced[0].page_content}
+    with pytest.raises(ConfigurationError, match="parents must have ids"):
+        transform(ChunkEnricher(Summaries(llm=alone)), chunks, parents=[Document(CATS)])
+    with pytest.raises(ConfigurationError, match="the spans of chunk 0 must give its text"):
+        transform(ChunkEnricher(Summaries(llm=alone)), chunks, parents=[Document(LAWS, id="c")])
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=10, add_start_index=True),
+        RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=0),
+        CharacterTextSplitter(separator=" ", chunk_size=30, chunk_overlap=0),
+    ],
+    ids=["placed", "not placed", "another"],
+)
+def test_chunks_of_other_splitters(splitter):
+    chunks = splitter.split_documents(
+        [Document(CATS, metadata={"source": "c"}), Document(LAWS, metadata={"source": "l"})]
+    )
+    scribe = Scribe()
+    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    assert [new.page_content.partition("\n\n")[2] for new in found] == [old.page_content for old in chunks]
+    assert {" ".join(document.split()) for document in scribe.documents()} == {
+        " ".join(t.split()) for t in (CATS, LAWS)
+    }
+
+
+def test_chunks_of_which_nothing_is_known_stand_alone():
+    scribe = Scribe()
+    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(
+        [Document("One."), Document("Two.\n\n"), Document(" ")]
+    )
+    assert scribe.documents() == {"One.", "Two.\n\n"}
+    assert found[2] == Document(" ")
+    assert found[1].page_content == "S: Two.\n\nTwo.\n\n"
+
+
+def test_what_was_rewritten_stands_in_metadata_or_in_place_of_the_text():
+    chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
+    found = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=0.5)).transform_documents(chunks)
+    assert [document.page_content for document in found] == [document.page_content for document in chunks]
+    assert found[-1].metadata["rewritten"] == "## Meals\n\nAda the cat eats fish."
+    assert found[0].metadata["rewritten_status"] == "nothing missing"
+    placed = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True).transform_documents(chunks)
+    assert placed[-1].page_content == "Cats\n\n## Meals\n\nAda the cat eats fish."
+    assert placed[-1].metadata["original_text"] == CATS[placed[-1].metadata["start_index"] :]
+    assert "original_text" not in placed[0].metadata
+    scribe = Scribe()
+    both_ = ChunkEnricher(Summaries(llm=scribe)).transform_documents(placed)
+    assert scribe.documents() == {CATS}
+    assert both_[-1].page_content == "Cats\nS: ## Meals She eats fish.\n\n## Meals\n\nAda the cat eats fish."
+    again = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=1)).transform_documents(both_)
+    assert again[-1].metadata["rewritten_status"] == "failed: BadModelOutput"
+
+
+def test_it_stands_after_a_splitter_wherever_langchain_takes_transformers():
+    scribe = Scribe()
+    pipeline = DocumentCompressorPipeline(transformers=[SPLITTERS["ours"], ChunkEnricher(Summaries(llm=scribe))])
+    found = pipeline.compress_documents([Document(CATS)], "cats?")
+    assert asyncio.run(pipeline.acompress_documents([Document(CATS)], "cats?")) == found
+    assert scribe.documents() == {CATS}
+
+
+def test_a_chat_model_of_langchain_and_what_is_refused():
+    llm = FakeListChatModel(responses=['{"needs": "", "says": "x"}', '{"summary": "Of one."}'])
+    (found,) = ChunkEnricher(Summaries(llm=llm)).transform_documents([Document("One.")])
+    assert found.page_content == "Of one.\n\nOne."
+    with pytest.raises(ConfigurationError, match="enricher must be Summaries or Rewriting"):
+        ChunkEnricher(llm)
+    with pytest.raises(MissingModel, match="llm= is missing"):
+        ChunkEnricher(Summaries())
+
+
+def test_a_failure_leaves_a_document_as_it_was():
+    chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
+    met = []
+    found = ChunkEnricher(Summaries(llm=lambda _: "no"), on_error=met.append).transform_documents(chunks)
+    assert [document.page_content for document in found] == [document.page_content for document in chunks]
+    assert {document.metadata["summary_status"] for document in found} == {"failed: BadModelOutput"}
+    assert len(met) == len(chunks)
+    with pytest.raises(ValueError, match="must answer with JSON"):
+        ChunkEnricher(Summaries(llm=lambda _: "no"), on_error="raise").transform_documents(chunks)
+
+
+# LlamaIndex.
+
+
+def run(pipeline, documents):
+    return pipeline.run(documents=documents)
+
+
+def arun(pipeline, documents):
+    return asyncio.run(pipeline.arun(documents=documents))
+
+
+runs = pytest.mark.parametrize("run", [run, arun])
+
+
+def documents():
+    return [LlamaDocument(text=text, id_=name, metadata={"k": "v"}) for name, text in (("c", CATS), ("l", LAWS))]
+
+
+@runs
+@pytest.mark.parametrize("params", [{}, {"include_context": True}, {"overlap_tokens": 5}])
+def test_nodes_are_enriched_in_a_pipeline(run, params):
+    scribe, parser = Scribe(), RecursiveNodeParser(max_tokens=12, **params)
+    plain = parser(documents())
+    found = run(IngestionPipeline(transformations=[parser, NodeEnricher(enricher=Summaries(llm=scribe))]), documents())
+    assert scribe.documents() == {CATS, LAWS}
+    assert len(found) == len(plain) > 3
+    for old, new in zip(plain, found, strict=True):
+        assert (new.node_id, new.text, new.start_char_idx, new.end_char_idx) == (
+            old.node_id, old.text, old.start_char_idx, old.end_char_idx,
+        )  # fmt: skip
+        context = "\n".join(filter(None, (old.metadata.get("context"), new.metadata["summary"])))
+        assert new.metadata["context"] == context
+        for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert context in new.get_content(mode)
+            assert "summary:" not in new.get_content(mode)
+        assert new.metadata["token_count"] > old.metadata["token_count"]
+        assert new.source_node == old.source_node
+    for a, b in pairwise(found):
+        if a.ref_doc_id == b.ref_doc_id:
+            assert a.next_node == b.as_related_node_info()
+            assert b.prev_node == a.as_related_node_info()
+
+
+def test_nodes_that_come_in_are_left_alone():
+    nodes = RecursiveNodeParser(max_tokens=12)(documents())
+    before = [node.model_dump() for node in nodes]
+    NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
+    assert [node.model_dump() for node in nodes] == before
+
+
+@runs
+def test_a_pipelines_cache_knows_what_was_asked(run):
+    cache, scribe = IngestionCache(), Scribe()
+
+    def calls(**params):
+        parts = [RecursiveNodeParser(max_tokens=12), NodeEnricher(enricher=Summaries(llm=scribe, **params))]
+        before = len(scribe.prompts)
+        found = run(IngestionPipeline(transformations=parts, cache=cache), documents())
+        assert all("summary" in node.metadata for node in found)
+        return len(scribe.prompts) - before
+
+    n = calls()
+    assert n > 6
+    assert calls() == 0
+    assert calls(seed=1) == n
+    assert calls(prompts=SummaryPrompts(version="mine")) == n
+    assert calls() == 0
+
+
+@runs
+def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run):
+    scribe, cache, answers, bad = Scribe(), IngestionCache(), {}, ["fish"]
+
+    class Breaking:
+        model_name = "breaking"
+
+        def __call__(self, prompt):
+            if any(word in tagged(prompt, "passage") for word in bad):
+                msg = "down"
+                raise OSError(msg)
+            return scribe(prompt)
+
+    enricher = NodeEnricher(enricher=Summaries(llm=Breaking(), cache=answers), on_error="raise")
+    pipeline = IngestionPipeline(transformations=[RecursiveNodeParser(max_tokens=12), enricher], cache=cache)
+    with pytest.raises(OSError, match="down"):
+        run(pipeline, documents())
+    bad.clear()
+    before = len(scribe.prompts)
+    assert 0 < before == len(answers)
+    found = run(pipeline, documents())
+    assert all("summary" in node.metadata for node in found)
+    assert len(scribe.prompts) == len(set(scribe.prompts)) == 2 * len(found)
+
+
+@pytest.mark.parametrize("name", ["plain", "image", "entry"])
+def test_what_is_no_chunk_passes(name):
+    node = {
+        "plain": TextNode(text=" "),
+        "image": ImageDocument(image="aGk="),
+        "entry": IndexNode(text="x", index_id="y"),
+    }[name]
+    scribe = Scribe()
+    assert NodeEnricher(enricher=Summaries(llm=scribe))([node]) == [node]
+    assert scribe.prompts == []
+
+
+def test_nodes_of_another_parser():
+    scribe = Scribe()
+    parts = [SentenceSplitter(chunk_size=20, chunk_overlap=0), NodeEnricher(enricher=Summaries(llm=scribe))]
+    long = " ".join(f"Sentence {i} says what it says." for i in range(12))
+    found = IngestionPipeline(transformations=parts).run(documents=[LlamaDocument(text=long)])
+    assert len(found) > 3
+    assert {" ".join(document.split()) for document in scribe.documents()} == {long}
+    assert all(long[node.start_char_idx : node.end_char_idx] == node.text for node in found)
+
+
+def test_nodes_of_which_no_place_is_known_follow_each_other():
+    scribe = Scribe()
+    source = LlamaDocument(text="x", id_="d").as_related_node_info()
+    nodes = [TextNode(text=text, relationships={NodeRelationship.SOURCE: source}) for text in ("One.", "Two.")]
+    NodeEnricher(enricher=Summaries(llm=scribe))(nodes)
+    assert scribe.documents() == {"One.\n\nTwo."}
+
+
+def test_a_hierarchy_keeps_its_links():
+    nodes = HierarchicalNodeParser.from_defaults(chunk_sizes=[64, 24], chunk_overlap=0)(documents())
+    found = NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
+    fresh = {node.node_id: node.as_related_node_info() for node in found}
+    below = [child for node in found for child in node.child_nodes or []]
+    assert below == [fresh[child.node_id] for child in below]
+    assert below
+    assert all(node.parent_node in (None, fresh.get(getattr(node.parent_node, "node_id", ""))) for node in found)
+    assert all(child.metadata["summary"] for child in below)
+
+
+def test_an_embedding_is_dropped_where_it_is_of_something_else():
+    nodes = MSTSemanticNodeParser(max_tokens=12, vectors="plain")(documents())
+    assert all(node.embedding for node in nodes)
+    kept = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5))(nodes)
+    assert all(node.embedding for node in kept)
+    assert any("rewritten" in node.metadata for node in kept)
+    assert not any(node.embedding for node in NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes))
+
+
+def test_a_rewritten_text_takes_the_place_of_the_text():
+    nodes = RecursiveNodeParser(max_tokens=12)(documents())
+    found = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True)(nodes)
+    assert any("Ada the cat eats fish." in node.text for node in found)
+    for old, new in zip(nodes, found, strict=True):
+        assert new.metadata.get("original_text", new.text) == old.text
+        assert "original_text" not in new.get_content(MetadataMode.EMBED)
+        assert (new.start_char_idx, new.end_char_idx) == (old.start_char_idx, old.end_char_idx)
+    scribe = Scribe()
+    again = NodeEnricher(enricher=Summaries(llm=scribe))(found)
+    assert scribe.documents() == {CATS, LAWS}
+    assert [node.text for node in again] == [node.text for node in found]
+
+
+def test_it_is_serialised_without_keys_and_pickled_whole(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
+    component = NodeEnricher(enricher=Summaries(llm=OpenAIChat("http://localhost/v1", "m")))
+    said = component.to_json()
+    assert "sk-planted" not in said
+    assert component.enricher.fingerprint() in said
+    assert component.class_name() == "advchunk.ChunkEnricher"
+    again = NodeEnricher.from_dict(component.to_dict(), enricher=component.enricher)
+    copied = pickle.loads(pickle.dumps(component))
+    assert again.to_dict() == copied.to_dict() == component.to_dict()
+    with pytest.raises(ValueError, match="Extra inputs"):
+        NodeEnricher(enricher=component.enricher, enrichr=1)
+
+
+def test_an_llm_of_llamaindex():
+    class Answering(MockLLM):
+        def chat(self, messages, **kwargs):
+            found = super().chat(messages, **kwargs)
+            found.message.content = Scribe()(messages[-1].content)
+            return found
+
+    found = NodeEnricher(enricher=Summaries(llm=Answering()))(RecursiveNodeParser(max_tokens=12)(documents()))
+    assert all("summary" in node.metadata for node in found)
