@@ -75,7 +75,7 @@ def _asking(name: str, file: str | None) -> Any:
 def ours(embedder: Any) -> dict[str, peers.Maker]:
     """Return what builds each of our chunkers, with each kind of vectors that it can give."""
     found: dict[str, peers.Maker] = {"even-split": even}
-    for name in filter(lambda name: registry.needs(name) is None, registry.names()):
+    for name in filter(registry.general, registry.names()):
         takes = resources(registry.TABLE[name].chunker)
         given = {"embedder": embedder} if "embedder" in takes else {}
         for kind in ("none", *VECTORS) if "vectors" in takes else ("none",):
@@ -98,7 +98,9 @@ def lent(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:
     """Return the same chunks with our context vectors: these gain, whoever cut, so anyone may have them."""
     one = make(size)
     said = f"{one.fingerprint}, in context"
-    return replace(one, label=f"{one.label}, lent context", cut=Lent(one, embedder), fingerprint=said, chunker=None)
+    return replace(
+        one, unaided=False, label=f"{one.label}, lent context", cut=Lent(one, embedder), fingerprint=said, chunker=None
+    )
 
 
 @dataclass(frozen=True)

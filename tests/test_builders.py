@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from advchunk import Block, ConfigurationError, Document, Span
 from advchunk.evaluation import Question, Reference, Trial, find_quote, read_questions
-from advchunk.evaluation.builders import PROMPT, asked_by, held_out, section_boundaries, write_questions
+from advchunk.evaluation.builders import PROMPT, Built, asked_by, held_out, section_boundaries, write_questions
 from advchunk.readers import markdown
 
 NOUNS = [
@@ -218,6 +218,37 @@ def test_documents_without_sections_stay_and_one_must_have_some():
         section_boundaries([parted], deepest=0)
 
 
+def test_answers_outside_headings_keep_their_places_and_questions_of_headings_are_dropped():
+    text = "# Tea\n\nGreen.\n\n## Hot\n\nBlack and strong.\n\n## Cold\n\nIced."
+    documents = [Document(text, "tea"), Document("Beans.", "coffee")]
+
+    def asked(*quotes):
+        places = [(one, *find_quote(quote, one.text)) for quote in quotes for one in documents if quote in one.text]
+        return Question(f"{quotes}?", tuple(Reference(one.source, Span(a, b)) for one, a, b in places))
+
+    kept = [asked("Green.", "Beans."), asked("and strong"), asked("Black"), asked("Iced.")]
+    gone = [
+        asked("Tea"),
+        asked("Hot", "Green."),
+        asked("Green.\n\n## H"),
+        asked("strong.\n\n## Cold\n\nIced"),
+        asked("d\n\nI"),
+    ]
+    loose = [asked("Green.\n\n"), asked("\n\nIced.")]  # white space at the ends may go
+    blank = Question("What is nothing?", (Reference("tea", Span(13, 15)),))
+    built = section_boundaries(documents, questions=[*kept, *gone, *loose, blank])
+    assert [(question.text, answers(built, question)) for question in built.questions] == [
+        *((question.text, answers(Built(tuple(documents)), question)) for question in kept),
+        (loose[0].text, ["Green."]),
+        (loose[1].text, ["Iced."]),
+    ]
+    assert built.dropped == {"in a heading": 6}
+    assert section_boundaries(documents).questions == ()
+    assert section_boundaries(documents, questions=kept).dropped == {}
+    with pytest.raises(ConfigurationError, match=r"questions must be about the documents, got \['tee'\]"):
+        section_boundaries(documents, questions=[Question("Who?", (Reference("tee", Span(0, 1)),))])
+
+
 PARTS = st.lists(
     st.tuples(
         st.booleans(),
@@ -295,7 +326,7 @@ def test_a_question_is_answered_where_its_quotes_stand():
     ("said", "reason"),
     [
         (OSError("no line"), "failed"),
-        (7, "unreadable"),
+        (7, "failed"),
         ("I would rather not.", "unreadable"),
         ('{"question": "Who?"}', "unreadable"),
         ('{"question": "Who?", "quotes": [3]}', "unreadable"),
@@ -321,15 +352,20 @@ def test_what_is_no_question_is_dropped_and_counted(said, reason, caplog):
         built = asked_by(llm, documents, 2)
     assert built.questions == ()
     assert built.dropped == {reason: 2}
-    assert ["OSError: no line" in record.message for record in caplog.records] == [True] * (
-        2 if reason == "failed" else 0
-    )
+    told = {OSError: "OSError: no line", int: "BadModelOutput: a chat model must answer with text"}.get(type(said))
+    assert [told in record.message for record in caplog.records] == [True] * (2 if told else 0)
 
 
 def test_five_words_of_the_answer_are_no_leak_and_a_fence_no_harm():
     text = "Clause 3 says that party 3 owes party 4 a horse."
     llm, _ = replies(f"Sure!\n```json\n{reply('Is it that party 3 owes party 5?', text)}\n```")
     assert len(asked_by(llm, [Document(text, "law")]).questions) == 1
+
+
+@pytest.mark.parametrize("thoughts", ["<think>{}, or {a}?\n</think>\n", '{"a": 1}?</think>', "Sure. <think>{</think>"])
+def test_thoughts_before_the_answer_are_left_out(thoughts):
+    llm, _ = replies(thoughts + reply("Who is in debt?", "party 3"))
+    assert len(asked_by(llm, [Document("Clause 3 binds party 3.", "law")], 1).questions) == 1
 
 
 def test_duplicates_are_dropped_whether_of_question_or_answer():

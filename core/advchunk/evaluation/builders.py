@@ -200,7 +200,7 @@ def section_boundaries(documents: Sequence[Document], *, deepest: int = 6, quest
 
 
 def asked_by(
-    llm: Callable[[str], str],
+    llm: Any,
     documents: Sequence[Document],
     number: int = 100,
     *,
@@ -217,7 +217,7 @@ def asked_by(
 
     Parameters
     ----------
-    llm : given a prompt, returns the model's reply.
+    llm : anything `models.chat.as_chat` takes, such as an `OpenAIChat`, or a function of a prompt that returns the reply.
     number : of passages, one call each, >= 1; they are spread evenly over the text of all documents.
     seed : of the draws, >= 0.
     prompt : has the passage in place of ``{passage}``; `PROMPT` is version `PROMPT_VERSION`.
@@ -363,7 +363,7 @@ def _passages(documents: Sequence[Document], number: int, seed: int, language: s
             yield sized[int(draw.choice(part))]
 
 
-def _replies(llm: Callable[[str], str], prompts: Sequence[str]) -> Iterator[str | None]:
+def _replies(llm: Any, prompts: Sequence[str]) -> Iterator[str | None]:
     """Yield the reply to each prompt, None where the call failed."""
     chat = as_chat(llm)
 
@@ -382,7 +382,8 @@ def _read(reply: Any, document: Document, passage: Span) -> Question | str:
     """Return the question of a reply, or why there is none."""
     if not isinstance(reply, str):
         return "failed" if reply is None else "unreadable"
-    # Models like to put a fence, or thoughts, around what they were asked for.
+    # Models like to put a fence around what they were asked for, and thoughts, whose start a template may have said.
+    reply = reply.rpartition("</think>")[2]
     try:
         said = json.loads(reply[reply.find("{") : reply.rfind("}") + 1])
     except (ValueError, RecursionError):  # a number of thousands of digits is no JSONDecodeError

@@ -18,7 +18,6 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
 from advchunk.errors import ConfigurationError, require
-from advchunk.evaluation.boundaries import even_split
 from advchunk.evaluation.trial import Trial
 from advchunk.models.counters import as_counter
 from advchunk.records import Chunk, Document, Span
@@ -27,6 +26,7 @@ Group: TypeAlias = Literal["stable", "experimental", "baseline", "peer"]
 Chunks: TypeAlias = Sequence[Sequence[Chunk]]
 
 BASELINES = ("sliding-window", "recursive")
+_MIXED = ("context", "units")  # vectors that say more than a chunk's own text does, so that others are no match
 _CLOSE = 0.02  # of the size asked for, that a matched mean is within if it can be
 _TRIES = 16  # sizes tried to match one
 
@@ -44,6 +44,8 @@ class Candidate:
     fingerprint : changes whenever its chunks may; "" for what cannot be told, whose outcomes are not kept.
     chunker : what ``cut`` runs, if it is one of ours: then what it sends to models is known, and why it cuts.
     matched : whether its size was solved for.
+    aim : the mean tokens that its size was solved for.
+    unaided : whether ``cut`` asks no model; what a chunker asks is known in any case.
     """
 
     label: str
@@ -53,6 +55,8 @@ class Candidate:
     fingerprint: str = ""
     chunker: Chunker | None = None
     matched: bool = False
+    aim: float | None = None
+    unaided: bool = False
 
     def watched(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
         """Return ``cut``; that of one of ours is loaded, says the reason for each cut, and has its calls of models told."""
@@ -98,13 +102,16 @@ class Matched:
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     """Return a registered chunker, experimental or not, as a candidate; a document it fails on is an error.
 
+    Its label, if none is given, says the parameters, and of vectors that are not of a chunk's text alone which they are.
+
     >>> candidate("recursive", max_tokens=100).label
     'recursive, max_tokens=100'
     """
     chunker = registry.create(name, experimental=True, **{"fallback": None, **params})
-    said = ", ".join(
-        [name, *(f"{key}={value}" for key, value in params.items() if isinstance(value, (str, int, float)))]
-    )
+    plain = {key: value for key, value in params.items() if isinstance(value, (str, int, float))}
+    if plain.get("vectors") in _MIXED:
+        del plain["vectors"]
+    said = ", ".join([_titled(name, params), *(f"{key}={value}" for key, value in plain.items())])
     group: Group = "baseline" if name in BASELINES else registry.TABLE[name].group
     settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
     return Candidate(label or said, chunker.chunk_many, group, settings, chunker.fingerprint(), chunker)
@@ -113,10 +120,16 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> Matched:
     """Return a registered chunker as a candidate whose ``max_tokens`` is solved, so that its mean chunk has ``mean`` tokens.
 
-    >>> size_matched("recursive", 100).label
-    'recursive'
+    >>> size_matched("recursive", 100).label, size_matched("universal-semantic", 100, vectors="units").label
+    ('recursive', 'universal-semantic, units')
     """
-    return Matched(label or name, partial(_of_size, name, label or name, params), mean)
+    label = label or _titled(name, params)
+    return Matched(label, partial(_of_size, name, label, params), mean)
+
+
+def _titled(name: str, params: Mapping[str, Any]) -> str:
+    vectors = params.get("vectors")
+    return f"{name}, {vectors}" if vectors in _MIXED else name
 
 
 def _of_size(name: str, label: str, params: Mapping[str, Any], size: int) -> Candidate:
@@ -139,7 +152,7 @@ def peer(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str 
 
 
 def evenly(size: int) -> Candidate:
-    """Return the baseline that cuts texts into equal pieces, as few as a size allows, whatever they say.
+    """Return the baseline that cuts texts into pieces as equal as the ends of words allow, whatever they say.
 
     Parameters
     ----------
@@ -149,7 +162,7 @@ def evenly(size: int) -> Candidate:
     ['One two ', 'three four ', 'five.']
     """
     require(size >= 1, "size must be >= 1", size)
-    return Candidate("even-split", Evenly(size), "baseline", {"max_tokens": size}, f"even-split {size}")
+    return Candidate("even-split", Evenly(size), "baseline", {"max_tokens": size}, f"even-split {size}", unaided=True)
 
 
 @dataclass(frozen=True)
@@ -166,10 +179,13 @@ class Evenly:
         """Return the chunks of a text that is not blank."""
         edges = tiling.words(text).edges
         before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
-        tokens = max(int(before[-1]), 1)
-        places = even_split(tokens, -(-tokens // self.size))
-        spans = pairwise(np.unique(edges[np.searchsorted(before, places)]).tolist())
-        return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(spans)]
+        cuts = [0]
+        while cuts[-1] < len(before) - 1:
+            start, left = cuts[-1], int(before[-1] - before[cuts[-1]])
+            share = left // max(-(-left // self.size), 1)  # of what is left, so that none must be over the size
+            end = int(np.searchsorted(before, before[start] + share, "right")) - 1
+            cuts.append(max(end, start + 1))
+        return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(pairwise(edges[cuts].tolist()))]
 
 
 @dataclass(frozen=True)
@@ -257,7 +273,7 @@ def matched(make: Callable[[int], Candidate], mean: float, trial: Trial) -> tupl
             high = size, found
         size = _next(low, high, mean, halve=abs(same) > 2)
     best = min(tried, key=lambda size: (abs(tried[size] - mean), size))
-    return replace(make(best), matched=True), tried[best]
+    return replace(make(best), matched=True, aim=mean), tried[best]
 
 
 def _next(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, halve: bool) -> int:

@@ -48,6 +48,7 @@ class Outcome:
     cutting, embedding : what it cost to cut the documents, and to embed the chunks. Where chunks come with vectors of their
         own, all is in ``cutting``.
     matched : whether its size was solved for.
+    aim : the mean tokens that its size was solved for; None if it was not.
     boundaries : means of the boundary scores over documents whose boundaries are known (`shape.boundary_means`).
     chunks : of each document, each chunk as its tokens and then the start and end of each of its spans.
     """
@@ -77,6 +78,7 @@ class Outcome:
     cutting: Cost
     embedding: Cost
     matched: bool = False
+    aim: float | None = None
     boundaries: Mapping[str, float] = field(default_factory=dict)
     chunks: Sequence[Sequence[Sequence[int]]] = ()
 
@@ -84,6 +86,11 @@ class Outcome:
     def cost(self) -> Cost:
         """What it cost to have chunks with vectors."""
         return self.cutting + self.embedding
+
+    @property
+    def missed(self) -> bool:
+        """Whether the mean chunk is so far off the size that was to be solved for that it compares with no other."""
+        return self.aim is not None and abs(float(self.tokens.mean()) - self.aim) > _OFF * self.aim
 
     def said(self) -> dict[str, Any]:
         """Return it as JSON has it."""
@@ -98,6 +105,7 @@ class Outcome:
         return cls(**{**said, **scores, **costs, "tokens": np.array(said["tokens"], dtype=np.int64), "curve": curve})
 
 
+_OFF = 0.05  # of the size aimed at, that a matched mean may be away
 _NOTHING = Cost(calls=0, texts=0, tokens=0)
 SCORES = ("recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg", "claims_at_k",
           "precision_omega")  # fmt: skip
@@ -230,7 +238,7 @@ def run(one: Candidate | Matched, trial: Trial) -> Outcome:
     if isinstance(one, Matched):
         one = one.solved(trial)
     asked = trial.asked  # so that the model is loaded before anything is measured
-    meter = Meter() if one.chunker else None
+    meter = Meter() if one.chunker or one.unaided else None
     cut = one.watched(meter) if meter else one.cut
     all_chunks, cutting = measured(lambda: cut(trial.documents), meter, trial.counter)
     cuts = [
@@ -276,6 +284,7 @@ def run(one: Candidate | Matched, trial: Trial) -> Outcome:
         cutting=cutting,
         embedding=embedding,
         matched=one.matched,
+        aim=one.aim,
         boundaries=shape.boundary_means(sentences, by_name, trial.boundaries),
         chunks=_flat(cuts, tokens),
     )

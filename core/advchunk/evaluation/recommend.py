@@ -31,7 +31,7 @@ _KINDS = (
     "cuts without embeddings",
     "cuts by embeddings",
     "cuts by embeddings and brings vectors of its own",
-    "cuts by embeddings and brings a vector for each sentence, several rows a chunk",
+    "cuts by embeddings and brings a vector for each sentence (several rows a chunk)",
 )
 _OWN = 2  # the least kind that brings vectors
 _LEVEL = 0.05  # of p, above which a difference may be noise
@@ -165,7 +165,7 @@ def recommend(
     ----------
     questions : about ``documents``; None has them made (`builders.held_out`).
     embedder : of chunks and questions, anything `models.embedders.as_embedder` takes; None is the embedded default.
-    chunkers : registered names; None for all stable ones.
+    chunkers : registered names; None for all stable ones that take texts of any kind and need no language model.
     sizes : ``max_tokens`` to try, each >= 1.
     metric : what is compared (`compare`).
     budget : tokens retrieved for a question, >= 1.
@@ -231,7 +231,9 @@ def recommend(
 def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Option]:
     """Return what is tried, the baseline first; what is cut off by the clock comes last."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
-    names = registry.names("stable") if chunkers is None else list(chunkers)
+    names = (
+        [name for name in registry.names("stable") if registry.general(name)] if chunkers is None else list(chunkers)
+    )
     for name in names:
         require(name in registry.TABLE, f"chunkers must be registered{nearest(name, registry.TABLE)}", name)
     kinds: dict[str, tuple[Vectors, ...]] = {
@@ -281,9 +283,9 @@ def _ranked(found: Mapping[Option, Outcome], metric: Metric) -> list[Option]:
 
 
 def _going_on(found: Mapping[Option, Outcome], metric: Metric) -> list[Option]:
-    """Return the baseline, the best third, and the best of each kind."""
+    """Return the baseline, the best third, two at least, and the best of each kind."""
     ranked = _ranked(found, metric)
-    return list(dict.fromkeys([next(iter(found)), *ranked[: -(-len(ranked) // 3)], *_bests(ranked)]))
+    return list(dict.fromkeys([next(iter(found)), *ranked[: max(-(-len(ranked) // 3), 2)], *_bests(ranked)]))
 
 
 def _bests(ranked: Sequence[Option]) -> list[Option]:
@@ -308,7 +310,8 @@ def _untold(found: Mapping[Option, Outcome], metric: Metric) -> str:
     first, *rest = (getattr(outcome, metric) for outcome in found.values())
     if len(first) < _LEAST:
         return f"{len(first)} questions are too few, of which no difference is more than noise"
-    return "" if any(not np.allclose(first, other) for other in rest) else "all that was run scores the same"
+    same = all(np.allclose(first, other) for other in rest)
+    return "the best do as the baseline does, on each question" if same else ""
 
 
 def _ahead(found: Mapping[Option, Outcome], metric: Metric, one: Option, other: Option) -> Difference:

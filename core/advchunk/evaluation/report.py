@@ -6,7 +6,8 @@ import json
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,15 +18,23 @@ from advchunk.errors import needed, require
 from advchunk.evaluation.costs import Prices
 from advchunk.evaluation.standings import (
     COST,
+    DETAILS,
     LEADERS,
+    METRICS,
+    RANKS,
     SHAPE,
+    TRIED,
+    Columns,
     Metric,
     Standing,
     as_csv,
     as_markdown,
     as_rows,
     by_kind,
+    called,
+    off,
     promising,
+    scores,
     shown,
     written,
 )
@@ -35,15 +44,7 @@ from advchunk.models.identity import identity
 from advchunk.records import Floats, Ints
 
 GROUPS = ("stable", "experimental", "baseline", "peer")
-METRICS: Mapping[Metric, str] = {
-    "recall": "recall in the budget",
-    "iou": "IoU in the budget",
-    "recall_at_k": "recall of the first k",
-    "iou_at_k": "IoU of the first k",
-    "ndcg": "nDCG of the first k",
-    "precision_omega": "precision omega",
-    "claims_at_k": "numeric claims in the first k",
-}
+_BESIDE = ("scipy", "networkx", "scikit-learn", "transformers")  # packages that chunks may depend on, where they are
 _WIDE, _HIGH = 560, 380  # of a chart, in its own pixels
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of what is drawn within its axes
 _LINE = 15  # between the base lines of two labels
@@ -60,6 +61,7 @@ def html(
     metric: Metric = "recall",
     notes: Mapping[str, str] | None = None,
     prices: Prices | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the report as one HTML page that loads nothing else; the same for the same arguments.
 
@@ -69,6 +71,7 @@ def html(
     metric : that the rows were compared by.
     notes : by label, what else to say of a candidate, such as that it is brittle.
     prices : of a million tokens, by the name of the model (`costs.Prices`); then what each candidate costs is shown, too.
+    how : what else was run, by name, JSON-able: whether the questions were made from the documents, say.
 
     Raises
     ------
@@ -85,8 +88,10 @@ def html(
     said: str = page.from_string(template).render(
         kinds=[_kind(title, of_kind, metric, prices) for title, of_kind in by_kind(rows).items()],
         metric=METRICS[metric],
-        notes=notes or {},
+        notes=_footnotes(rows, notes or {}),
         prices=prices,
+        how=how or {},
+        embedder=called(trial),
         groups=[group for group in GROUPS if group in {row.outcome.group for row in rows}],
         wide=_WIDE,
         high=_HIGH,
@@ -97,7 +102,7 @@ def html(
         trial=trial,
         letters=sum(len(document.text) for document in trial.documents),
         claims=sum(map(bool, trial.claims)),
-        provenance=provenance(trial),
+        provenance=provenance(trial, how),
         settings=[(row.outcome.label, json.dumps(row.outcome.settings)) for row in rows],
         drill=_drill(trial, rows) if any(row.outcome.chunks for row in rows) else None,
     )
@@ -112,20 +117,21 @@ def write(
     metric: Metric = "recall",
     notes: Mapping[str, str] | None = None,
     prices: Prices | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write ``report.html``, ``standings.csv``, ``standings.md`` and ``outcomes.json``, and return the folder.
 
     Parameters
     ----------
     folder : made if it is not there; files of these names in it are replaced.
-    trial, rows, metric, notes, prices : as in `html`.
+    trial, rows, metric, notes, prices, how : as in `html`.
 
     Raises
     ------
     ConfigurationError, MissingExtra : as in `html`, before anything is written.
     """
     outcomes = {
-        "provenance": provenance(trial),
+        "provenance": provenance(trial, how),
         "metric": metric,
         "prices": prices,
         "notes": notes or {},
@@ -133,9 +139,9 @@ def write(
         "outcomes": [row.outcome.said() for row in rows],
     }
     said = {
-        "report.html": html(trial, rows, metric=metric, notes=notes, prices=prices),
+        "report.html": html(trial, rows, metric=metric, notes=notes, prices=prices, how=how),
         "standings.csv": as_csv(rows, prices),
-        "standings.md": as_markdown(rows, metric=metric, notes=notes, prices=prices),
+        "standings.md": as_markdown(rows, metric=metric, notes=notes, prices=prices, trial=trial, how=how),
         "outcomes.json": json.dumps(outcomes, indent=1) + "\n",
     }
     folder = Path(folder)
@@ -146,12 +152,13 @@ def write(
     return folder
 
 
-def provenance(trial: Trial) -> dict[str, Any]:
+def provenance(trial: Trial, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what it takes to run a trial again: versions, embedder, seeds and how retrieval was scored; JSON-able."""
     drawn = mean_interval.__kwdefaults__ or {}
     return {
         "advchunk": version("advchunk"),
         "numpy": np.__version__,
+        **_versions(),
         "python": platform.python_version(),
         "platform": sys.platform,
         "embedder": identity(trial.embedder),
@@ -162,7 +169,25 @@ def provenance(trial: Trial) -> dict[str, Any]:
         "documents": {document.source: len(document.text) for document in trial.documents},
         "questions": len(trial.questions),
         "digest": trial.digest,
+        **({"how": dict(how)} if how else {}),
     }
+
+
+def _versions() -> dict[str, str]:
+    found = dict[str, str]()
+    for name in _BESIDE:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _footnotes(rows: Sequence[Standing], notes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the labels that each note is of, in the order of the rows: what is said of several is said once."""
+    found = dict[str, list[str]]()
+    for label in dict.fromkeys(row.outcome.label for row in rows):
+        if label in notes:
+            found.setdefault(notes[label], []).append(label)
+    return found
 
 
 class _Axis(NamedTuple):
@@ -194,31 +219,35 @@ def _kind(title: str, rows: Sequence[Standing], metric: Metric, prices: Prices |
     tried = promising(rows, metric)
     return {
         "title": title,
-        "table": _table(rows, flat),
-        "tried": _table(tried, as_rows(tried, prices)) if tried else None,
-        "more": {"Shape": shown(SHAPE, flat), "Cost": shown(COST, flat)},
+        "table": _table(rows, flat, LEADERS, metric),
+        "tried": _table(tried, as_rows(tried, prices), TRIED, metric) if tried else None,
+        "more": {title: shown(columns, flat) for title, columns in DETAILS.items()},
         "curves": _curves(rows),
         "sizes": _histograms(rows),
-        "costs": _costs(rows),
+        "costs": _costs(rows, metric),
     }
 
 
-def _table(rows: Sequence[Standing], flat: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    scores = _rounded([100 * bound for row in rows for bound in row.score], 4, 156)
+def _table(
+    rows: Sequence[Standing], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
+) -> dict[str, Any]:
+    along = _rounded([100 * bound for row in rows for bound in row.score], 4, 156)
     changes = _rounded([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
     lines = [
         {
             **said,
-            "said": written(LEADERS, said) | written(SHAPE, said) | written(COST, said),
-            "score at": [scores.at(100 * value) for value in row.score],
+            "said": written({**scores(metric), **LEADERS, **RANKS, **SHAPE, **COST}, said),
+            "off": off(row.outcome),
+            "score at": [along.at(100 * value) for value in row.score],
             "change at": [changes.at(100 * value) for value in row.difference[:3]],
         }
         for row, said in zip(rows, flat, strict=True)
     ]
     return {
         "lines": lines,
-        "columns": shown(LEADERS, flat),
-        "scores": scores,
+        "best": next((line for line in lines if not line["off"]), lines[0]),
+        "columns": shown(columns, flat),
+        "scores": along,
         "changes": changes,
         "zero": changes.at(0),
         "baseline": next((row.outcome.label for row in rows if row.verdict == "baseline"), ""),
@@ -298,7 +327,7 @@ def _histograms(rows: Sequence[Standing]) -> dict[str, Any]:
     return {"x": x, "width": round(160 / (len(edges) - 1) - 0.6, 2), "charts": charts}
 
 
-def _costs(rows: Sequence[Standing]) -> dict[str, Any]:
+def _costs(rows: Sequence[Standing], metric: Metric = "recall") -> dict[str, Any]:
     """Return the score beside the seconds of cutting and embedding, and the candidates that no other beats at less cost."""
     seconds = np.log10([max(row.outcome.cost.cpu_seconds, 0.001) for row in rows])
     y = _rounded([100 * bound for row in rows for bound in row.score], _BOTTOM, _TOP)
@@ -315,7 +344,7 @@ def _costs(rows: Sequence[Standing]) -> dict[str, Any]:
             "y": y.at(100 * row.score.mean),
             "bounds": (y.at(100 * row.score.low), y.at(100 * row.score.high)),
             "seconds": f"{row.outcome.cost.cpu_seconds:.3g}",
-            "score": f"{100 * row.score.mean:.1f}",
+            "score": format(100 * row.score.mean, scores(metric)["score"][1]),
         }
         for row, second in zip(rows, seconds.tolist(), strict=True)
     ]

@@ -79,6 +79,8 @@ def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequenc
     """
     within, between = list[float](), list[float]()
     for units, vectors, several in zip(sentences, rows, chunks, strict=True):
+        if len(units) == 0:
+            continue
         members = _members(units, several)
         own = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
         sums = [vectors[of].sum(axis=0, dtype=np.float64) for of in members]

@@ -14,12 +14,31 @@ from advchunk.errors import nearest, require
 from advchunk.evaluation.costs import Prices
 from advchunk.evaluation.harness import Outcome
 from advchunk.evaluation.statistics import Difference, Interval, holm, mean_interval, paired_difference
+from advchunk.evaluation.trial import Trial
+from advchunk.models.identity import model_name
+from advchunk.models.static import default_embedder
 from advchunk.records import Floats
 
-Metric: TypeAlias = Literal["recall", "iou", "recall_at_k", "iou_at_k", "ndcg", "precision_omega", "claims_at_k"]
+Metric: TypeAlias = Literal[
+    "recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg", "precision_omega",
+    "claims_at_k",
+]  # fmt: skip
 Verdict: TypeAlias = Literal["better", "worse", "noise", "baseline"]
 
+METRICS: Mapping[Metric, str] = {
+    "recall": "recall in the budget",
+    "iou": "IoU in the budget",
+    "recall_at_k": "recall of the first k",
+    "precision_at_k": "precision of the first k",
+    "iou_at_k": "IoU of the first k",
+    "hit_at_k": "hit rate of the first k",
+    "reciprocal_rank": "reciprocal rank in the first k",
+    "ndcg": "nDCG of the first k",
+    "precision_omega": "precision omega",
+    "claims_at_k": "numeric claims in the first k",
+}
 _LEVEL = 0.05
+_TOLD = 0.01  # seconds that are more than noise
 
 
 @dataclass(frozen=True)
@@ -32,7 +51,8 @@ class Standing:
     difference : to the baseline, question by question.
     p : of the difference, adjusted for the number of candidates (Holm).
     verdict : "noise" unless p is under .05.
-    per_second : points (hundredths) of the difference for each processor second more than the baseline's; None where it takes less.
+    per_second : points (hundredths) of the difference for each processor second more than the baseline's; None
+        where that is no more than a hundredth of one, which clocks do not tell from none.
     """
 
     outcome: Outcome
@@ -74,7 +94,7 @@ def compare(outcomes: Sequence[Outcome], baseline: str, metric: Metric = "recall
                 difference,
                 p,
                 "baseline" if outcome is base else _verdict(difference, p),
-                100 * difference.mean / more if more > 0 else None,
+                100 * difference.mean / more if more > _TOLD else None,
             )
         )
     return sorted(rows, key=lambda row: -row.score.mean)
@@ -112,8 +132,12 @@ def by_kind(rows: Sequence[Standing]) -> dict[str, list[Standing]]:
 
 
 def best_stable(rows: Sequence[Standing]) -> Standing | None:
-    """Return the best of the stable ones and baselines, which an experimental one must beat to be promoted."""
-    return next((row for row in rows if row.outcome.group in ("stable", "baseline")), None)
+    """Return the best of the stable ones and baselines, which an experimental one must beat to be promoted.
+
+    One whose size could not be matched is no measure of others.
+    """
+    known = (row for row in rows if row.outcome.group in ("stable", "baseline") and not row.outcome.missed)
+    return next(known, None)
 
 
 def promising(rows: Sequence[Standing], metric: Metric = "recall") -> list[Standing]:
@@ -151,17 +175,22 @@ def as_rows(rows: Sequence[Standing], prices: Prices | None = None) -> list[dict
             "matched": row.outcome.matched,
             "chunks": len(row.outcome.tokens),
             "mean tokens": round(float(row.outcome.tokens.mean()), 1),
-            "recall in budget": _percent(float(row.outcome.recall.mean())),
-            "score": _percent(row.score.mean),
-            "low": _percent(row.score.low),
-            "high": _percent(row.score.high),
-            "difference": _percent(row.difference.mean),
-            "difference low": _percent(row.difference.low),
-            "difference high": _percent(row.difference.high),
+            "aim": row.outcome.aim,
+            "score": _percent(row.score.mean, 2),
+            "low": _percent(row.score.low, 2),
+            "high": _percent(row.score.high, 2),
+            "difference": _percent(row.difference.mean, 2),
+            "difference low": _percent(row.difference.low, 2),
+            "difference high": _percent(row.difference.high, 2),
             "p (Holm)": round(row.p, 4),
             "verdict": row.verdict,
-            "IoU at k": _percent(float(row.outcome.iou_at_k.mean())),
+            "recall in budget": _percent(float(row.outcome.recall.mean())),
+            "IoU in budget": _percent(float(row.outcome.iou.mean()), 2),
+            "IoU at k": _percent(float(row.outcome.iou_at_k.mean()), 2),
             "recall at k": _percent(float(row.outcome.recall_at_k.mean())),
+            "precision at k": _percent(float(row.outcome.precision_at_k.mean())),
+            "hit at k": _percent(float(row.outcome.hit_at_k.mean())),
+            "reciprocal rank": _percent(float(row.outcome.reciprocal_rank.mean())),
             "nDCG at k": _percent(float(row.outcome.ndcg.mean())),
             "precision omega": _percent(float(row.outcome.precision_omega.mean())),
             "claims at k": _mean_percent(row.outcome.claims_at_k),
@@ -191,8 +220,13 @@ _BOUNDARIES = {"F1": "f1", "F1 (1 near)": "f1_near", "Pk": "pk", "WindowDiff": "
 Columns: TypeAlias = Mapping[str, tuple[str, str]]
 # The columns of the tables for people: what is written above a figure, and how it is written.
 LEADERS: Columns = {
-    "mean tokens": ("tokens", ".1f"), "IoU at k": ("IoU@k", ".1f"), "recall at k": ("recall@k", ".1f"),
-    "nDCG at k": ("nDCG@k", ".1f"), "precision omega": ("omega", ".1f"), "claims at k": ("claims@k", ".1f"),
+    "mean tokens": ("tokens", ".1f"), "IoU in budget": ("IoU", ".2f"), "IoU at k": ("IoU@k", ".2f"),
+    "recall at k": ("recall@k", ".1f"), "nDCG at k": ("nDCG@k", ".1f"), "precision omega": ("omega", ".1f"),
+    "claims at k": ("claims@k", ".1f"),
+}  # fmt: skip
+RANKS: Columns = {
+    "recall in budget": ("recall", ".1f"), "hit at k": ("hit@k", ".1f"), "reciprocal rank": ("MRR@k", ".1f"),
+    "precision at k": ("precision@k", ".1f"),
 }  # fmt: skip
 SHAPE: Columns = {
     "chunks": ("chunks", ","), "within": ("within", ".3f"), "between": ("between", ".3f"), "forced": ("forced, %", ".1f"),
@@ -202,8 +236,44 @@ SHAPE: Columns = {
 COST: Columns = {
     "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "GPU seconds": ("GPU s", ".3g"),
     "peak MB": ("peak MB", ".1f"), "GPU MB": ("GPU MB", ".1f"), "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
-    "money": ("money", ".3g"),
+    "money": ("money", ".3g"), "points a second": ("points/s", ".3g"),
 }  # fmt: skip
+TRIED: Columns = {**LEADERS, "points a second": COST["points a second"]}
+"""Of experimental ones beside the best stable one: what each second more than that one's gains."""
+DETAILS: Mapping[str, Columns] = {"Retrieval": RANKS, "Shape": SHAPE, "Cost": COST}
+_FINE = ("iou", "iou_at_k")  # metrics of a few percent
+
+
+def scores(metric: Metric) -> Columns:
+    """Return how the score and the difference are written, and the bounds of either."""
+    how = ".2f" if metric in _FINE else ".1f"
+    given = {name: (name, how) for name in ("score", "low", "high")}
+    return given | {name: (name, f"+{how}") for name in ("difference", "difference low", "difference high")}
+
+
+def off(outcome: Outcome) -> str:
+    """Return what is to be said of one whose size could not be matched; else nothing."""
+    if not outcome.missed:
+        return ""
+    return f"mean {outcome.tokens.mean():,.0f}, not the {outcome.aim:,.0f} asked"
+
+
+def headline(
+    rows: Sequence[Standing], metric: Metric, trial: Trial | None = None, how: Mapping[str, Any] | None = None
+) -> str:
+    """Return what was run, in a line."""
+    said = [f"By {METRICS[metric]}", f"{len(rows[0].outcome.recall):,} questions"]
+    if trial:
+        said += [f"a budget of {trial.budget:,} tokens", f"k = {trial.k}", f"embedder {called(trial)}"]
+    return "; ".join([*said, *(f"{name} {value}" for name, value in (how or {}).items())]) + "."
+
+
+def called(trial: Trial) -> str:
+    """Return the name of a trial's embedder."""
+    if isinstance(trial.embedder, str):
+        return trial.embedder
+    embedder = default_embedder() if trial.embedder is None else trial.embedder
+    return model_name(embedder) or type(embedder).__qualname__
 
 
 def shown(columns: Columns, flat: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -222,6 +292,8 @@ def as_markdown(
     metric: Metric = "recall",
     prices: Prices | None = None,
     notes: Mapping[str, str] | None = None,
+    trial: Trial | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> str:
     """Return tables for people: each score with its interval, each difference with what it is worth; shape and cost.
 
@@ -231,37 +303,40 @@ def as_markdown(
     metric : that they were compared by.
     prices : as in `as_rows`.
     notes : by label, what else to say of a candidate, such as that it is brittle.
+    trial : that they are of, so that the first line says its budget, k and embedder.
+    how : what else was run, by name, for the first line: whether the questions were made from the documents, say.
     """
     kinds = by_kind(rows)
-    said = list[str]()
+    said = [headline(rows, metric, trial, how), ""]
     for title, of_kind in kinds.items():
         if len(kinds) > 1:
             said += [f"### {title}", ""]
         flat = as_rows(of_kind, prices)
-        said += [*_leaders(of_kind, flat), ""]
+        said += [*_leaders(of_kind, flat, LEADERS, metric), ""]
         if tried := promising(of_kind, metric):
-            said += ["Experimental, beside the best stable one:", "", *_leaders(tried, as_rows(tried, prices)), ""]
-        for what, columns in (("shape", SHAPE), ("cost", COST)):
+            beside = _leaders(tried, as_rows(tried, prices), TRIED, metric)
+            said += ["Experimental, beside the best stable one:", "", *beside, ""]
+        for what, columns in DETAILS.items():
             titles = shown(columns, flat)
             cells = [[one["candidate"], *(written(columns, one)[key] for key in titles)] for one in flat]
-            said += [*_table([what, *titles.values()], cells), ""]
+            said += [*_table([what.lower(), *titles.values()], cells), ""]
     labels = {row.outcome.label for row in rows}
     said += [f"⚠ {label}: {note}" for label, note in (notes or {}).items() if label in labels]
     return "\n".join(said).rstrip() + "\n"
 
 
-def _leaders(rows: Sequence[Standing], flat: Sequence[Mapping[str, Any]]) -> list[str]:
-    columns = shown(LEADERS, flat)
-    cells = [
-        [
-            said["candidate"], said["group"], f"{said['score']} [{said['low']}, {said['high']}]",
-            "" if row.verdict == "baseline"
-            else f"{said['difference']:+} [{said['difference low']:+}, {said['difference high']:+}]",
-            row.verdict, *(written(LEADERS, said)[key] for key in columns),
-        ]
-        for row, said in zip(rows, flat, strict=True)
-    ]  # fmt: skip
-    return _table(["candidate", "group", "score", "to the baseline", "verdict", *columns.values()], cells)
+def _leaders(
+    rows: Sequence[Standing], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
+) -> list[str]:
+    titles, cells = shown(columns, flat), list[list[str]]()
+    for row, figures in zip(rows, flat, strict=True):
+        said = written({**scores(metric), **columns}, figures)
+        name = f"{row.outcome.label} ({note})" if (note := off(row.outcome)) else row.outcome.label
+        change = f"{said['difference']} [{said['difference low']}, {said['difference high']}]"
+        score = f"{said['score']} [{said['low']}, {said['high']}]"
+        change = "" if row.verdict == "baseline" else change
+        cells.append([name, row.outcome.group, score, change, row.verdict, *(said[key] for key in titles)])
+    return _table(["candidate", "group", "score", "to the baseline", "verdict", *titles.values()], cells)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -280,8 +355,8 @@ def as_csv(rows: Sequence[Standing], prices: Prices | None = None) -> str:
     return file.getvalue()
 
 
-def _percent(share: float | None) -> Any:
-    return None if share is None else round(100 * share, 1) + 0.0  # for no figure says -0.0
+def _percent(share: float | None, digits: int = 1) -> Any:
+    return None if share is None else round(100 * share, digits) + 0.0  # for no figure says -0.0
 
 
 def _mean_percent(scores: Floats) -> Any:
