@@ -684,7 +684,7 @@ def test_the_command(folder):
     assert "### Size-matched" in done.stdout
     assert (row := re.search(r"\| optimal-semantic, context \| stable \|", done.stdout))
     assert "| recursive, as published | baseline |" in done.stdout
-    assert "optimal-semantic, as published" in done.stderr
+    assert "optimal-semantic, context, as published" in done.stderr
     assert row[0] in (folder / "out" / "standings.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
         "outcomes", "outcomes.json", "report.html", "standings.csv", "standings.md"

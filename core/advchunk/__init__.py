@@ -43,7 +43,7 @@ from advchunk.explain import Cut, Explanation, Segmentation
 from advchunk.models.chat import Budget
 from advchunk.models.endpoint import OpenAIChat
 from advchunk.records import Block, Chunk, Document, Place, Span, Units
-from advchunk.registry import create, describe, names, settings
+from advchunk.registry import create, describe, general, names, needs, settings
 from advchunk.topics import TopicModel
 
 __version__ = "0.1.0"
@@ -112,6 +112,8 @@ __all__ = [
     "UniversalSemanticParams",
     "create",
     "describe",
+    "general",
     "names",
+    "needs",
     "settings",
 ]
