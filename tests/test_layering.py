@@ -64,8 +64,11 @@ def test_importing_the_core_loads_numpy_and_nothing_heavier():
     assert loaded - {"sitecustomize", "usercustomize", "editables"} <= {"advchunk", "numpy"}
 
 
-def test_importing_the_core_takes_less_than_a_quarter_of_a_second():
-    # Of CPU time: the machine may be busy with other tests.
-    code = "import time; t = time.process_time(); import advchunk; print(time.process_time() - t)"
+def test_importing_the_core_takes_little_more_than_importing_numpy():
+    # Of CPU time, and in one process, for machines differ and may be busy with other tests.
+    code = (
+        "import time; a = time.process_time(); import numpy; b = time.process_time(); import advchunk; "
+        "print((time.process_time() - b) / (b - a))"
+    )
     runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5))
-    assert min(float(run.stdout) for run in runs) < 0.25
+    assert min(float(run.stdout) for run in runs) < 2.5
