@@ -300,8 +300,8 @@ class LinearChunker(SegmentingChunker):
 
 
 @dataclass(kw_only=True)
-class EmbeddingChunker(SegmentingChunker):
-    """Needs an embedder: a subclass writes `segment` of the units, given their vectors.
+class VectorsChunker(SegmentingChunker):
+    """Has an embedder, and vectors of its chunks: a subclass writes `decide`, for which it has `unit_vectors`.
 
     Parameters
     ----------
@@ -319,10 +319,6 @@ class EmbeddingChunker(SegmentingChunker):
     batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
     cache: Any = field(default=None, repr=False, metadata=OPERATION)
     vectors: Literal["none", "plain", "context", "units"] = field(default="none", repr=False, metadata=RESOURCE)
-
-    @abstractmethod
-    def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Return the segmentation of at least two units, from their (n, d) unit vectors."""
 
     def check(self) -> None:
         """Add the rules for the embedder."""
@@ -375,11 +371,6 @@ class EmbeddingChunker(SegmentingChunker):
         """What counts tokens: the embedder's own tokenizer, unless another is given."""
         return as_counter(self.tokenizer, as_embedder(self.embedder))
 
-    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Embed the units, then segment them."""
-        vectors = yield from self.unit_vectors(units)
-        return replace(self.segment(units, vectors, limits), rows=vectors)
-
     def unit_vectors(self, units: Units) -> Plan[Floats]:
         """Ask for the vector of each unit."""
         return self.embedded(units.strings())
@@ -387,6 +378,20 @@ class EmbeddingChunker(SegmentingChunker):
     def embedded(self, texts: Sequence[str]) -> Plan[Floats]:
         """Ask for the vector of each text, (n, d) unit rows; what the embedder could not read whole is read in parts."""
         return vectors_of(texts, as_embedder(self.embedder), self.model)
+
+
+@dataclass(kw_only=True)
+class EmbeddingChunker(VectorsChunker):
+    """Needs an embedder: a subclass writes `segment` of the units, given their vectors."""
+
+    @abstractmethod
+    def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
+        """Return the segmentation of at least two units, from their (n, d) unit vectors."""
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Embed the units, then segment them."""
+        vectors = yield from self.unit_vectors(units)
+        return replace(self.segment(units, vectors, limits), rows=vectors)
 
 
 def _identity(resource: Any) -> str:

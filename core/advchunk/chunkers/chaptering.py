@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from advchunk import boundaries, prompts, signals, tiling
-from advchunk.chunkers.base import EmbeddingChunker
+from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.language import ChatChunker, ChatParams
 from advchunk.chunkers.params import at_least
@@ -123,7 +123,7 @@ class Outlined(Units):
 
 
 @dataclass(kw_only=True)
-class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker, EmbeddingChunker):
+class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker, VectorsChunker):
     """Cut where a chat model begins a section (`LLMChapteringParams`).
 
     >>> text = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
@@ -146,10 +146,6 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         """Write the title of its chapter into each chunk."""
         found = yield from super().plan(document)
         return replace(found, chunks=_titled(found))
-
-    def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Leave it to `decide`, which asks the chat model first."""
-        raise NotImplementedError
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask for headings, discard those without support, align the others."""

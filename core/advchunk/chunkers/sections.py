@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.chunkers.base import EmbeddingChunker, SegmentingChunker
+from advchunk.chunkers.base import SegmentingChunker, VectorsChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan, finished, together
@@ -21,7 +21,7 @@ from advchunk.sizes import Limits
 
 
 @dataclass(kw_only=True)
-class SectionedChunker(EmbeddingChunker):
+class SectionedChunker(VectorsChunker):
     """Cuts a document at its sections, which no chunk crosses: a subclass writes `walls`.
 
     Parameters
@@ -72,10 +72,6 @@ class SectionedChunker(EmbeddingChunker):
             for a, b in rooms
         )
         return _joined(rooms, parts)
-
-    def segment(self, units: Units, vectors: Any, limits: Limits) -> Segmentation:
-        """Leave it to `decide`, which needs no vectors of its own."""
-        raise NotImplementedError
 
 
 def _part(units: Units, start: int, end: int) -> Units:
