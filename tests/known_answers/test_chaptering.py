@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker, prompts, signals
-from advchunk.chunkers import language
 from advchunk.chunkers.chaptering import (
     Heading,
     LLMChapteringChunker,
@@ -452,7 +451,6 @@ def test_an_endpoint_is_one_model_for_all_calls():
     assert first.chat is second.chat
     assert first.chat.model == "Qwen/Qwen2.5-7B-Instruct"
     assert first.chat is not LLMChapteringChunker(llm="http://localhost:8000/v1", llm_model="m").chat
-    assert language.endpoint.cache_parameters()["maxsize"]
 
 
 # The cache.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -14,10 +13,9 @@ from advchunk import boundaries
 from advchunk.cache import with_cache
 from advchunk.chunkers.base import SegmentingChunker
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, at_least
-from advchunk.errors import needed, require
+from advchunk.errors import require
 from advchunk.models.causal import CausalLM, as_causal
-from advchunk.models.chat import Chat, as_chat
-from advchunk.models.endpoint import OpenAIChat
+from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
 from advchunk.records import Ints, Units
 from advchunk.sizes import Limits
@@ -98,26 +96,12 @@ class ChatChunker(ChatParams, SegmentingChunker):
     def load(self) -> None:
         """Load the client of an endpoint too: without it every document would go to the fallback."""
         super().load()
-        chat = self._asked
-        if isinstance(chat, OpenAIChat):
-            needed("openai", "llm")
-            if chat.retries:
-                needed("tenacity", "llm")
+        chat_model(self.llm, self.llm_model).load()
 
     @property
     def chat(self) -> Any:
         """The chat model that is asked."""
-        return with_cache(self._asked, self.cache)
-
-    @property
-    def _asked(self) -> Chat:
-        return as_chat(endpoint(self.llm, self.llm_model) if isinstance(self.llm, str) else self.llm)
-
-
-@lru_cache(maxsize=16)
-def endpoint(base_url: str, model: str) -> OpenAIChat:
-    """Return one model for all calls, so that they share its connections and are never more at a time than it takes."""
-    return OpenAIChat(base_url, model)
+        return with_cache(chat_model(self.llm, self.llm_model), self.cache)
 
 
 def combined(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:

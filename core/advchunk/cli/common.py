@@ -9,7 +9,7 @@ import click
 
 from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
 
-NAMED = ("embedder", "tokenizer", "cache", "fallback", "lm")
+NAMED = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
 """The resources that a name will do for."""
 
 

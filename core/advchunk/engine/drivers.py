@@ -104,7 +104,8 @@ async def _awaited(batch: Batch) -> _Answer:
     try:
         method = getattr(batch.ask.model, METHODS[type(batch.ask)][1])
         seconds = None if batch.seconds is None else min(batch.seconds, threading.TIMEOUT_MAX)
-        rows = await asyncio.wait_for(method(batch.ask.items), seconds)
+        async with asyncio.timeout(seconds):  # Python 3.11's wait_for may lose a cancellation
+            rows = await method(batch.ask.items)
     except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
         rows = survivable(error)
     return rows, time.monotonic() - began

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 from advchunk.cache import with_cache
-from advchunk.chunkers.language import endpoint
 from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
 from advchunk.engine import Complete, Job, Plan, Request, adrive, drive, finished
 from advchunk.enrich.surroundings import Surroundings, shielded
-from advchunk.errors import BadModelOutput, ConfigurationError, first_line, needed, require
-from advchunk.models.chat import Chat, as_chat
+from advchunk.errors import BadModelOutput, ConfigurationError, first_line, require
+from advchunk.models.chat import Chat
 from advchunk.models.counters import Counter, as_counter
-from advchunk.models.endpoint import OpenAIChat
+from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
 from advchunk.prompts import filled
 from advchunk.readers import markdown
@@ -226,11 +225,7 @@ class Enricher(ABC):
 
     def load(self) -> None:
         """Load the client of an endpoint, so that its absence is one error, and not one of each chunk."""
-        chat = self._asked
-        if isinstance(chat, OpenAIChat):
-            needed("openai", "llm")
-            if chat.retries:
-                needed("tenacity", "llm")
+        self._asked.load()
 
     @property
     def chat(self) -> Any:
@@ -239,7 +234,7 @@ class Enricher(ABC):
 
     @property
     def _asked(self) -> Chat:
-        return as_chat(endpoint(self.llm, self.llm_model) if isinstance(self.llm, str) else self.llm)
+        return chat_model(self.llm, self.llm_model)
 
     @property
     def counter(self) -> Counter:

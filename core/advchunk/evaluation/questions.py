@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -107,6 +107,26 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
     return found
 
 
+def write_questions(path: str | Path, questions: Iterable[Question], documents: Sequence[Document]) -> None:
+    """Write questions as `read_questions` reads them, one JSON object a line.
+
+    An answer is quoted where the quote is in its document once: so it can be read, and stays right when the document changes
+    around it. Else its characters are given.
+
+    Raises
+    ------
+    ConfigurationError : an answer in a document that is not there, or outside it.
+    """
+    texts = {document.source: document.text for document in documents}
+    lines = [
+        {"question": one.text, "references": [_said(reference, texts) for reference in one.references]}
+        for one in questions
+    ]
+    # Half a surrogate pair is written as JSON escapes it, since UTF-8 has none.
+    said = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    Path(path).write_bytes(said.encode("utf-8", "backslashreplace"))
+
+
 def find_quote(quote: str, text: str) -> Span:
     r"""Return where a quote stands, its white space exact or, if that is nowhere, any.
 
@@ -129,6 +149,14 @@ def find_quote(quote: str, text: str) -> Span:
             return spans[0]
     msg = f"a quote must be in its document, got {quote!r}"
     raise ConfigurationError(msg)
+
+
+def quote_span(quote: str, text: str) -> Span | None:
+    """Return where `find_quote` finds a quote; None if it is nowhere, in several places, or empty."""
+    try:
+        return find_quote(quote, text)
+    except ConfigurationError:
+        return None
 
 
 def _named(documents: Sequence[Document]) -> Mapping[str, Document]:
@@ -172,6 +200,15 @@ def _reference(said: Any, corpus: Any, named: Mapping[str, Document]) -> Referen
     inside = whole and 0 <= start < end <= len(document.text)
     require(inside, f"a reference must have 0 <= start < end <= {len(document.text)}", [start, end])
     return Reference(document.source, Span(start, end))
+
+
+def _said(reference: Reference, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a reference as a line of JSON has it."""
+    name, (start, end) = reference
+    require(name in texts, "a reference must name a document that is there", name)
+    require(end <= len(texts[name]), f"a reference must end in its document's {len(texts[name])} characters", reference)
+    quote = texts[name][start:end]
+    return {"document": name, **({"quote": quote} if quote_span(quote, texts[name]) else {"start": start, "end": end})}
 
 
 def _text(path: Path) -> str:

@@ -177,6 +177,9 @@ class Chat(ABC):
     def identity(self) -> str:
         """What names the model and its settings in a cache; empty if it has no name."""
 
+    def load(self) -> None:  # noqa: B027 - most models call by nothing that could be missing
+        """Raise `MissingExtra` if what it calls by is not here, so that this is one error, and not one of each call."""
+
     @abstractmethod
     def ask(self, request: Request) -> Reply:
         """Answer a request, or raise."""

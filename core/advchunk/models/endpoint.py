@@ -10,13 +10,14 @@ import time
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from advchunk.engine import Request, within
 from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, needed, require
-from advchunk.models.chat import Budget, Chat, Passing, Refused, RefusedForNow, Reply, Usage, counted, dicts
+from advchunk.models.chat import Budget, Chat, Passing, Refused, RefusedForNow, Reply, Usage, as_chat, counted, dicts
 
 _SECRET = 8  # characters from which on a key is no word that a text may have by chance
 _SAID = 300  # characters of what an endpoint says of a failure
@@ -104,6 +105,12 @@ class OpenAIChat(Chat):
         require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
         require(self.concurrency >= 1, "concurrency must be >= 1", self.concurrency)
 
+    def load(self) -> None:
+        """Load the client, and what repeats calls."""
+        needed("openai", "llm")
+        if self.retries:
+            needed("tenacity", "llm")
+
     @property
     def identity(self) -> str:
         """What names the model and its settings in a cache."""
@@ -127,7 +134,8 @@ class OpenAIChat(Chat):
         openai, client, form = needed("openai", "llm"), self._aclient(), self._format
         fields = self._fields(request, form)
         try:
-            answer = await asyncio.wait_for(client.chat.completions.create(**fields), self.timeout)
+            async with asyncio.timeout(self.timeout):  # Python 3.11's wait_for may lose a cancellation
+                answer = await client.chat.completions.create(**fields)
         except (openai.OpenAIError, OSError, ValueError) as error:
             failure = self._failure(error, request, form)
         else:
@@ -231,3 +239,14 @@ def _retry_after(response: Any) -> float | None:
         return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
     except ValueError:
         return None
+
+
+def chat_model(llm: Any, name: str) -> Chat:
+    """Coerce a chat model as `as_chat` does, or the base URL of an endpoint, where it goes by ``name``."""
+    return _shared(llm, name) if isinstance(llm, str) else as_chat(llm)
+
+
+@lru_cache(maxsize=16)
+def _shared(base_url: str, model: str) -> OpenAIChat:
+    """Return one model for all calls, so that they share its connections and are never more at a time than it takes."""
+    return OpenAIChat(base_url, model)
