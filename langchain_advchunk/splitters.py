@@ -128,3 +128,45 @@ class LLMChapteringSplitter(EmbeddingSplitter, core.LLMChapteringParams):
 
     chunker_class = core.LLMChapteringChunker
     llm: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
+class AutoSplitter(EmbeddingSplitter, core.AutoParams):
+    """Split each document as what it is written in asks for (`advchunk.AutoParams`)."""
+
+    chunker_class = core.AutoChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class DiscourseSegmenterSplitter(EmbeddingSplitter, core.DiscourseSegmenterParams):
+    """Split where strong connectives open a segment (`advchunk.DiscourseSegmenterParams`). Experimental."""
+
+    chunker_class = core.DiscourseSegmenterChunker
+
+
+@dataclass(kw_only=True, eq=False)
+class GrobidSectionSplitter(EmbeddingSplitter, core.GrobidSectionParams):
+    """Split papers at their sections (`advchunk.GrobidSectionParams`). Experimental.
+
+    Parameters
+    ----------
+    inner : a core chunker that decides within sections; None is `advchunk.OptimalSemanticChunker`.
+    """
+
+    chunker_class = core.GrobidSectionChunker
+    inner: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
+class LayoutAwareSplitter(EmbeddingSplitter, core.LayoutAwareParams):
+    """Split at the regions of pages (`advchunk.LayoutAwareParams`). Experimental.
+
+    Parameters
+    ----------
+    inner : a core chunker that decides within regions; None is `advchunk.OptimalSemanticChunker`.
+    detector : what found the regions, or finds them in a PDF (`advchunk.LayoutAwareChunker`).
+    """
+
+    chunker_class = core.LayoutAwareChunker
+    inner: Any = field(default=None, repr=False, metadata=RESOURCE)
+    detector: Any = field(default="auto", repr=False, metadata=RESOURCE)

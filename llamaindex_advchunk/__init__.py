@@ -23,10 +23,14 @@ from llamaindex_advchunk.base import (
 )
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import (
+    AutoNodeParser,
     BayesSegNodeParser,
     BiomedicalAbstractNodeParser,
     C99NodeParser,
+    DiscourseSegmenterNodeParser,
     GraphPartitionNodeParser,
+    GrobidSectionNodeParser,
+    LayoutAwareNodeParser,
     LDATopicNodeParser,
     LLMChapteringNodeParser,
     MarginSamplingNodeParser,
@@ -43,15 +47,19 @@ from llamaindex_advchunk.node_parsers import (
 
 __all__ = [
     "AdvchunkNodeParser",
+    "AutoNodeParser",
     "BayesSegNodeParser",
     "BiomedicalAbstractNodeParser",
     "C99NodeParser",
     "ChunkEnricher",
     "ChunkerNodeParser",
+    "DiscourseSegmenterNodeParser",
     "EmbeddingNodeParser",
     "GraphPartitionNodeParser",
+    "GrobidSectionNodeParser",
     "LDATopicNodeParser",
     "LLMChapteringNodeParser",
+    "LayoutAwareNodeParser",
     "LexicalNodeParser",
     "LinearNodeParser",
     "MSTSemanticNodeParser",

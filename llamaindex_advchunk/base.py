@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
@@ -24,11 +25,12 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
 
 from advchunk import Chunk, Chunker
 from advchunk import Document as Source
+from advchunk.chunkers.files import chunk_files
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.chunkers.results import as_handler
 from advchunk.errors import require
 from advchunk.models.identity import identity
-from advchunk.records import flat_spans, inherited
+from advchunk.records import flat_places, flat_spans, inherited
 
 _NAMES = {"embedder": "embed_model"}  # what the core calls a resource, and LlamaIndex otherwise
 
@@ -38,8 +40,8 @@ class AdvchunkNodeParser(TextSplitter):
 
     Everything is known in `_parse_nodes`, so `_postprocess_parsed_nodes`, which would find each text
     again with ``str.find``, does nothing. Metadata gets ``token_count``, ``level``, ``spans`` if a chunk
-    has several, ``section`` and ``title_path`` under headings, and what the algorithm adds, all
-    hidden from embedder and language model; with ``include_context`` also ``context``, which both see.
+    has several, ``section`` and ``title_path`` under headings, ``page``, ``pages`` and ``boxes`` where the layout
+    has them ("3 4", "3:left,top,right,bottom ..."), and what the algorithm adds, all hidden from embedder and language model; with ``include_context`` also ``context``, which both see.
 
     Ids are stable as long as text and document id are: give documents an ``id_`` of your own.
     """
@@ -88,6 +90,17 @@ class AdvchunkNodeParser(TextSplitter):
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         return nodes
 
+    def get_nodes_from_files(self, paths: Iterable[str | Path], show_progress: bool = False) -> list[BaseNode]:
+        """Return the nodes of files of any kind that `advchunk.read_file` reads, with the layout that these have.
+
+        Offsets are into the text that was read. Metadata is what the file says of itself, and ``file_path``.
+        A parser of papers, pages or abstracts reads files its own way.
+        """
+        reading = get_tqdm_iterable(paths, show_progress, "Reading files")
+        read, found = chunk_files(self.core(), reading, "file_path", on_error=self.on_error, progress=show_progress)
+        parents = [Document(id_=said.id, text=said.text, metadata=dict(said.metadata)) for said in read]
+        return self._written(parents, found)
+
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
             metadata = inherited(node.metadata) if self.include_metadata else {}
@@ -120,19 +133,21 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _entries(self, parent: BaseNode, nodes: Sequence[TextNode], chunks: Sequence[Chunk]) -> Iterator[BaseNode]:
         """Yield the nodes; instead of one whose chunk has rows, for each an `IndexNode` that leads to it."""
-        text, shift = parent.get_content(MetadataMode.NONE), _place_in_root(parent)
+        given, shift = parent.get_content(MetadataMode.NONE), _place_in_root(parent)
         for node, chunk in zip(nodes, chunks, strict=True):
             if chunk.rows is None:
                 yield node
                 continue
             above = {NodeRelationship.PARENT: node.as_related_node_info()}
-            for number, ((start, end), row) in enumerate(zip(chunk.row_spans, chunk.rows, strict=True)):
+            placed = shift is not None and chunk.spans_in(given) == chunk.spans
+            rows = zip(chunk.row_spans, chunk.row_texts, chunk.rows, strict=True)
+            for number, ((start, end), text, row) in enumerate(rows):
                 yield IndexNode(
                     id_=str(uuid5(UUID(chunk.id), str(number))),
                     embedding=row.tolist(),
-                    text=text[start:end],
-                    start_char_idx=None if shift is None else shift + start,
-                    end_char_idx=None if shift is None else shift + end,
+                    text=text,
+                    start_char_idx=(shift or 0) + start if placed else None,
+                    end_char_idx=(shift or 0) + end if placed else None,
                     extra_info=dict(inherited(node.metadata)),
                     relationships={NodeRelationship.SOURCE: node.relationships[NodeRelationship.SOURCE], **above},
                     excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
@@ -143,7 +158,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, in_context: bool) -> TextNode:
         shift = _place_in_root(parent)
-        metadata: dict[str, Any] = {**chunk.metadata, "token_count": chunk.tokens, "level": chunk.level}
+        metadata: dict[str, Any] = {**flat_places(chunk.metadata), "token_count": chunk.tokens, "level": chunk.level}
         spans = chunk.spans_in(parent.get_content(MetadataMode.NONE)) if shift is not None else ()
         if len(spans) > 1:
             metadata["spans"] = flat_spans(spans, shift or 0)

@@ -34,8 +34,9 @@ class ChunkEnricher(TransformComponent):
     ids stay; links between the nodes are fresh. A node whose content changes loses the embedding it came with. What is no
     text, and the sentences that ``vectors="units"`` makes, pass as they are.
 
-    A pipeline's own cache keeps what comes out, a chunk that failed as it was too. With ``on_error="raise"`` it keeps
-    nothing of such a run, and with a ``cache`` of the enricher the next one goes on where it was.
+    A pipeline's own cache keeps what comes out, a chunk that failed as it was too, and a component has no say in that. Clear
+    it, and with a ``cache`` of the enricher the next run asks about those chunks alone. With ``on_error="raise"`` it keeps
+    nothing of such a run.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")

@@ -107,3 +107,30 @@ class LLMChapteringNodeParser(EmbeddingNodeParser, core.LLMChapteringParams):
 
     chunker_class = core.LLMChapteringChunker
     llm: Any = Field(default=None, exclude=True, description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable.")
+
+
+class AutoNodeParser(EmbeddingNodeParser, core.AutoParams):
+    """Parse each document as what it is written in asks for (`advchunk.AutoParams`)."""
+
+    chunker_class = core.AutoChunker
+
+
+class DiscourseSegmenterNodeParser(EmbeddingNodeParser, core.DiscourseSegmenterParams):
+    """Parse where strong connectives open a segment (`advchunk.DiscourseSegmenterParams`). Experimental."""
+
+    chunker_class = core.DiscourseSegmenterChunker
+
+
+class GrobidSectionNodeParser(EmbeddingNodeParser, core.GrobidSectionParams):
+    """Parse papers at their sections (`advchunk.GrobidSectionParams`). Experimental."""
+
+    chunker_class = core.GrobidSectionChunker
+    inner: Any = Field(default=None, exclude=True, description="A core chunker that decides within sections.")
+
+
+class LayoutAwareNodeParser(EmbeddingNodeParser, core.LayoutAwareParams):
+    """Parse at the regions of pages (`advchunk.LayoutAwareParams`). Experimental."""
+
+    chunker_class = core.LayoutAwareChunker
+    inner: Any = Field(default=None, exclude=True, description="A core chunker that decides within regions.")
+    detector: Any = Field(default="auto", exclude=True, description="What found the regions, or finds them in a PDF.")

@@ -12,7 +12,7 @@ from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Document, GroupedParams, names
+from advchunk import Document, GroupedParams, OptimalSemanticChunker, names
 from advchunk.registry import TABLE
 from stand_ins import STAND_INS
 
@@ -41,6 +41,10 @@ PLANTED = {
     "perplexity": {"combine": False},
     "margin-sampling": {"window": None, "combine": False},
     "biomedical-abstract": {"max_tokens": 45, "overlap_tokens": 0},
+    "auto": {"max_tokens": 45},
+    "discourse": {"target_tokens": 40},
+    "grobid-section": {},
+    "layout-aware": {},
     "llm-chaptering": {},
     "texttiling": {"preset": "fine"},
     "c99": {"min_segment_length": 0},
@@ -53,6 +57,9 @@ PLANTED = {
 
 # What each experimental chunker needs to find shifts between topics of made-up words, by the sentences of a segment.
 SHIFTS = {
+    "discourse": lambda longest: {"max_tokens": 20_000, "target_tokens": 33 * longest},
+    "grobid-section": lambda _: {"max_tokens": 20_000, "inner": OptimalSemanticChunker(penalty=1.0)},
+    "layout-aware": lambda _: {"max_tokens": 20_000, "inner": OptimalSemanticChunker(penalty=1.0)},
     "llm-chaptering": lambda longest: {"support_width": 1, "support": 60.0} if longest <= 3 else {},
     "texttiling": lambda longest: {"preset": "fine", "spacing": 0, "block_size": max(longest // 4, 1)},
     "c99": lambda longest: {"min_segment_length": 0, "n_segments": None if longest > 3 else 6},
@@ -120,6 +127,12 @@ def name(request):
 def linear(name):
     """Return the parameters that make a chunker's chunks contiguous."""
     return {"contiguous": True} if issubclass(TABLE[name].chunker, GroupedParams) else {}
+
+
+@pytest.fixture
+def unwalled(name):
+    """Return the parameters without which a chunker's hard stops keep chunks small."""
+    return {"markup": "plain"} if name in ("grobid-section", "layout-aware") else {}
 
 
 @pytest.fixture(params=FRONT_ENDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -78,6 +79,50 @@ def tiny(build="llama", positions=128):
         sizes = {**sizes, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": positions}
     torch.manual_seed(5)
     return transformers.AutoModelForCausalLM.from_config(getattr(transformers, kind)(**{**sizes, **params})).eval()
+
+
+LAYERS = {
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm", "embed_tokens": "token_embd", "norm": "output_norm", "lm_head": "output",
+}  # fmt: skip
+
+
+def gguf(path):
+    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them."""
+    from gguf import GGUFWriter
+
+    model, core = tiny(), json.loads(tokenizer().backend_tokenizer.to_str())["model"]
+    config, writer = model.config, GGUFWriter(path, "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_dimension_count(config.head_dim)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(core["vocab"], key=core["vocab"].get))
+    writer.add_token_merges([" ".join(pair) for pair in core["merges"]])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_add_bos_token(False)
+    for name, weights in model.state_dict().items():
+        layer, _, part = name.removesuffix(".weight").removeprefix("model.layers.").partition(".")
+        values = weights.numpy()
+        if part in ("self_attn.q_proj", "self_attn.k_proj"):  # there, pairs that turn together stand side by side
+            halves = values.reshape(config.num_attention_heads, 2, config.head_dim // 2, -1)
+            values = halves.swapaxes(1, 2).reshape(values.shape)
+        called = f"blk.{layer}.{LAYERS[part]}" if layer.isdigit() else LAYERS[part or layer]
+        writer.add_tensor(f"{called}.weight", np.ascontiguousarray(values))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import pickle
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -201,6 +203,75 @@ def test_processes_share_a_file(tmp_path):
         list(pool.map(FileStore.set_many, [store] * 40, values))
         found = list(pool.map(FileStore.get_many, [store] * 2, [[key for some in values for key in some]] * 2))
     assert [len(some) for some in found] == [41, 41]
+
+
+def test_a_file_is_opened_once(tmp_path, monkeypatch):
+    opened, files = [], [FileStore(str(tmp_path / f"{i}.db")) for i in range(12)]
+    connect = sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda path, **given: opened.append(path) or connect(path, **given))
+    for i in range(50):
+        files[0].set_many({f"k{i}": b"x"})
+        assert files[0].get_many([f"k{i}"]) == {f"k{i}": b"x"}
+    assert opened == [tmp_path / "0.db"]
+    for file in files:
+        file.set_many({"k": b"x"})
+    assert len(opened) == 12
+    assert len(list(tmp_path.glob("*-wal"))) == 8  # of many files the latest
+    for file in files:
+        file.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{i}.db" for i in range(12))
+    assert files[0].get_many(["k49"]) == {"k49": b"x"}
+
+
+@pytest.mark.parametrize("what", ["*", "a.db"])
+def test_a_file_may_be_removed(what, tmp_path, caplog):
+    path, plain = tmp_path / "a.db", chunks_of(None)
+    assert chunks_of(path) == plain
+    for file in tmp_path.glob(what):
+        file.unlink()
+    asked, kept = Model(), Model()
+    assert chunks_of(path, model=asked) == chunks_of(path, model=kept) == plain
+    assert (len(asked.shown) > 0, kept.shown) == (True, [])
+    FileStore(str(path)).close()
+    assert chunks_of(path, model=kept) == plain
+    assert kept.shown == []
+    assert not warnings_in(caplog)
+
+
+FORKED = """
+import atexit, os, sqlite3, sys
+atexit.register(lambda: print(os.listdir(os.path.dirname(sys.argv[1]))))
+from advchunk.cache import FileStore
+
+store = FileStore(sys.argv[1])
+store.set_many({"parent 0": b"x"})
+children = []
+for name in range(4):
+    if not (child := os.fork()):
+        for i in range(60):
+            store.set_many({f"{name} {i}": b"y" * 900})
+        os._exit(0)
+    children.append(child)
+    store.set_many({f"parent {name + 1}": b"x"})
+    store.close()  # which must not take the log away from under the children
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+keys = [f"{name} {i}" for name in range(4) for i in range(60)] + [f"parent {i}" for i in range(5)]
+print(len(store.get_many(keys)))
+with sqlite3.connect(sys.argv[1]) as file:
+    print(*file.execute("PRAGMA integrity_check").fetchone())
+file.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_forked_processes_share_a_file(tmp_path):
+    found = subprocess.run(
+        [sys.executable, "-c", FORKED, tmp_path / "a.db"], capture_output=True, text=True, check=False
+    )
+    assert found.stdout.split("\n") == ["245", "ok", "['a.db']", ""], (
+        found.stderr
+    )  # the log goes into the file at the end
 
 
 def test_a_cached_embedder_is_told_apart_by_model_and_store():
@@ -427,6 +498,7 @@ def unreadable(tmp_path):
 def torn(tmp_path):
     path = tmp_path / "a.db"
     chunks_of(path, 40)
+    FileStore(str(path)).close()
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * 8192)
@@ -462,13 +534,14 @@ def test_a_file_that_is_no_cache_costs_a_warning(make, tmp_path, caplog):
 def test_what_cannot_be_written_can_be_read(pragma, said, tmp_path, monkeypatch, caplog):
     path, opened = tmp_path / "a.db", FileStore._file
     plain = chunks_of(path, 2)
+    FileStore(str(path)).close()
 
-    def limited(store):
-        file = opened(store)
+    def limited(place):
+        file = opened(place)
         file.execute(f"PRAGMA {pragma}")
         return file
 
-    monkeypatch.setattr(FileStore, "_file", limited)
+    monkeypatch.setattr(FileStore, "_file", staticmethod(limited))
     model = Model()
     long = " ".join(f"Sentence {i} on cats and courts." for i in range(300))
     SemanticThresholdChunker(embedder=model, cache=path).chunk(long)

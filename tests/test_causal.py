@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from transformers import pipeline
 
 import lm as models
-from advchunk import ConfigurationError
+from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunker
 from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
-from advchunk.models import huggingface, rolling
+from advchunk.models import causal, huggingface, rolling
 from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.huggingface import PROMPTS, decisive
 from advchunk.models.rolling import SINKS, turns_of
@@ -196,8 +196,10 @@ def test_memory_bounds_the_context():
     assert model.context == 8192
     assert tiny(positions=10**6, max_memory=1).context == 2**20 // 512
     assert tiny(positions=10**6, max_memory=1, max_context=70).context == 70
-    with pytest.raises(ConfigurationError, match="max_memory must hold the keys and values of 16 tokens"):
+    with pytest.raises(ConfigurationError, match=r"must hold the keys and values of 16 tokens, 512 bytes each, got 0"):
         _ = tiny(positions=10**6, max_memory=0).context
+    with pytest.raises(ConfigurationError, match="a language model must read >= 16 tokens at a time, got 8"):
+        _ = tiny(positions=8).context
 
 
 def test_twenty_thousand_tokens_take_no_more_memory_than_two_thousand(monkeypatch):
@@ -237,6 +239,33 @@ def test_the_users_model_and_tokenizer_are_left_as_they_are():
     before = tokenizer.backend_tokenizer.to_str()
     tiny().surprise(TEXT)
     assert tokenizer.backend_tokenizer.to_str() == before
+
+
+HARD = {
+    "one sentence": "The cat naps.",
+    "Chinese": "猫在睡觉。法官在工作。法院宣布了判决！" * 9,
+    "code": "Intro.\n\n```python\nx = 1. + 2.\n\n```\n\nEnd. " * 9,
+    "no punctuation": "lorem ipsum dolor " * 400,
+    "no spaces": "abcdefghij" * 300,
+    "emoji": "👨\u200d👩\u200d👧 naps! 🦛🦛 run. " * 20,
+    "half a pair": "One \ud800 two. Three \udfff. Four. " * 5,
+    "CRLF": "One. Two.\r\n\r\nThree\r\nfour. Five.\r\n" * 9,
+    "special tokens": "a <s> b. </s> c. <|im_end|> d. " * 9,
+}
+
+
+@pytest.mark.parametrize("build", ["llama", "gpt2"])
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_any_text_is_cut_whatever_it_is_made_of_and_none_of_it_lost(build, text):
+    lm = models.tiny(build, 1024), models.tokenizer(lead=True)
+    for chunker in (
+        PerplexityChunker(lm=lm, max_tokens=40, max_context=64),
+        MarginSamplingChunker(lm=lm, max_tokens=40, prompt="{before} | {sentence} ="),
+        MarginSamplingChunker(lm=lm, max_tokens=40, prompt="{before} | {sentence} =", context="pair"),
+    ):
+        chunks = chunker.chunk(text)
+        assert "".join(chunk.text for chunk in chunks) == text
+        assert all(chunk.tokens <= 40 for chunk in chunks)
 
 
 # A real model.
@@ -363,9 +392,14 @@ def test_options_that_need_several_rows_use_what_is_remembered_too(monkeypatch):
     assert rows > 1
 
 
-def test_a_prompt_too_long_is_refused():
-    with pytest.raises(ConfigurationError, match=r"a prompt must be <= 128 tokens, got \d\d\d"):
+def test_a_prompt_too_long_or_too_short_is_refused():
+    with pytest.raises(
+        ConfigurationError, match=r"a prompt must be <= 128 tokens, all .*: make chunks smaller, got \d\d\d"
+    ):
         tiny().choose(LONG, ["1", "2"])
+    with pytest.raises(ConfigurationError, match="a prompt must have a token that no option is part of, got ''"):
+        tiny().choose("", ["1", "2"])
+    assert tiny(lead=True).choose("", ["1", "2"]).sum() > 0
 
 
 def test_a_dialogue_is_written_as_the_model_was_trained_and_no_text_breaks_out_of_it(real):
@@ -417,8 +451,9 @@ def test_an_object_of_ones_own_is_asked_now_or_later():
 
 @pytest.mark.parametrize(
     "answer",
-    [None, 3, ([1], [1.0, 2.0]), ([2, 1], [1.0, 2.0]), ([1, 4], [1.0, 2.0]), ([1, 2], [1.0, np.inf]), (["a"], [1.0])],
-)
+    [None, 3, ([1], [1.0, 2.0]), ([2, 1], [1.0, 2.0]), ([1, 4], [1.0, 2.0]), ([1, 2], [1.0, np.inf]), (["a"], [1.0]),
+     ([1, 2], [np.nan, -1.5])],
+)  # fmt: skip
 def test_nonsense_instead_of_surprise_is_an_error(answer):
     with pytest.raises(BadModelOutput, match="surprise must be"):
         as_causal(Own(answer)).score([("abc", (0, 3))])
@@ -449,10 +484,31 @@ def test_wrappers_of_the_frameworks_are_seen_through():
         assert as_causal(wrapped).score([(TEXT[:50], (0, 50))])[0] == said
 
 
-@pytest.mark.parametrize("lm", [None, 7, (models.tiny, None), SimpleNamespace(model="gpt-4o")])
+class Weighty(Own):
+    def __reduce__(self):
+        pytest.fail("gigabytes")
+
+
+@pytest.mark.parametrize(
+    "lm", [None, 7, "", "http://key@localhost:8000/v1", Own, (models.tiny, None), SimpleNamespace(model="gpt-4o")]
+)
 def test_what_is_no_language_model_is_refused_with_what_to_pass(lm):
     with pytest.raises(ConfigurationError, match=r"lm(=| must be).*the name or path of a causal language model"):
         as_causal(lm)
+
+
+def test_the_error_shows_what_it_was_and_neither_keys_nor_weights():
+    pair = models.tiny(), models.tokenizer()
+    with pytest.raises(ConfigurationError, match=r"got \('TokenizersBackend', 'LlamaForCausalLM'\)$"):
+        as_causal(pair[::-1])
+    with pytest.raises(ConfigurationError, match=r"got 'the address of an endpoint'$"):
+        as_causal("http://key@localhost:8000/v1")
+    with pytest.raises(ConfigurationError, match=r"got SimpleNamespace$"):
+        as_causal(SimpleNamespace(weights=Weighty()))
+
+
+def test_no_model_is_pickled_to_chunk():
+    assert len(PerplexityChunker(lm=Weighty(([2], [1.0]))).chunk("One. Two.")) == 1
 
 
 def test_a_slow_tokenizer_is_refused():
@@ -466,8 +522,38 @@ def test_names_that_nobody_has(tmp_path):
         as_causal("smollm")
     with pytest.raises(ModelUnavailable, match=r"language model 'nobody/nothing' is not on this machine"):
         as_causal("nobody/nothing")
-    with pytest.raises(ModelUnavailable, match=r"none.gguf' is not on this machine"):
-        as_causal(tmp_path / "none.gguf")
+    for there in (tmp_path, tmp_path / "none.gguf"):
+        with pytest.raises(ModelUnavailable, match=rf"{there.name}' could not be read: "):
+            as_causal(there)
+
+
+def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path):
+    found = as_causal(models.gguf(tmp_path / "tiny.gguf")).model
+    expected = tiny()
+    assert found.context == 128
+    assert found.surprise(TEXT[:90])[0].tolist() == expected.surprise(TEXT[:90])[0].tolist()
+    assert found.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "half", "mps", "expected"),
+    [
+        (True, True, False, ("cuda", torch.bfloat16)),
+        (True, False, False, ("cuda", torch.float32)),
+        (False, False, True, ("mps", torch.float32)),
+        (False, False, False, ("cpu", torch.float32)),
+    ],
+)
+def test_a_model_by_name_is_put_where_it_is_fastest(cuda, half, mps, expected, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: half)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert causal._suited(torch) == expected
+
+
+def test_a_name_is_looked_up_when_the_model_is_needed():
+    said = "import sys, advchunk; advchunk.create('perplexity', lm='nobody/x'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", said], capture_output=True, check=True, text=True).stdout == "False\n"
 
 
 def test_without_the_libraries_the_error_names_the_extra(monkeypatch):

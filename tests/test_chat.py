@@ -21,7 +21,8 @@ from llama_index.core.llms import MockLLM
 
 from advchunk import ConfigurationError, MissingExtra
 from advchunk.cache import with_cache
-from advchunk.engine import Complete, Job, Request, adrive, drive, finished
+from advchunk.engine import Complete, Job, Request, adrive, drive, drivers, finished
+from advchunk.engine.scheduler import Batch
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
@@ -160,7 +161,13 @@ def test_how_many_calls_at_a_time():
 @both
 def test_thoughts_are_no_answer(complete):
     assert complete(as_chat(lambda _: "<think>Hm.\n\n## 1 No</think>\nYes"), HELLO) == ["\nYes"]
-    assert complete(as_chat(lambda _: "Say <think>x</think>"), HELLO) == ["Say <think>x</think>"]
+    assert complete(as_chat(lambda _: "Hm.\n## 1 No\n</think>\n\nYes"), HELLO) == [
+        "\n\nYes"
+    ]  # as some templates have it
+    for said in ("Say <think>x</think>", "Say <think>\n</think>\nx", "## 1 On </think>\n## 3 x"):
+        assert complete(as_chat(lambda _, said=said: said), HELLO) == [said]
+    (found,) = complete(as_chat(lambda _: "<think>Hm.\n## 1 No"), HELLO)  # and so on, until it had to stop
+    assert isinstance(found, BadModelOutput)
 
 
 @both
@@ -238,6 +245,12 @@ def test_what_goes_on_failing_is_given_up(failure, complete):
         assert pickle.loads(pickle.dumps(found)).args == found.args
 
 
+def filtered(handler):
+    """Answer in part, as some hosts do."""
+    choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": "## 1 Half"}}
+    replies(200, json.dumps({"choices": [choice]}))(handler)
+
+
 @both
 def test_a_server_that_is_not_there(complete):
     with Endpoint() as endpoint:
@@ -262,6 +275,7 @@ def test_a_server_that_is_not_there(complete):
         (replies(200, '{"choices": [{"message": {"content": 7}}]}'), BadModelOutput, "answered without a text"),
         (says(None, refusal="I will not."), BadModelOutput, r"refused: I will not\."),
         (says(""), BadModelOutput, "got none"),
+        (filtered, BadModelOutput, "refused: a filter of contents"),
     ],
 )
 def test_what_would_fail_again_is_not_repeated(step, kind, said, complete):
@@ -356,12 +370,36 @@ def test_without_the_client_it_is_said_what_to_install(complete, monkeypatch):
         {"backoff": -1.0},
         {"longest_wait": -1.0},
         {"concurrency": 0},
+        {"base_url": 7},
+        {"base_url": f"http://[{KEY}"},
+        {"base_url": "http://localhost:port/v1"},
+        {"base_url": f"http://local host/{KEY}"},
+        {"model": ""},
+        {"model": None},
+        {"api_key_env": ""},
+        {"timeout": "1"},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"retries": 1.5},
+        {"backoff": "1"},
+        {"longest_wait": None},
+        {"concurrency": True},
+        {"budget": 1000},
+        {"options": [("top_p", 1)]},
+        {"options": {"stop": {KEY}}},
+        {"options": {"top_p": float("nan")}},
     ],
 )
 def test_bad_parameters_are_refused(given):
     with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be") as caught:
         OpenAIChat(**{"base_url": "http://localhost/v1", "model": "m", **given})
     assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [{"concurrency": 0}, {"concurrency": "4"}, {"concurrency": 1.5}, {"budget": 1000}])
+def test_bad_settings_of_any_model_are_refused(given):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be"):
+        as_chat(len, **given)
 
 
 # Answers in JSON.
@@ -521,10 +559,23 @@ def test_a_budget_may_be_shared(run):
     assert isinstance(found[-1], BudgetExceeded)
 
 
-@pytest.mark.parametrize("given", [{"requests": -1}, {"tokens": 1.5}, {"requests": "many"}])
+@both
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_budget_sets_aside_what_options_allow(name, complete):
+    allowed = {"max_tokens": None, name: 500}
+    with Endpoint(says("hi", usage=(10, 500))) as endpoint:
+        chat = chat_at(endpoint, budget=Budget(tokens=Budget().most(HELLO)[0] + 499), options=allowed)
+        (found,) = complete(chat, HELLO)
+        assert type(found) is BudgetExceeded
+        assert endpoint.asked == []
+
+
+@pytest.mark.parametrize("given", [{"requests": -1}, {"tokens": 1.5}, {"requests": "many"}, {"tokens": True}])
 def test_bad_budgets_are_refused(given):
     with pytest.raises(ConfigurationError, match="must be a whole number >= 0 or None"):
         Budget(**given)
+    with pytest.raises(ConfigurationError, match="tokenizer"):
+        Budget(tokenizer=7)
 
 
 # Many documents.
@@ -555,7 +606,7 @@ def test_a_request_that_fails_takes_no_other_document_down(run, failure):
         return bad if "number 3\n" in body["messages"][-1]["content"] else says('{"a": 1}')
 
     with Endpoint(step) as endpoint:
-        chat = chat_at(endpoint, timeout=2 if failure in SLOW else 20, retries=failure not in SLOW)
+        chat = chat_at(endpoint, timeout=2 if failure in SLOW else 20, retries=int(failure not in SLOW))
         requests = numbered(8, schema=JSON.schema)
         chat.complete(requests[:1])
         found = run(Job(asking(chat, request), recover=instead) for request in requests)
@@ -602,11 +653,77 @@ def test_cancelling_ends_calls_and_repetitions():
     assert budget._aside == 0
 
 
+class Slow:
+    """Answers when it is told to: an engine's model, and the client of an endpoint."""
+
+    def __init__(self, comes):
+        self.comes, self.answer = comes, None
+        self.chat = self.completions = self
+
+    async def acomplete(self, _):
+        self.answer = asyncio.get_running_loop().create_future()
+        return await self.answer
+
+    async def create(self, **_):
+        return await self.acomplete(())
+
+    def come(self):
+        if isinstance(self.comes, Exception):
+            self.answer.set_exception(self.comes)
+        else:
+            self.answer.set_result(self.comes)
+
+
+@pytest.mark.parametrize("comes", [["an answer"], OSError("an error"), TimeoutError("late")])
+@pytest.mark.parametrize("where", ["endpoint", "engine"])
+def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
+    """Python 3.11's `asyncio.wait_for` returns the answer, and the task goes on."""
+
+    async def run(chat, model):
+        monkeypatch.setattr(OpenAIChat, "_aclient", lambda _: model)
+        batch = Batch(Complete((HELLO,), model), 60.0)
+        task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else drivers._awaited(batch))
+        while model.answer is None:
+            await asyncio.sleep(0)
+        model.come()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+    chat = OpenAIChat("http://localhost/v1", "m", budget=Budget(tokens=1000))
+    asyncio.run(run(chat, Slow(comes)))
+    assert chat.budget._aside == 0
+
+
 def test_one_model_serves_one_loop_after_the_other():
     with Endpoint() as endpoint:
         chat = chat_at(endpoint)
         for _ in range(3):
             assert awaited(chat, HELLO) == called(chat, HELLO) == ["ok"]
+
+
+def test_a_call_that_was_given_up_ends_when_the_endpoint_was_silent_as_long():
+    with Endpoint(hangs(60)) as endpoint:
+        began = {*threading.enumerate()}
+        (found,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
+        assert "no answer in 0.5 s" in str(found)
+        until = time.monotonic() + 10
+        while given_up := [thread for thread in threading.enumerate() if thread not in began and "work" in thread.name]:
+            assert time.monotonic() < until, given_up
+            time.sleep(0.02)
+
+
+def test_a_model_that_goes_leaves_no_connection_open():
+    with Endpoint() as endpoint:
+        chat = chat_at(endpoint)
+        also = as_chat(chat, concurrency=1)
+        assert called(chat, HELLO) == ["ok"]
+        client = chat._clients.called
+        del chat
+        assert called(also, HELLO) == ["ok"]
+        assert not client.is_closed()
+        del also
+        assert client.is_closed()
 
 
 def test_a_copy_in_another_process_works():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.evaluation import Question, Reference, numeric_claims
-from advchunk.evaluation.claims import answered, claims_at_k
+from advchunk.evaluation.claim_recall import answered, claims_at_k
 
 ABSTRACT = (
     "Background: Obesity is common. Methods: 338 adults got XYZ once a week, or placebo. "

@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_rest_go_on(two_files, tm
     assert result.stderr.splitlines() == [
         f"advchunk: {tmp_path}: Is a directory",
         f"advchunk: {tmp_path / 'none'}: No such file or directory",
-        f"advchunk: {bad}: not UTF-8: byte 0xff at 2",
+        f"advchunk: {bad}: a text must be UTF-8, got byte 0xff at 2",
     ]
 
 
@@ -182,7 +182,7 @@ def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert chunking._read("-") == TOWN.read_text(encoding="utf-8")
+        assert chunking._read("-", by_name=True).text == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 
@@ -211,7 +211,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
         (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
         (["-p", "contiguous=False"], "contiguous must be true or false, got 'False'"),
-        (["-p", "markup=html"], "markup must be one of 'markdown', 'plain'"),
+        (["-p", "markup=latex"], "markup must be one of 'auto', 'markdown', 'plain'"),
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
         (["-p", "prechunker=x"], "Python only"),
@@ -335,3 +335,35 @@ def test_a_reader_that_goes_away_meets_no_traceback(tmp_path):
 def test_importing_the_package_does_not_import_click_or_tqdm():
     code = "import sys, advchunk; sys.exit(bool({'click', 'tqdm'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_files_are_read_as_what_they_are(tmp_path):
+    page, record = tmp_path / "page.html", tmp_path / "record.xml"
+    page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")
+    abstract = "<Abstract><AbstractText Label='AIM'>To see.</AbstractText></Abstract>"
+    record.write_text(
+        "<PubmedArticle><MedlineCitation><PMID>7</PMID><Article><ArticleTitle>Tea</ArticleTitle>"
+        f"{abstract}</Article></MedlineCitation></PubmedArticle>",
+        encoding="utf-8",
+    )
+    found = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
+    assert [(row["text"], row["metadata"]["title"]) for row in found] == [
+        ("Green tea.", "Tea"),
+        ("AIM: To see.", "Tea"),
+    ]
+
+
+def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
+    path = tmp_path / "abstract.txt"
+    path.write_text("AIM: To   see.\nRESULTS: Seen  (p &lt; 0.05).", encoding="utf-8")
+    [row] = lines(run("chunk", path, "-m", "biomedical-abstract", "-f", "jsonl").output)
+    assert row["text"] == "AIM: To see.\nRESULTS: Seen (p < 0.05)."
+    assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
+
+
+def test_a_file_that_is_not_what_its_name_says_is_reported(tmp_path):
+    path = tmp_path / "paper.xml"
+    path.write_text('<TEI xmlns="http://www.tei-c.org/ns/1.0"><text>', encoding="utf-8")
+    result = run("chunk", path, "-m", "recursive")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"advchunk: {path}: XML must be well-formed: no element found, at line 1")

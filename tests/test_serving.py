@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from advchunk import Document, LLMChapteringChunker, OpenAIChat
+from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
 from advchunk.engine import Complete, Job, Request, drive
+from advchunk.enrich import Summaries
 from advchunk.models.chat import as_chat
 from conftest import CATS, COURTS
 from lm import smollm2
@@ -78,3 +79,19 @@ def test_chapters_by_a_real_model(served, tmp_path, caplog):
     useless = "fallback_from" in found[0].metadata
     assert ["BadModelOutput" in record.message for record in caplog.records] == [True] * 2 * useless
     assert useless or any("chapter" in chunk.metadata for chunk in found)
+
+
+def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
+    """What it writes is left open, but not that the chunk stays, and that what is amiss is said."""
+    url, model = served
+    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 32})
+    chunks = RecursiveChunker().chunk(CATS)
+    (found,) = Summaries(llm=chat, attempts=1).enrich(CATS, chunks)
+    assert (found.text, found.spans, found.id) == (CATS, chunks[0].spans, chunks[0].id)
+    assert chat.usage.requests >= 1
+    assert chat.usage.tokens_in > 200
+    if "summary" in found.metadata:
+        assert found.context.endswith(found.metadata["summary"])
+    else:
+        assert found.metadata == {"summary_status": "failed: BadModelOutput"}
+        assert "stays as it was: BadModelOutput" in caplog.text

@@ -150,6 +150,7 @@ def test_chunks_have_rows_when_they_are_asked_for():
         assert chunk.rows == pytest.approx(rows, abs=1e-6)
         assert len(chunk.rows) > 1
         assert "".join(TEXT[a:b] for a, b in chunk.row_spans) == chunk.text
+        assert "".join(chunk.row_texts) == chunk.text
 
 
 @pytest.mark.parametrize("chunker", [OptimalSemanticChunker, SemanticThresholdChunker])

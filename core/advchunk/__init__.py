@@ -5,6 +5,7 @@
 [(Span(start=0, end=9),), (Span(start=9, end=20),)]
 """
 
+from advchunk.chunkers.auto import AutoChunker, AutoParams
 from advchunk.chunkers.base import Chunker, EmbeddingChunker, LinearChunker
 from advchunk.chunkers.baselines import (
     RecursiveChunker,
@@ -17,7 +18,10 @@ from advchunk.chunkers.biomedical import BiomedicalAbstractChunker, BiomedicalAb
 from advchunk.chunkers.c99 import C99Chunker, C99Params
 from advchunk.chunkers.chaptering import LLMChapteringChunker, LLMChapteringParams
 from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterParams
+from advchunk.chunkers.discourse import DiscourseSegmenterChunker, DiscourseSegmenterParams
 from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.grobid import GrobidSectionChunker, GrobidSectionParams
+from advchunk.chunkers.layout_aware import LayoutAwareChunker, LayoutAwareParams
 from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.margin import MarginSamplingChunker, MarginSamplingParams
@@ -30,6 +34,7 @@ from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
+from advchunk.discourse import Edus
 from advchunk.errors import (
     BadModelOutput,
     BudgetExceeded,
@@ -38,17 +43,23 @@ from advchunk.errors import (
     MissingModel,
     ModelUnavailable,
     NotConverged,
+    Unreadable,
 )
 from advchunk.explain import Cut, Explanation, Segmentation
+from advchunk.gate import settings
 from advchunk.models.chat import Budget
 from advchunk.models.endpoint import OpenAIChat
+from advchunk.models.grobid import GrobidClient
+from advchunk.readers.files import read_file
 from advchunk.records import Block, Chunk, Document, Place, Span, Units
-from advchunk.registry import create, describe, general, names, needs, settings
+from advchunk.registry import create, describe, general, names, needs
 from advchunk.topics import TopicModel
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AutoChunker",
+    "AutoParams",
     "BadModelOutput",
     "BayesSegChunker",
     "BayesSegParams",
@@ -63,18 +74,26 @@ __all__ = [
     "Chunker",
     "ConfigurationError",
     "Cut",
+    "DiscourseSegmenterChunker",
+    "DiscourseSegmenterParams",
     "Document",
+    "Edus",
     "EmbeddingChunker",
     "ExperimentalChunker",
     "Explanation",
     "Failure",
     "GraphPartitionChunker",
     "GraphPartitionParams",
+    "GrobidClient",
+    "GrobidSectionChunker",
+    "GrobidSectionParams",
     "GroupedParams",
     "LDATopicChunker",
     "LDATopicParams",
     "LLMChapteringChunker",
     "LLMChapteringParams",
+    "LayoutAwareChunker",
+    "LayoutAwareParams",
     "LexicalChunker",
     "LexicalParams",
     "LinearChunker",
@@ -110,10 +129,12 @@ __all__ = [
     "Units",
     "UniversalSemanticChunker",
     "UniversalSemanticParams",
+    "Unreadable",
     "create",
     "describe",
     "general",
     "names",
     "needs",
+    "read_file",
     "settings",
 ]

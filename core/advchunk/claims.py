@@ -31,10 +31,10 @@ from advchunk.records import Span, Units
 
 _NUMBER = r"(?:(?<![\d.,])(?:[+−–-]\s?)?(?:\d+(?:[.,٫·’]\d+)*|[.·]\d+))"
 _PERCENT = r"(?:[%％٪﹪‰]|\bper\s?cent|percentage points?|\bpp\b|Prozent|pour cent|por ciento|por cento|процент)"
-_SHARE = re.compile(rf"{_NUMBER}(?:\s|-)?{_PERCENT}")
+# Compiled when first used, and kept by `re`: that takes milliseconds, which ``import advchunk`` shall not.
+_SHARE = rf"{_NUMBER}(?:\s|-)?{_PERCENT}"
 # Of a comparison by themselves.
-_INFERENTIAL = re.compile(
-    rf"""
+_INFERENTIAL = rf"""(?x)
     \b[pPР]\s?(?:-?values?)?\s?(?:[<>=≤≥≦≧]|of\b|was\b|is\b)\s?{_NUMBER}                     # p < 0.05
     | (?:\bC(?:r)?I\b|\bIC\b|\bKI\b|ДИ|confidence\ intervals?|信頼区間|置信区间)[^\d\n]{{0,20}}{_NUMBER}  # 95 % CI 0.5 to 0.9
     | (?:\b(?:[aA]?HR|[aA]?OR|I?RR|SMD|WMD|MD|NNT|AUC|ES)|(?i:(?:hazard|odds|risk|rate)\ ratio|relative\ risk
@@ -43,19 +43,14 @@ _INFERENTIAL = re.compile(
     | {_NUMBER}\s?±\s?{_NUMBER}
     | {_NUMBER}[\s-]?fold\b
     | {_NUMBER}\s?(?:times|×|x)\s(?:as|more|less|higher|lower|greater|larger|smaller|faster|slower|fewer)\b
-    """,
-    re.VERBOSE,
-)
-_COMPARATOR = re.compile(
-    rf"""
+    """
+_COMPARATOR = rf"""(?xis)
     \b(?: vs?\. | vs | versus | than | compar(?:ed|ing|ison|able)\w* | relative\ to | in\ contrast | as\ against | whereas
         | respectively | controls? | placebo | sham | baseline | from\s{_NUMBER}.{{0,200}}?\bto\s{_NUMBER}
         | between\b.{{1,200}}\band | verglichen | Vergleich | gegenüber | comparé\w* | par\ rapport | comparad[oa]s? | frente\ a
         | respecto\ a | rispetto | confronto | сравнени\w* | сравнению | контрол\w* )(?!\w)
     | 相比 | 相较 | 相較 | 对照 | 對照 | 比べ | 対照 | より | 대비 | 비해 | مقارنة | तुलना
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
+    """
 
 
 class Claim(NamedTuple):
@@ -78,7 +73,7 @@ def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
     """
     units = tiling.sentences(text) if sentences is None else sentences
     edges, said = units.edges.tolist(), units.strings()
-    compares = [bool(_COMPARATOR.search(one)) for one in said]
+    compares = [bool(re.search(_COMPARATOR, one)) for one in said]
     parted = [one[len(one.rstrip()) :].count("\n") > 1 for one in said]  # by a blank line behind it
     inferred = [_places(_INFERENTIAL, one, start) for one, start in zip(said, edges, strict=False)]
     statistics = [some + _places(_SHARE, one, start) for some, one, start in zip(inferred, said, edges, strict=False)]
@@ -98,5 +93,5 @@ def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
     return found
 
 
-def _places(pattern: re.Pattern[str], text: str, start: int) -> list[Span]:
-    return [Span(start + match.start(), start + match.end()) for match in pattern.finditer(text)]
+def _places(pattern: str, text: str, start: int) -> list[Span]:
+    return [Span(start + match.start(), start + match.end()) for match in re.finditer(pattern, text)]

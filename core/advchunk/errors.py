@@ -13,6 +13,10 @@ class ConfigurationError(ValueError):
     """A parameter, a resource or an input breaks a rule; the message states the rule and the value."""
 
 
+class Unreadable(ConfigurationError):  # noqa: N818
+    """A document is not written in what it is read as; no chunker stands in, for it would chunk the markup."""
+
+
 class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like the rest of the API
     """An optional library is not installed; the message names the extra that brings it."""
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from advchunk import tiling
 from advchunk.explain import Segmentation
 from advchunk.headings import Headings
-from advchunk.records import Block, BlockKind, Document, Ints, Span, Units
+from advchunk.readers.writing import table_head
+from advchunk.records import Block, BlockKind, Document, Ints, Place, Span, Units
 from advchunk.sizes import PROSE, VERBATIM, Limits
 from advchunk.tiling import Tiler, from_ends
 
@@ -135,6 +138,52 @@ class Contexts:
                     break
             self._known[path] = said
         return self._known[path]
+
+
+class TableHeads:
+    """The context of a chunk, and the head of a table if it begins further down in one."""
+
+    def __init__(self, document: Document, limits: Limits) -> None:
+        tables = [block for block in document.blocks or () if block.kind == "table"]
+        self._starts = [table.span.start for table in tables]
+        self._tables = [(table.span.end, table_head(document.text, table)) for table in tables]
+        self._limits, self._known = limits, dict[tuple[str, str], tuple[str, int]]()
+
+    def __call__(self, offset: int) -> tuple[str, int]:
+        """Return the context of a chunk that starts at ``offset``, and its tokens; a head may take half of a chunk."""
+        said = self._limits.context(offset)
+        place = bisect_right(self._starts, offset - 1) - 1
+        end, head = self._tables[place] if place >= 0 else (0, "")
+        if not head or offset >= end or offset < self._starts[place] + len(head) or said[0].endswith(head):
+            return said
+        if (said[0], head) not in self._known:
+            context = f"{said[0]}\n\n{head}" if said[0] else head
+            tokens = self._limits.counter(f"{context}\n\n")
+            most = (self._limits.max_tokens - self._limits.overlap_tokens) // 2
+            self._known[said[0], head] = (context, tokens) if tokens <= most else said
+        return self._known[said[0], head]
+
+
+class Pages:
+    """Where on paper a chunk stands: of each block that it has a part of, all of its places."""
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self._placed = [block for block in blocks if block.places]
+        self._ends = [block.span.end for block in self._placed]
+
+    def __call__(self, spans: Iterable[Span]) -> dict[str, Any]:
+        """Return ``page``, the first; ``pages`` if they are several; ``boxes``, each [page, left, top, right, bottom]."""
+        places = dict[Place, None]()
+        for start, end in spans:
+            for block in self._placed[bisect_right(self._ends, start) :]:
+                if block.span.start >= end:
+                    break
+                places |= dict.fromkeys(block.places)
+        if not places:
+            return {}
+        pages = sorted({place.page for place in places})
+        boxes = [[place.page, *place.box] for place in places if place.box]
+        return {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
 
 
 def _ink_end(text: str, start: int, end: int) -> int:

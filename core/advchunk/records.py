@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -181,7 +181,8 @@ class Chunk:
     metadata : what else the algorithm knows; JSON-able.
     source_spans : the spans in the original, if ``Document.offsets`` leads there; else empty.
     vector : (d,) its unit vector, if the chunker was asked for it (``vectors=``).
-    rows, row_spans : (m, d) a unit vector for each of its sentences, and where each of these stands, if asked for.
+    rows, row_spans, row_texts : (m, d) a unit vector for each of its sentences, if asked for; where each of these stands,
+        and what it says.
     """
 
     text: str
@@ -197,6 +198,7 @@ class Chunk:
     vector: Floats | None = field(default=None, compare=False, repr=False)
     rows: Floats | None = field(default=None, compare=False, repr=False)
     row_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    row_texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def start(self) -> int:
@@ -207,6 +209,12 @@ class Chunk:
     def end(self) -> int:
         """Offset just past the last character; 0 for a chunk that is all context."""
         return self.spans[-1].end if self.spans else 0
+
+    @property
+    def passages(self) -> list[str]:
+        """The text of each span."""
+        ends = accumulate((end - start for start, end in self.spans), initial=0)
+        return [self.text[a:b] for a, b in pairwise(ends)]
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
         """Return where the chunk stands in a text: the document's, or the original it was derived from; nothing if it does not.
@@ -243,6 +251,20 @@ def flat_spans(spans: Iterable[Span], shift: int = 0) -> str:
     return " ".join(f"{start + shift}-{end + shift}" for start, end in spans)
 
 
+def flat_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Write ``pages`` and ``boxes`` for such stores: each as text, a box as its page, a colon, and its edges.
+
+    >>> flat_places({"page": 3, "pages": [3, 4], "boxes": [[3, 72.0, 90.5, 540.0, 700.0], [4, 72.0, 90.0, 540.0, 120.0]]})
+    {'page': 3, 'pages': '3 4', 'boxes': '3:72,90.5,540,700 4:72,90,540,120'}
+    """
+    flat = dict(metadata)
+    if isinstance(pages := flat.get("pages"), list):
+        flat["pages"] = " ".join(map(str, pages))
+    if isinstance(boxes := flat.get("boxes"), list):
+        flat["boxes"] = " ".join(f"{page}:{','.join(f'{edge:.10g}' for edge in box)}" for page, *box in boxes)
+    return flat
+
+
 # What chunkers and adapters say of a chunk, and is not true of a piece of it; headings above it still are.
 _OF_A_CHUNK = frozenset(
     [
@@ -252,6 +274,8 @@ _OF_A_CHUNK = frozenset(
         "start_index",
         "end_index",
         "spans",
+        "pages",
+        "boxes",
         "parent_id",
         "oversize",
         "cut",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -11,6 +10,8 @@ from importlib.resources import files
 from inspect import getdoc
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from advchunk import gate
+from advchunk.chunkers.auto import AutoChunker
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.bayesseg import BayesSegChunker
@@ -18,7 +19,10 @@ from advchunk.chunkers.biomedical import BiomedicalAbstractChunker
 from advchunk.chunkers.c99 import C99Chunker
 from advchunk.chunkers.chaptering import LLMChapteringChunker
 from advchunk.chunkers.clusters import SemanticClusterChunker
+from advchunk.chunkers.discourse import DiscourseSegmenterChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.grobid import GrobidSectionChunker
+from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.chunkers.margin import MarginSamplingChunker
 from advchunk.chunkers.mst import MSTSemanticChunker
@@ -32,7 +36,6 @@ from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError, nearest
 
 Group: TypeAlias = Literal["stable", "experimental"]
-_SWITCH = "ADVCHUNK_EXPERIMENTAL"
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
     "for production take a stable one, such as universal-semantic, which also stands in where this one fails",
@@ -67,6 +70,7 @@ TABLE: dict[str, Entry] = {
     "margin-sampling": Entry(
         MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"
     ),
+    "auto": Entry(AutoChunker, "ours: by what a document is written in"),
     "biomedical-abstract": Entry(BiomedicalAbstractChunker, "Bio-MCP chunking strategy v1.2.0"),
     "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
     "c99": Entry(C99Chunker, "Choi 2000"),
@@ -83,6 +87,13 @@ TABLE: dict[str, Entry] = {
         "ours: numbered lines, answers in headings; after Duarte et al. 2024 (LumberChunker)",
         "llm",
     ),
+    "discourse": Entry(DiscourseSegmenterChunker, "ours: after Marcu 2000; connectives after Prasad et al. 2008"),
+    "grobid-section": Entry(GrobidSectionChunker, "GROBID's TEI; IMRaD (Sollaci & Pereira 2004)"),
+    "layout-aware": Entry(
+        LayoutAwareChunker,
+        "ours: regions of Docling, layoutparser, docTR or rapid-layout; Ha et al. 1995 (X-Y cuts)",
+        "layout",
+    ),
 }
 
 
@@ -98,12 +109,7 @@ def needs(name: str) -> str | None:
 
 def general(name: str) -> bool:
     """Return whether a chunker runs as it comes, on texts of any kind: one that reads its own kind changes the text too."""
-    return needs(name) is None and _entry(name).chunker.read is Chunker.read
-
-
-def settings(*, experimental: bool) -> None:
-    """Open or close the gate for this process and those it starts (sets ``ADVCHUNK_EXPERIMENTAL``)."""
-    os.environ[_SWITCH] = "1" if experimental else "0"
+    return needs(name) is None and _entry(name).chunker.reads_any()
 
 
 def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chunker:
@@ -118,11 +124,11 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     (Span(start=0, end=6),)
     """
     entry = _entry(name)
-    allowed = os.environ.get(_SWITCH) == "1" if experimental is None else experimental
-    if entry.group == "experimental" and not allowed:
-        msg = f"{name} is experimental: pass experimental=True (--experimental on the command line), or set {_SWITCH}=1"
-        raise ConfigurationError(msg)
+    if entry.group == "experimental":
+        gate.let_in(name, experimental)
     known = [field.name for field in fields(entry.chunker)]
+    if "experimental" in known:  # it chooses among others, and asks itself
+        params["experimental"] = experimental
     for param in params.keys() - set(known):
         alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in known else ""
         msg = f"{name} has no parameter {param!r}{alias or nearest(param, known) or '; it has ' + ', '.join(known)}"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -397,9 +398,9 @@ def as_tiler(splitter: Any = None, language: str = "en") -> Tiler:
 
     Parameters
     ----------
-    splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; a spaCy
-        ``Language``; or a callable from a text to `Units`, edges, ``(start, end)`` spans, or strings
-        that stand in the text verbatim and in order, with white space at most between them.
+    splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses, with the
+        defaults of `discourse.Edus`; a spaCy ``Language``; or a callable from a text to `Units`, edges, ``(start, end)``
+        spans, or strings that stand in the text verbatim and in order, with white space at most between them.
 
     Raises
     ------
@@ -412,9 +413,15 @@ def as_tiler(splitter: Any = None, language: str = "en") -> Tiler:
     if splitter is None:
         return partial(sentences, language=language)
     if isinstance(splitter, str):
-        require(splitter == "plain", f"a splitter by name can only be 'plain'{nearest(splitter, ['plain'])}", splitter)
+        names = ["plain", "edus"]
+        require(
+            splitter in names, f"a splitter by name can only be 'plain' or 'edus'{nearest(splitter, names)}", splitter
+        )
+        if splitter == "edus":  # which is built on this module, so it is looked up late
+            edus: Tiler = import_module("advchunk.discourse").Edus(language)
+            return edus
         return plain_sentences
     if hasattr(splitter, "pipe") and hasattr(splitter, "pipe_names"):
         return spacy_sentences(splitter)
-    require(callable(splitter), "a splitter must be None, 'plain', a spaCy Language or a callable", splitter)
+    require(callable(splitter), "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable", splitter)
     return _Coerced(splitter)

@@ -332,6 +332,33 @@ def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run
     assert len(scribe.prompts) == len(set(scribe.prompts)) == 2 * len(found)
 
 
+@runs
+def test_a_pipelines_cache_is_cleared_to_ask_again_for_what_failed(run):
+    scribe, cache, bad = Scribe(), IngestionCache(), ["fish"]
+
+    class Moody:
+        model_name = "moody"
+
+        def __call__(self, prompt):
+            return "no" if any(word in tagged(prompt, "passage") for word in bad) else scribe(prompt)
+
+    def lacking():
+        enricher = NodeEnricher(enricher=Summaries(llm=Moody(), cache=answers))
+        parts = [RecursiveNodeParser(max_tokens=12), enricher]
+        found = run(IngestionPipeline(transformations=parts, cache=cache), documents())
+        return [node.metadata["summary_status"] for node in found if "summary" not in node.metadata]
+
+    answers = {}
+    assert lacking() == ["failed: BadModelOutput"]
+    bad.clear()
+    before = len(scribe.prompts)
+    assert lacking() == ["failed: BadModelOutput"]
+    assert len(scribe.prompts) == before
+    cache.clear()
+    assert lacking() == []
+    assert len(scribe.prompts) == before + 2  # the stages of one chunk
+
+
 @pytest.mark.parametrize("name", ["plain", "image", "entry"])
 def test_what_is_no_chunk_passes(name):
     node = {

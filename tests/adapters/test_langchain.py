@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from advchunk.explain import Explanation
 from advchunk.models.static import default_embedder
 from langchain_advchunk import (
     ChunkerSplitter,
+    GrobidSectionSplitter,
     MSTSemanticSplitter,
     RecursiveSplitter,
     SemanticThresholdSplitter,
@@ -274,3 +276,42 @@ def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
     MSTSemanticSplitter(model, batch_size=256).create_documents(texts)
     distinct = 300 + 1000 + 1
     assert len(model.used) <= -(-distinct // 256)
+
+
+def test_files_are_split_with_the_layout_they_have(tmp_path):
+    path = tmp_path / "guide.md"
+    path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
+    [found] = RecursiveSplitter().split_files([path])
+    assert found.page_content == path.read_text(encoding="utf-8")
+    assert found.metadata["source"] == str(path)
+    assert (found.metadata["section"], found.metadata["start_index"]) == ("Tea", 0)
+    assert RecursiveSplitter().split_documents([Document(found.page_content, metadata={"source": str(path)})]) == [
+        found
+    ]
+
+
+def docling_loaders():
+    return json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
+
+
+def test_chunks_of_doclings_loader_are_split_under_their_headings():
+    given = [Document(**said) for said in docling_loaders()["doc_chunks"]]
+    first, second, *_, last = RecursiveSplitter(max_tokens=16).split_documents(given)
+    assert first.page_content.startswith("Methods\nKinds of tea\n")
+    assert second.metadata["title_path"] == "Methods > Kinds of tea"
+    assert (first.metadata["page"], first.metadata["pages"]) == (1, "1 2")
+    assert first.metadata["dl_meta"] == given[0].metadata["dl_meta"]
+    assert (
+        given[0].page_content[slice(first.metadata["start_index"], first.metadata["end_index"])] == first.page_content
+    )
+    assert "title_path" not in last.metadata
+
+
+def test_papers_pages_and_records_come_as_page_content():
+    paper = "<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>"
+    [found] = GrobidSectionSplitter().split_documents([Document(paper, metadata={"source": "a.xml"})])
+    assert (found.page_content, found.metadata["imrad"]) == ("Results\n\nWeight fell.", "Results")
+    assert "start_index" not in found.metadata  # for the text is not in what came in
+    page = "<!doctype html><title>Tea</title><h1>Kinds</h1><p>Green tea."
+    [found] = MSTSemanticSplitter(markup="auto").split_documents([Document(page)])
+    assert (found.page_content, found.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import pickle
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from llama_index.core import Settings, StorageContext, VectorStoreIndex
@@ -21,6 +22,7 @@ from advchunk.explain import Explanation
 from advchunk.models.static import default_embedder
 from llamaindex_advchunk import (
     ChunkerNodeParser,
+    GrobidSectionNodeParser,
     MSTSemanticNodeParser,
     RecursiveNodeParser,
     UniversalSemanticNodeParser,
@@ -260,3 +262,27 @@ def test_on_error():
     assert [f.source for f in failures] == ["bad"]
     with pytest.raises(ValidationError, match="on_error must be 'raise', 'skip' or a callable"):
         RecursiveNodeParser(on_error="collect")
+
+
+def test_files_are_parsed_with_the_layout_they_have(tmp_path):
+    path = tmp_path / "guide.md"
+    path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
+    [node] = RecursiveNodeParser().get_nodes_from_files([path])
+    assert (node.text, node.start_char_idx) == (path.read_text(encoding="utf-8"), 0)
+    assert node.metadata["file_path"] == node.ref_doc_id == str(path)
+    assert node.metadata["section"] == "Tea"
+
+
+def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
+    said = json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
+    given = [TextNode(text=node["text"], metadata=node["metadata"]) for node in said["nodes"]]
+    first, *_ = RecursiveNodeParser(max_tokens=16)(given)
+    assert first.metadata["title_path"] == "Methods > Kinds of tea"
+    assert first.metadata["page"] == 1
+    assert given[0].text.startswith(first.text)
+
+
+def test_papers_come_as_text():
+    paper = "<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>"
+    [node] = GrobidSectionNodeParser()([Document(text=paper, id_="a")])
+    assert (node.text, node.metadata["imrad"], node.start_char_idx) == ("Results\n\nWeight fell.", "Results", None)

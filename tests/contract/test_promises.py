@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError, Document, Params, RecursiveChunker, create, describe, names, registry
+from advchunk import settings as gate
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.models.counters import as_counter
 from stand_ins import STAND_INS
@@ -106,8 +107,8 @@ def test_bounded(split, linear, text, top, count, data):
 
 @relaxed
 @given(text=texts, low=st.integers(2, 30))
-def test_bounded_below_where_a_neighbour_has_room(split, linear, text, low):
-    pieces = split([text], max_tokens=30, min_tokens=low, overlap_tokens=0, tokenizer=len, **linear)
+def test_bounded_below_where_a_neighbour_has_room(split, linear, unwalled, text, low):
+    pieces = split([text], max_tokens=30, min_tokens=low, overlap_tokens=0, tokenizer=len, **linear, **unwalled)
     sizes = [piece.tokens for piece in pieces]
     assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
 
@@ -143,7 +144,7 @@ def test_total_every_str_even_one_that_utf8_cannot_say(name):
         ({"max_tokens": 0}, "max_tokens must be >= 1, got 0"),
         ({"max_tokens": 9, "min_tokens": 999}, "min_tokens must be in 0..max_tokens, got 999"),
         ({"overlap_tokens": -1}, "overlap_tokens must be in 0..max_tokens - 1, got -1"),
-        ({"markup": "html"}, "markup"),
+        ({"markup": "latex"}, "markup"),
         ({"timeout": 0}, "timeout must be > 0 seconds or None, got 0"),
     ],
 )
@@ -266,7 +267,7 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
         create("trial")
     assert create("trial", experimental=True).max_tokens == 512
     monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "0")
-    registry.settings(experimental=True)
+    gate(experimental=True)
     assert create("trial").max_tokens == 512
     with pytest.raises(ConfigurationError, match=r"no chunker 'recursiv'; did you mean 'recursive'\?"):
         create("recursiv")

@@ -1,17 +1,23 @@
 """Biomedical abstracts: each step of the strategy, on abstracts that are small enough to see."""
 
+import re
 from uuid import UUID, uuid5
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaIndexDocument
 
+import langchain_advchunk
+import llamaindex_advchunk
 from advchunk import ConfigurationError, Document, tiling
 from advchunk.biomcp import Settings
 from advchunk.chunkers.biomedical import NAMESPACE, BiomedicalAbstractChunker
+from advchunk.errors import ModelUnavailable
 from advchunk.models.counters import as_counter
-from advchunk.numbers import keeping, tied
-from advchunk.readers import abstracts
+from advchunk.quantities import keeping, tied
+from advchunk.readers import abstracts, pubmed
 
 
 def sentence(words, first="Word"):
@@ -95,6 +101,13 @@ def test_a_long_section_is_cut_between_sentences_with_overlap():
     assert "".join(chunk.text for chunk in apart) == text.strip()
 
 
+def test_what_a_window_repeats_of_another_section_gives_it_no_name():
+    text = section("Aim", 22, 3) + section("Results", 5, 60, 60)
+    found = chunker(**SIZES).chunk(text)
+    assert sections(found) == ["Objective, Results", "Results", "Results"]
+    assert found[1].text.startswith(f"{sentence(3)}\nResults: {sentence(5)} ")
+
+
 def test_a_section_that_fits_is_whole_with_the_room_for_overlap():
     for words in (99, 100):
         found = chunker(**SIZES).chunk(section("Methods", 40) + section("Results", 50, words - 50))
@@ -164,7 +177,18 @@ def test_the_parent_is_what_the_document_is_called():
 
     assert parent(id="x", metadata={"pmid": 3, "parent_uid": "mine"}) == "mine"
     assert parent(id="x", metadata={"pmid": 3}) == "pubmed:3"
-    assert parent(id="x") == "x"
+    assert parent(id="x", metadata={"source": "pubmed"}) == "x"
+
+
+def test_documents_without_a_name_have_ids_of_their_own():
+    texts = ["AIM: To see.", "AIM: To hear.", "AIM: To see."]
+    nameless = [Document(text, metadata={"source": "pubmed"}) for text in texts]
+    nameless += [Document("", metadata={"title": title, "source": "pubmed"}) for title in "ab"]
+    first, second, again, *blank = (
+        chunk.metadata["uuid"] for (chunk,) in BiomedicalAbstractChunker().chunk_many(nameless)
+    )
+    assert first == again
+    assert len({first, second, *blank}) == 4
 
 
 def test_namespace_and_version_are_parameters():
@@ -207,12 +231,16 @@ def test_what_belongs_to_a_number_is_never_cut(splitter):
         "(95% CI, 0.5 to 0.9; n = 30. In all, 2 died)",
         "12.4% vs 2.1%",
         "3.1 ± 0.4 kg",
+        "4.1 kg (see the table)",
+        "(n = 30 (15 men. Or so) in all)",
     )
     text = " ".join(f"We gave {quantity} then, and it was so. Fine." for quantity in quantities * 4)
     found = chunker(sentence_splitter=splitter, max_tokens=22, min_tokens=0, overlap_tokens=5).chunk(text)
     assert len(found) > 10
     edges = {edge for chunk in found for edge in chunk.spans[0]}
-    assert not any(start < edge < end for start, end in tied(text) for edge in edges)
+    whole = [found.span() for quantity in quantities for found in re.finditer(re.escape(quantity), text)]
+    assert len(whole) == 28
+    assert not any(start < edge < end for start, end in [*whole, *tied(text)] for edge in edges)
 
 
 def test_what_is_tied_over_the_budget_is_cut_all_the_same():
@@ -277,7 +305,7 @@ def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
 
 
 def test_an_article_without_abstract_can_be_cited():
-    (record,) = abstracts.medline("PMID- 7\nTI  - An editorial.\nDP  - 2020\nMH  - Obesity\n")
+    (record,) = pubmed.medline("PMID- 7\nTI  - An editorial.\nDP  - 2020\nMH  - Obesity\n")
     (chunk,) = BiomedicalAbstractChunker(mesh=True).chunk(record)
     assert (chunk.text, chunk.spans) == ("", ())
     assert chunk.context == "[Title] An editorial. (pmid:7)\n[MeSH] Obesity"
@@ -296,7 +324,30 @@ def test_a_title_that_is_too_long_is_cut():
     assert BiomedicalAbstractChunker(tokenizer=len, max_tokens=5, overlap_tokens=0).chunk(document) == []
 
 
-# Sources, tokenizers, settings.
+# Sources, frameworks, tokenizers, settings.
+
+
+def test_both_frameworks_hand_on_what_the_strategy_says():
+    texts = [section("Background", 40) + section("Results", 45), ""]
+    about = [{"title": "A trial", "pmid": "7"}, {"title": "An editorial", "pmid": "8"}]
+    expected = BiomedicalAbstractChunker(**SIZES).chunk_many(
+        [Document(text, metadata=known) for text, known in zip(texts, about, strict=True)]
+    )
+    chunks = [chunk for each in expected for chunk in each]
+    assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["s0", "s1", "title"]
+    documents = langchain_advchunk.BiomedicalAbstractSplitter(**SIZES).split_documents(
+        [LangChainDocument(text, metadata=known) for text, known in zip(texts, about, strict=True)]
+    )
+    nodes = llamaindex_advchunk.BiomedicalAbstractNodeParser(**SIZES).get_nodes_from_documents(
+        [LlamaIndexDocument(text=text, metadata=known) for text, known in zip(texts, about, strict=True)]
+    )
+    assert [document.page_content for document in documents] == [chunk.embed_text for chunk in chunks]
+    assert [(node.text, node.metadata["context"]) for node in nodes] == [
+        (chunk.text, chunk.context) for chunk in chunks
+    ]
+    for chunk, document, node in zip(chunks, documents, nodes, strict=True):
+        for said in (document.metadata, node.metadata):
+            assert {key: said.get(key) for key in chunk.metadata} == chunk.metadata
 
 
 def test_a_record_is_read_as_it_comes():
@@ -314,6 +365,25 @@ def test_tokenizers():
     for tokenizer in ("cl100k_base", None, "characters"):
         found = BiomedicalAbstractChunker(tokenizer=tokenizer).chunk(words)
         assert all(chunk.tokens == as_counter(tokenizer)(chunk.embed_text) <= 450 for chunk in found)
+
+
+def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
+    tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    transformers.PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(tmp_path)
+    text = " ".join(map(sentence, [10] * 80))
+    by_name, ours = (BiomedicalAbstractChunker(tokenizer=name).chunk(text) for name in (str(tmp_path), "words"))
+    assert by_name == ours
+
+
+def test_biobert_that_is_out_of_reach_is_a_clear_error():
+    pytest.importorskip("transformers")
+    name = "pritamdeka/BioBERT-mnli-snli-scinli-scitail-mednli-stsb"
+    with pytest.raises(
+        ModelUnavailable, match=f"tokenizer '{name}' is no tiktoken name, and Hugging Face has or reaches"
+    ):
+        BiomedicalAbstractChunker(tokenizer=name).chunk("AIM: To see.")
 
 
 @pytest.mark.usefixtures("tiktoken_cache")
@@ -374,6 +444,9 @@ def test_settings_come_from_the_environment():
         target_tokens=300, max_tokens=400, min_tokens=100, overlap_tokens=40, chunker_version="v9",
         namespace="6ba7b810-9dad-11d1-80b4-00c04fd430c8", mesh=True,
     )  # fmt: skip
+    expected = given.chunker().fingerprint()
+    assert langchain_advchunk.BiomedicalAbstractSplitter(**given.parameters).core().fingerprint() == expected
+    assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**given.parameters).core().fingerprint() == expected
     assert given.boosts.sections == {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0}
     assert (given.boosts.quality, given.boosts.recency) == (0.5, ((2, 0.1), (5, 0.05), (20, 0.02)))
 

@@ -301,6 +301,14 @@ def test_the_chapter_is_that_of_the_text_a_chunk_adds():
     assert chapters(joined) == ["Cats"]
 
 
+@pytest.mark.parametrize("text", ["\x00\n\n\x01\n\n\x02", "\u200b\n\n\u200b", "\ufeff\n\n\ufffd"])
+def test_a_text_without_tokens_is_asked_about_too(text):
+    llm = Scripted("## 1 A")
+    (chunk,) = LLMChapteringChunker(llm=llm, fallback=None).chunk(text)
+    assert chunk.text == text
+    assert len(llm.asked) == 1
+
+
 def test_a_document_of_one_sentence_asks_nothing():
     llm = Scripted("## 1 A")
     assert len(LLMChapteringChunker(llm=llm).chunk("One sentence.")) == 1
@@ -366,11 +374,31 @@ def test_a_long_text_is_asked_for_in_windows():
     assert found.figures["windows"] == len(llm_calls) == 4
     shown = [prompt.rpartition("<lines>")[2].rpartition("</lines>")[0] for prompt in llm_calls]
     assert all(1000 < as_counter()(text) <= 1500 for text in shown[:-1])
+    for before, after in pairwise(shown):
+        repeated = set(before.strip().split("\n")) & set(after.strip().split("\n"))
+        assert 100 < as_counter()("\n".join(repeated)) <= 150
     assert as_counter()(llm_calls[0]) - as_counter()(shown[0]) <= 2048 - 1024
     expected = LLMChapteringChunker(llm=Editor(), **{**params, "window_tokens": 10**6}).explain("".join(parts))
     assert expected.figures["windows"] == 1
     assert cuts(found) == cuts(expected)
     assert len(cuts(found)) == 81
+
+
+def test_headings_of_short_sections_fit_the_answer():
+    shown = []
+
+    def answer(prompt):
+        shown.append(prompt.rpartition("<lines>\n")[2].rpartition("\n</lines>")[0])
+        return Editor()(prompt)
+
+    for most in (200, 10):
+        LLMChapteringChunker(llm=answer, max_section_tokens=most, fallback=None).chunk(TEXT * 40)
+    assert shown[0].startswith("[1] ")
+    assert len(shown[0].splitlines()) == 480
+    assert len(shown) > 4
+    for lines in shown[1:]:
+        assert as_counter()(lines) <= 128 * 10
+    assert 128 * as_counter()("## 480 A title of a few words\n") <= 2048
 
 
 def test_a_window_without_headings_fails_its_document():

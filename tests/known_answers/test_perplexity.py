@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams, drops
 from advchunk.models.causal import as_causal
 from advchunk.models.counters import as_counter
+from advchunk.records import WALL
 
 
 @dataclass
@@ -93,6 +94,34 @@ def test_a_minimum_is_repeated_only_where_there_is_room():
     assert [text[c.start : c.end] for c in chunks] == [c.text for c in chunks]
 
 
+def test_nothing_is_repeated_where_there_is_nothing_before():
+    for text in ("It is 3 here.", "", said(3, 2)):
+        chunks = PerplexityChunker(lm=Said(), combine=False, boundary="overlap").chunk(text)
+        assert "".join(chunk.text for chunk in chunks) == text
+
+
+def test_nothing_is_repeated_over_a_wall():
+    class Walled(PerplexityChunker):
+        def tile(self, document, limits):
+            units = super().tile(document, limits)
+            strength = np.ones(len(units) + 1, dtype=np.int64)
+            strength[2] = WALL
+            return replace(units, strength=strength)
+
+    for kind, expected in (
+        (PerplexityChunker, [said(3, 1), said(1, 2, 3, 2.5), said(2.5, 4)]),
+        (Walled, [said(3, 1), said(2, 3, 2.5), said(2.5, 4)]),
+    ):
+        chunks = kind(lm=Said(), combine=False, boundary="overlap").chunk(said(3, 1, 2, 3, 2.5, 4))
+        assert [chunk.text for chunk in chunks] == expected
+
+
+def test_what_the_source_says_is_the_default():
+    params = PerplexityParams()
+    assert (params.threshold, params.boundary, params.measure, params.evict) == (0, "after", "cross-entropy", 0.3)
+    assert (params.max_tokens, params.combine) == (512, True)
+
+
 def test_meta_chunks_are_put_together_while_they_fit():
     numbers, sentence = (5, 1, 3, 2, 4, 3, 2, 6, 3, 4, 5), as_counter()(said(9))
     metas = [[5, 1], [3, 2], [4, 3, 2], [6, 3], [4, 5]]
@@ -115,12 +144,17 @@ def test_a_meta_chunk_over_the_budget_is_cut_and_stands_alone():
 
 
 def test_context_counts_when_meta_chunks_are_put_together():
-    document = Document("# Numbers\n\n" + said(5, 1, 3, 2, 4), metadata={"title": "Of here and there"})
-    most = as_counter()(document.text) + 2
-    with_context = PerplexityChunker(lm=Said(), include_context=True, max_tokens=most).chunk(document)
-    assert len(PerplexityChunker(lm=Said(), max_tokens=most).chunk(document)) == 1
-    assert [len(re.findall("here", chunk.text)) for chunk in with_context] == [4, 1]
-    assert all(chunk.tokens <= most for chunk in with_context)
+    """Else too much would be put together, and then be cut within a meta-chunk."""
+    metas = ["5 1", "4 3 2", "6 5", "7 6 5.5", "8"]
+    text = said(*(float(number) for meta in metas for number in meta.split()))
+    document = Document(text, metadata={"title": "Of here and there"})
+    of_context = PerplexityChunker(lm=Said(), include_context=True).chunk(document)[0].tokens - as_counter()(text)
+    assert of_context > 3
+    for most in range(as_counter()(said(7, 6, 5.5)) + of_context, 70):
+        chunks = PerplexityChunker(lm=Said(), include_context=True, max_tokens=most).chunk(document)
+        assert all(chunk.context and chunk.tokens <= most for chunk in chunks)
+        held = [" ".join(re.findall(r"[\d.]+(?= here)", chunk.text)) for chunk in chunks]
+        assert all(any(meta in found for found in held) for meta in metas)
 
 
 def test_a_percentile_follows_from_the_document_alone():

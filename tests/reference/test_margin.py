@@ -95,6 +95,21 @@ def test_a_full_chunk_ends_without_asking():
     explained = MarginSamplingChunker(lm=Told([0.1] * 7), max_tokens=most).explain("".join(sentences(7)))
     assert [cut.reason for cut in explained.cuts] == ["forced", "forced"]
     assert explained.figures["margins"] == pytest.approx([-0.8] * 4)
+    assert [cut.score for cut in explained.cuts] == [None, None]
+
+
+def test_a_pair_that_no_chunk_can_hold_is_parted_without_asking():
+    sentence = as_counter()("Fact 1 is here. ")
+    assert chunked([0.1] * 3, context="pair", max_tokens=2 * sentence - 1) == ([[0], [1], [2]], [])
+    lm, text = Told([0.1] * 3), "Fact 0 is here. Fact 1 is here and there. Fact 2 is here. Fact 1 is here."
+    found = MarginSamplingChunker(lm=lm, context="pair", max_tokens=2 * sentence, combine=False).explain(text)
+    assert [before for before, _ in lm.asked] == ["Fact 2 is here."]
+    assert [cut.reason for cut in found.cuts] == ["forced", "forced"]
+
+
+def test_what_the_source_says_is_the_default():
+    params = MarginSamplingParams()
+    assert (params.threshold, params.window, params.context, params.max_tokens) == (0, 5, "chunk", 512)
 
 
 def test_meta_chunks_are_put_together():

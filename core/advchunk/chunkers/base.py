@@ -14,10 +14,11 @@ import copy
 import hashlib
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from os.path import commonprefix
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -27,15 +28,15 @@ from advchunk.cache import with_cache
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
 from advchunk.engine import Job, Plan, adrive, drive, finished
-from advchunk.errors import first_line, require
+from advchunk.errors import ConfigurationError, Unreadable, first_line, require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.headings import Headings
 from advchunk.ids import Namer
-from advchunk.layout import Contexts, ladder, tiled, with_blocks, with_headings
+from advchunk.layout import Contexts, Pages, TableHeads, ladder, tiled, with_blocks, with_headings
 from advchunk.models.counters import Counter, as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
-from advchunk.readers import markdown
+from advchunk.readers import files, formats
 from advchunk.reading import vectors_of
 from advchunk.records import Chunk, Document, Floats, Span, Units
 from advchunk.sizes import Limits
@@ -154,7 +155,8 @@ class Chunker(Params, ABC):
         source = document.source if isinstance(document, Document) else ""
 
         def recover(error: Exception) -> Job[Explanation]:
-            usable = isinstance(document, (str, Document))  # else no other chunker could do better
+            # Else no other chunker could do better.
+            usable = isinstance(document, (str, Document)) and not isinstance(error, Unreadable)
             instead = self.stand_in() if usable else None
             if instead is not None:
                 _log.warning(
@@ -170,7 +172,10 @@ class Chunker(Params, ABC):
     def _laid_out(self, given: str | Document, instead_of: str) -> Plan[Explanation]:
         document = given if isinstance(given, Document) else Document(given)
         if document.text.strip():
-            document = self.read(document)
+            try:
+                document = self.read(document)
+            except ConfigurationError as error:
+                raise Unreadable(*error.args) from error
         if not document.text.strip():
             return Explanation(document, self.blank(document))
         found = yield from self.plan(document)
@@ -181,6 +186,7 @@ class Chunker(Params, ABC):
         """Return the chunks with what the document, its headings and the algorithm say of each."""
         document = found.document
         headings, first = Headings(document.text, document.blocks or ()), tiling.next_ink(document.text, 0)
+        pages = Pages(document.blocks or ())
         ran = {"chunker": self.algorithm, "fallback_from": instead_of} if instead_of else {}
         chunks = []
         for index, chunk in enumerate(found.chunks):
@@ -189,6 +195,7 @@ class Chunker(Params, ABC):
             # Of distant passages, what they share; "prefix" is of tuples here.
             if path := commonprefix([headings.path(max(span.start, first)) for span in chunk.spans]):  # noqa: RUF071
                 metadata |= {"section": path[-1], "title_path": " > ".join(path)}
+            metadata |= pages(chunk.spans)
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = found.cut_at(chunk.end)
                 metadata |= {"cut": cut.reason}
@@ -215,10 +222,22 @@ class Chunker(Params, ABC):
 
         A chunker that knows a format better may derive another text from what it is given; its chunks are of that.
         """
-        if document.blocks is not None:
-            return document
-        layout = markdown.blocks(document.text) if self.markup == "markdown" else ()
-        return replace(document, blocks=layout)
+        return formats.read(document, self.markup)
+
+    @classmethod
+    def reads_any(cls) -> bool:
+        """Return whether it leaves it to others to read documents; one of abstracts, papers or pages has its own way."""
+        return cls.read is Chunker.read and cls.markup == Chunker.markup
+
+    def read_file(
+        self, path: str | Path, *, by_name: bool = True, metadata: Mapping[str, Any] | None = None
+    ) -> Document:
+        """Return a file for `chunk`: read as its name says (`readers.files.read_file`), but text as it stands if ``markup``
+        is set, this chunker reads it its own way, or the name is not to count.
+        """
+        if files.is_pdf(path) or (by_name and self.reads_any() and self.markup == Chunker.markup):
+            return files.read_file(path, metadata=metadata)
+        return Document(files.decoded(Path(path).read_bytes()), str(path), metadata=metadata or {})
 
     def blank(self, document: Document) -> list[Chunk]:
         """Return the chunks of a document that is blank: none, unless its metadata alone is worth one."""
@@ -241,7 +260,10 @@ class Chunker(Params, ABC):
         """Return the token budget of the chunks of a document."""
         rungs = ladder(document, tiling.as_tiler(self.sentence_splitter, self.language))
         limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter, ladder=rungs)
-        return limits._replace(context=Contexts(document, limits)) if self.include_context else limits
+        if not self.include_context:
+            return limits
+        limits = limits._replace(context=Contexts(document, limits))
+        return limits._replace(context=TableHeads(document, limits))
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm reasons about (sentences), each within the token budget, with strengths."""
@@ -343,11 +365,12 @@ class VectorsChunker(SegmentingChunker):
         if self.vectors != "units":
             return chunks
         units = self._sentences(found)
-        each = vectors.of_units(chunks, own, units, (yield from self.embedded(units.strings())))
-        spans = [Span(*edges) for edges in pairwise(units.edges.tolist())]
+        texts, spans = units.strings(), [Span(*edges) for edges in pairwise(units.edges.tolist())]
+        each = vectors.of_units(chunks, own, units, (yield from self.embedded(texts)))
+        held = [vectors.held(chunk, units).tolist() for chunk in chunks]
         return [
-            replace(chunk, rows=rows, row_spans=tuple(spans[i] for i in vectors.held(chunk, units).tolist()))
-            for chunk, rows in zip(chunks, each, strict=True)
+            replace(chunk, rows=rows, row_spans=tuple(spans[i] for i in mine), row_texts=tuple(texts[i] for i in mine))
+            for chunk, rows, mine in zip(chunks, each, held, strict=True)
         ]
 
     def _sentences(self, found: Explanation) -> Units:

@@ -6,23 +6,24 @@ import copy
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from hashlib import sha256
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 import numpy as np
 
 from advchunk import sizes, tiling
+from advchunk.chunkers.abstract_prices import Headers, Prices, mesh_lines, title_lines
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import Params, at_least
-from advchunk.claims import numeric_claims
 from advchunk.engine import Plan, finished
 from advchunk.errors import ConfigurationError, require
 from advchunk.explain import Explanation, Segmentation
-from advchunk.layout import SENTENCE, tiled
+from advchunk.layout import tiled
 from advchunk.models.counters import Counter
-from advchunk.numbers import keeping
+from advchunk.quantities import keeping
 from advchunk.readers import abstracts
+from advchunk.readers.formats import reread
 from advchunk.records import Chunk, Document, Span, Units
 from advchunk.sizes import VERBATIM, Limits
 from advchunk.sizes.limits import Ruler
@@ -44,9 +45,10 @@ class BiomedicalAbstractParams(Params):
     is found by dynamic programming: the rules have prices, and of any two the weightier decides.
 
     A chunk's context is ``[Section]`` and, for the first, ``[Title]``; it counts. Metadata has ``chunk_id`` ("s0", "s1" ...
-    under sections, else "w0" ...), ``uuid`` of the parent and that, ``parent_uid``, ``source``, ``chunk_idx``, ``title``,
-    ``section`` (several are parted by commas), ``tokens``, ``n_sentences``, ``published_at`` and ``chunker_version``. An
-    article without abstract gets one chunk without text, whose context is its title.
+    under sections, else "w0" ...), ``uuid`` of the parent and that, ``parent_uid`` (if not given, "pubmed:<pmid>", else the
+    document's id, else a hash of what it says), ``source``, ``chunk_idx``, ``title``, ``section`` (several are parted by
+    commas), ``tokens``, ``n_sentences``, ``published_at`` and ``chunker_version``. An article without abstract gets one
+    chunk without text, whose context is its title.
 
     Departs from the strategy: its heading pattern takes "Double-blind" for a heading, so only known names are headings; it
     leaves labels out of the text, here they stay; its MeSH suffix stands in the context, before the text; and what its
@@ -119,11 +121,6 @@ class BiomedicalAbstractParams(Params):
         return max(self.max_tokens * usual.target_tokens // usual.max_tokens, 1)
 
 
-# What is paid for breaking a rule, weightiest first. Each weighs more than all that can come of keeping it; how far a window is
-# from its target weighs less than any.
-_STRANDS_LABEL, _CUTS_SENTENCE, _IS_SHORT = 10**9, 10**7, 10**4
-_MIXES_SECTIONS, _IS_OVER, _PARTS_CLAIM, _PARTS_FINDINGS, _IS_OFF, _MERGES = 3000, 1000, 100, 20, 4, 1
-
 # What a sentence that is too long is cut into.
 _LADDER = (keeping(tiling.clauses), keeping(tiling.words), tiling.words, tiling.graphemes, tiling.characters)
 
@@ -148,10 +145,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if not self.normalise:
             layout, labels = super().read(document).blocks or (), abstracts.labels(document.text)
             return replace(document, blocks=abstracts.blocks(document.text, labels, layout))
-        found = abstracts.read(document.text, id=document.id, metadata=document.metadata)
-        if document.offsets is None or found.offsets is None:
-            return found
-        return replace(found, offsets=document.offsets[found.offsets])
+        return reread(document, abstracts.read(document.text, id=document.id, metadata=document.metadata))
 
     def blank(self, document: Document) -> list[Chunk]:
         """Return one chunk, which is all context, of an article with a title and no abstract."""
@@ -160,9 +154,9 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget, under the context of a chunk that starts at an offset."""
-        return self._limits(document, _Headers(self, document))
+        return self._limits(document, Headers(self, document))
 
-    def _limits(self, document: Document, headers: _Headers) -> Limits:
+    def _limits(self, document: Document, headers: Headers) -> Limits:
         limits = super().limits(document)
         ladder, sections = limits.ladder, headers.sections
         return limits._replace(
@@ -178,7 +172,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Decide on the whole abstract, then build each chunk, with what it repeats of the one before."""
-        headers = _Headers(self, document)
+        headers = Headers(self, document)
         limits = self._limits(document, headers)
         units = self.tile(document, limits)
         found = self._decided(units, limits, headers)
@@ -187,11 +181,11 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Decide on given units, by the labels in their text."""
         layout = abstracts.blocks(units.text, abstracts.labels(units.text))
-        return self._decided(units, limits, _Headers(self, Document(units.text, blocks=layout)))
+        return self._decided(units, limits, Headers(self, Document(units.text, blocks=layout)))
 
-    def _decided(self, units: Units, limits: Limits, headers: _Headers) -> Segmentation:
+    def _decided(self, units: Units, limits: Limits, headers: Headers) -> Segmentation:
         """Return the cheapest segmentation; of equals, the one whose last chunk is longest."""
-        prices = _Prices(self, units, limits, headers)
+        prices = Prices(self, units, limits, headers)
         best, before = {0: 0}, dict[int, int]()
         for place, end in enumerate(prices.places[1:], start=1):
             options = list[tuple[int, int]]()
@@ -209,7 +203,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def finish(self, found: Explanation) -> Plan[list[Chunk]]:
         """Write the metadata of each chunk, and put the title before them, if it has a chunk of its own."""
-        document, headers = found.document, _Headers(self, found.document)
+        document, headers = found.document, Headers(self, found.document)
         title = None if headers.with_title else self._title_chunk(document)
         chunks = [] if title is None else [replace(title, metadata=self._metadata(document, title, 0, "title"))]
         kind, before = "s" if headers.sections.labels else "w", 0
@@ -225,8 +219,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return finished(chunks)
 
     def _title_chunk(self, document: Document, *, mesh: bool = False) -> Chunk | None:
-        lines = [*_title(document), *(_mesh(document) if mesh else [])]
-        if not self.include_context or not _title(document):
+        lines = [*title_lines(document), *(mesh_lines(document) if mesh else [])]
+        if not self.include_context or not title_lines(document):
             return None
         counter = self.counter
         fitting = (text for text in ("\n".join(lines), lines[0]) if counter(text) <= self.max_tokens)
@@ -236,7 +230,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
     def _metadata(self, document: Document, chunk: Chunk, index: int, chunk_id: str) -> dict[str, Any]:
         given = dict(document.metadata)
         pmid = given.get("pmid")
-        parent = str(given.get("parent_uid") or (f"pubmed:{pmid}" if pmid else document.source))
+        parent = str(given.get("parent_uid") or (f"pubmed:{pmid}" if pmid else document.id or _hashed(document)))
         return given | {
             "chunk_id": chunk_id,
             "uuid": str(uuid5(UUID(self.namespace), f"{parent}:{chunk_id}")),
@@ -248,137 +242,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         }
 
 
-class _Sections:
-    """The sections of an abstract by offset: what stands before the first label is one without."""
-
-    def __init__(self, document: Document) -> None:
-        text = document.text
-        heads = [block for block in document.blocks or () if block.kind == "heading"]
-        self._ink = tiling.next_ink(text, 0)
-        self.labels = frozenset(block.span.start for block in heads)
-        self.starts = sorted(self.labels)
-        self.names = [self._name(block.title or text[slice(*block.span)].strip()) for block in heads]
-        if not heads or self.starts[0] > self._ink:
-            self.starts.insert(0, 0)
-            self.names.insert(0, abstracts.UNSTRUCTURED)
-        self.starts[0] = 0
-
-    @staticmethod
-    def _name(title: str) -> str:
-        return abstracts.section_name(title) or title
-
-    def units(self, edges: Sequence[int]) -> list[int]:
-        """Return the units that sections start with."""
-        return sorted({bisect_right(edges, start) - 1 for start in self.starts})
-
-    def is_first(self, offset: int) -> bool:
-        """Whether a chunk that starts there is the first."""
-        return offset <= self._ink
-
-    def within(self, start: int, end: int) -> tuple[str, ...]:
-        """Return the names of the sections of which something stands between two offsets, each once."""
-        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end)
-        return tuple(dict.fromkeys(self.names[first : max(last, first + 1)]))
-
-
-class _Headers:
-    """What chunks are embedded under, by their sections; what takes more than half of a chunk is left out."""
-
-    def __init__(self, chunker: BiomedicalAbstractChunker, document: Document) -> None:
-        self.sections = _Sections(document)
-        self._wanted, self._count = chunker.include_context, chunker.counter
-        short = (chunker.title_chunk or chunker.mesh) and self._count(document.text) < chunker.short_tokens
-        self.with_title = short or not chunker.title_chunk
-        self._title = _title(document) if self.with_title else []
-        self._mesh = _mesh(document) if short and chunker.mesh else []
-        self._most = (chunker.max_tokens - chunker.overlap_tokens) // 2
-        self._known: dict[tuple[bool, tuple[str, ...]], tuple[str, int]] = {}
-
-    def __call__(self, first: bool, names: tuple[str, ...]) -> tuple[str, int]:
-        """Return the context of a chunk of these sections, and its tokens."""
-        if (first, names) not in self._known:
-            self._known[first, names] = self._said(first, names) if self._wanted else ("", 0)
-        return self._known[first, names]
-
-    def _said(self, first: bool, names: tuple[str, ...]) -> tuple[str, int]:
-        section = [f"[Section] {', '.join(names)}"]
-        title, mesh = (self._title, self._mesh) if first else ([], [])
-        for lines in ([*title, *mesh, *section], [*title, *section], section):
-            context = "\n".join(lines)
-            tokens = self._count(f"{context}\n\n")
-            if tokens <= self._most:
-                return context, tokens
-        return "", 0
-
-
-class _Prices:
-    """What each chunk of an abstract costs, and where it may end: ``places``, between sections and in those that are divided."""
-
-    def __init__(self, chunker: BiomedicalAbstractChunker, units: Units, limits: Limits, headers: _Headers) -> None:
-        self._edges, self._headers, self._ruler = units.edges.tolist(), headers, Ruler(units, limits.counter)
-        self._total: list[int] = list(accumulate(units.counted().tolist(), initial=0))
-        self._least, self._aim, self._overlap = chunker.least, chunker.aim, limits.overlap_tokens
-        self._unit = (max(chunker.max_tokens, chunker.aim) + 1) ** 2
-        n = self._units = len(units)
-        firsts = headers.sections.units(self._edges)
-        self.starts = frozenset(firsts)
-        borders = [*firsts, n]
-        self._divided, self._merges, self._cuts = [False] * n, [0] * n, dict[int, int]()
-        for start, end in pairwise(borders):
-            self._divided[start:end] = [self.size(start, end) > chunker.max_tokens] * (end - start)
-            mixed = self._divided[start] or self._divided[start - 1]
-            self._merges[start] = _MIXES_SECTIONS if mixed else _MERGES
-        if self.tokens(0, n) < chunker.short_tokens and self.size(0, n) <= chunker.max_tokens:
-            borders = [0, n]
-        for (start, middle), end in zip(pairwise(borders), borders[2:], strict=False):
-            names = [headers.sections.within(*self._edges[first : first + 2]) for first in (start, middle)]
-            if names == [("Results",), ("Conclusions",)] and self.size(start, end) <= self._aim:
-                self._merges[middle], self._cuts[middle] = 0, _PARTS_FINDINGS
-        inside = [place for place in range(1, n) if self._divided[place] and place not in self.starts]
-        self.places = sorted({*borders, *inside})
-        self._cuts |= self._within(units, inside)
-        self._merged = list(accumulate(self._merges, initial=0))
-
-    def _within(self, units: Units, places: Sequence[int]) -> dict[int, int]:
-        """Return what it costs to cut at places within sections."""
-        if not places:
-            return {}
-        strength = np.full(len(units) + 1, SENTENCE) if units.strength is None else units.strength
-        prices = np.where(strength < 0, _STRANDS_LABEL, np.where(strength < SENTENCE, _CUTS_SENTENCE, 0))
-        for start, end in (claim.span for claim in numeric_claims(units.text, units)):
-            prices[bisect_right(self._edges, start) : bisect_left(self._edges, end)] += _PARTS_CLAIM
-        return {place: int(prices[place]) for place in places}
-
-    def tokens(self, start: int, end: int) -> int:
-        """Return the tokens of a run of units; where counts do not add up, those of sections are counted."""
-        whole = start in self.starts and (end in self.starts or end == self._units)
-        return self._ruler.size(start, end) if whole else self._total[end] - self._total[start]
-
-    def size(self, start: int, end: int) -> int:
-        """Return the tokens of a chunk, with its context and what it repeats."""
-        names = self._headers.sections.within(self._edges[start], self._edges[end])
-        return self._headers(start == 0, names)[1] + self._repeated(start) + self.tokens(start, end)
-
-    def _repeated(self, start: int) -> int:
-        """Return how many tokens a chunk repeats: whole sentences, and none where a section starts."""
-        if start in self.starts:
-            return 0
-        total = self._total[start]
-        return total - self._total[bisect_left(self._total, total - self._overlap)]
-
-    def of(self, start: int, end: int) -> int:
-        """Return the price of a chunk, and of the cut before it."""
-        price = self._cuts.get(start, 0) + self._merged[end] - self._merged[start + 1]
-        price += _IS_SHORT * (self.tokens(start, end) < self._least)
-        if not (self._divided[start] or self._divided[end - 1]):
-            return price * self._unit
-        size = self.size(start, end)
-        price += _IS_OVER * (size * 100 > self._aim * 115)
-        price += _IS_OFF * (not self._aim * 250 <= size * 325 <= self._aim * 350)
-        return price * self._unit + min((size - self._aim) ** 2, self._unit - 1)
-
-
-def _built(units: Units, cuts: Sequence[int], limits: Limits, headers: _Headers) -> list[Chunk]:
+def _built(units: Units, cuts: Sequence[int], limits: Limits, headers: Headers) -> list[Chunk]:
     """Build each chunk; one that starts within a section repeats the end of the one before."""
     chunks, edges = list[Chunk](), units.edges.tolist()
     fresh = set(headers.sections.units(edges))
@@ -403,14 +267,10 @@ def _moved(limits: Limits, origin: int, start: int, own: tuple[str, int], other:
     return limits._replace(context=lambda at: own if at + origin == start else other, ladder=lambda _: VERBATIM)
 
 
-def _title(document: Document) -> list[str]:
-    title, pmid = document.metadata.get("title"), document.metadata.get("pmid")
-    return [f"[Title] {title}" + (f" (pmid:{pmid})" if pmid else "")] if title else []
-
-
-def _mesh(document: Document) -> list[str]:
-    terms = document.metadata.get("mesh")
-    return [f"[MeSH] {terms if isinstance(terms, str) else '; '.join(terms)}"] if terms else []
+def _hashed(document: Document) -> str:
+    """Name a document by what it says: else the chunks of all that have no name would have the same ids."""
+    said = f"{document.metadata.get('title', '')}\n{document.text}".encode("utf-8", "surrogatepass")
+    return f"sha256:{sha256(said).hexdigest()}"
 
 
 def _beginning(text: str, most: int, counter: Counter) -> str:

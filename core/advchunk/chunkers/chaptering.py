@@ -26,7 +26,8 @@ from advchunk.records import Chunk, Document, Floats, Ints, Units
 from advchunk.sizes import Limits
 
 _ANSWER, _OUTLINE = 2048, 1024  # tokens: of some 150 headings, and of as many titles
-_LEAST = 4  # units of a window, of which two are repeated, so that each goes on from the last
+_SECTIONS = 128  # of a window, at most, as large as they may be: an answer that is cut off lacks the last of them
+_WINDOW, _LEAST = 256, 4  # tokens of a window, and units, of which two are repeated, so that each goes on from the last
 _NUMBER = 4  # tokens of what a line of a window has besides its text, such as "[123]"
 _LINE, _TITLE = 600, 120  # characters of a unit that the model is shown, and of a title that it gives
 _SAID = 80  # characters of an answer, in an error
@@ -62,8 +63,9 @@ class LLMChapteringParams(ChatParams):
     ----------
     max_section_tokens : tokens of a section, as the model is told, >= 1; None is ``max_tokens``, to which a longer one is
         cut in any case.
-    window_tokens : tokens of text that the model is shown in a call, >= 256, counted as those of chunks are. Instructions,
-        outline and answer take up to 4096 more; its own tokenizer may make more of all.
+    window_tokens : tokens of text that the model is shown in a call, >= 256, counted as those of chunks are; less where sections
+        are so short that their headings would not fit an answer. Instructions, outline and answer take up to 4096 more; its own
+        tokenizer may make more of all.
     window_overlap : share of a window that the next one repeats, 0..0.5, but two sentences at least.
     attempts : how often a window is asked for, >= 1, if its answer has no heading; each time with the next ``seed``.
     support : a boundary needs neighbours less alike than this percentile (0..100) of the document's; 100 discards none.
@@ -92,7 +94,7 @@ class LLMChapteringParams(ChatParams):
         """Add the rules for sections, windows, support and prompt."""
         super().check()
         at_least(1, self, "max_section_tokens", "attempts", "support_width")
-        at_least(256, self, "window_tokens")
+        at_least(_WINDOW, self, "window_tokens")
         at_least(0, self, "heading_reach")
         require(0 <= self.window_overlap <= 0.5, "window_overlap must be in 0..0.5", self.window_overlap)
         require(0 <= self.support <= 100, "support must be in 0..100", self.support)
@@ -178,13 +180,14 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         most, sizes = self.max_section_tokens or self.max_tokens, units.counted()
         said = {
             "max_section_tokens": str(most),
-            "max_section_lines": str(max(int(most / sizes.mean()), 1)),
+            "max_section_lines": str(max(most * len(units) // max(int(sizes.sum()), 1), 1)),
             "outline": outline(paths, _OUTLINE, limits.counter) or "none",
         }
         turns = prompts.CHAPTERING if self.prompt is None else (("user", self.prompt),)
         lines = [f"[{number}] {_shown(text)}" for number, text in enumerate(units.strings(), 1)]
         shown = np.minimum(sizes, _LINE) + _NUMBER
-        places = windows(shown, self.window_tokens, int(self.window_overlap * self.window_tokens))
+        room = min(self.window_tokens, max(_SECTIONS * most, _WINDOW))
+        places = windows(shown, room, int(self.window_overlap * room))
         return [
             View(a, b, tuple((role, prompts.filled(turn, lines="\n".join(lines[a:b]), **said)) for role, turn in turns))
             for a, b in places

@@ -16,7 +16,6 @@ from advchunk.chunkers.params import OPERATION, RESOURCE, Params, at_least
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.endpoint import chat_model
-from advchunk.models.identity import identity
 from advchunk.records import Ints, Units
 from advchunk.sizes import Limits
 from advchunk.sizes.limits import Ruler
@@ -44,7 +43,8 @@ class LanguageModelChunker(SegmentingChunker):
         """Load the language model too."""
         super().load()
         model = self.model.model
-        require(hasattr(model, self.does), f"the lm of {self.algorithm} must have {self.does}", identity(model))
+        able = hasattr(model, self.does)
+        require(able, f"the lm of {self.algorithm} must have {self.does}", type(model).__name__)
 
     @property
     def model(self) -> CausalLM:

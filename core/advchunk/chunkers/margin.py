@@ -54,8 +54,8 @@ class MarginSamplingParams(Params):
     The margin is the difference of the probabilities of the two, P(split) - P(keep), from one forward pass. It cuts
     where that is the threshold or more, which follows the text: the mean of the last few margins, once there are so many.
 
-    Departs from the published code: text is verbatim, what is asked is in words of ours, and the chunk so far ends where it
-    is full, without asking. Margins have the opposite sign, so that a higher one is a likelier boundary.
+    Departs from the published code: text is verbatim, what is asked is in words of ours, and where the text before the gap
+    and the sentence are more than a chunk holds, it cuts without asking. Margins have the opposite sign, so that a higher one is a likelier boundary.
 
     Parameters
     ----------
@@ -113,20 +113,22 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
             before, sentence = units.text[edges[start] : edges[at]], units.text[edges[at] : edges[at + 1]]
             return filled(prompt, before.strip(), sentence.strip()), OPTIONS
 
-        gaps, inner, reasons = np.zeros(len(units) - 1), [0], list[str]()
+        def fit(start: int, at: int) -> bool:
+            return ruler.sum(start, at + 1) <= limits.budget(edges[start])
+
+        gaps, inner, reasons = np.full(len(units) - 1, np.nan), [0], list[str]()
         asked, thresholds = list[float](), list[float]()
-        if self.context == "pair":
-            pairs = yield Choose(tuple(question(at - 1, at) for at in range(1, len(units))), model)
+        paired = self.context == "pair"
+        pairs = tuple(question(at - 1, at) for at in range(1, len(units)) if paired and fit(at - 1, at))
+        answers = iter((yield Choose(pairs, model)) if pairs else ())
         for at in range(1, len(units)):
             thresholds.append(self._threshold(asked))
-            if self.context == "pair":
-                split, keep = pairs[at - 1]
-            elif ruler.sum(inner[-1], at + 1) > limits.budget(edges[inner[-1]]):
+            start = at - 1 if paired else inner[-1]
+            if not fit(start, at):
                 inner.append(at)
                 reasons.append("forced")
                 continue
-            else:
-                ((split, keep),) = yield Choose((question(inner[-1], at),), model)
+            split, keep = next(answers) if paired else (yield Choose((question(start, at),), model))[0]
             asked.append(split - keep)
             gaps[at - 1] = split - keep
             if split - keep >= thresholds[-1]:

@@ -14,6 +14,7 @@ from types import MappingProxyType, UnionType
 from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from advchunk.errors import require
+from advchunk.readers.formats import Markup
 
 RESOURCE: Final = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
@@ -43,13 +44,17 @@ class Params:
     overlap_tokens : at most this many tokens of the previous chunk are repeated: whole units, else
         sentences, else words; 0..max_tokens - 1.
     include_context : give each chunk the document's ``title`` and the headings it stands under as
-        context, which is embedded with it and counts (at most half of ``max_tokens``).
+        context, and one that begins within a table its head; this is embedded with it and counts (at most half of
+        ``max_tokens``).
     add_scores : write into each chunk's metadata why it ends where it does: ``cut`` and ``cut_score``.
     markup : how a text that comes without a layout is read: "markdown" protects its code, tables
-        and formulae and knows its headings; "plain" takes every character for prose.
+        and formulae and knows its headings; "plain" takes every character for prose. Of "html", "tei" (GROBID), "jats",
+        "pubmed" and "docling" (JSON) another text is derived, without tags, and chunks are of that
+        (`readers.formats`); "auto" tells which of all these it is.
     language : two- or three-letter code of the text's language ("en-US" counts as "en"), for sentences and, where words
         are counted, for stop words and stems; what is not known of a language is English, or left undone.
-    timeout : seconds a document may take, > 0; None is unlimited.
+    timeout : seconds a document may take, > 0; None is unlimited. Python cannot stop a call of a model from outside: one
+        that is given up runs to its end unheard.
     """
 
     algorithm: ClassVar[str] = ""
@@ -61,7 +66,7 @@ class Params:
     overlap_tokens: int = 0
     include_context: bool = False
     add_scores: bool = False
-    markup: Literal["markdown", "plain"] = "markdown"
+    markup: Markup = "markdown"
     language: str = "en"
     timeout: float | None = None
 
@@ -146,8 +151,10 @@ def _with_inherited(cls: type) -> str:
     own = cleandoc(cls.__dict__.get("__doc__") or "")
     known, inherited = {name for names, _ in _documented(own) for name in names}, list[str]()
     for base in cls.__mro__[1:]:
+        if not base.__module__.partition(".")[0].endswith("advchunk"):
+            continue
         for names, text in _documented(cleandoc(base.__dict__.get("__doc__") or "")):
-            if base.__module__.partition(".")[0].endswith("advchunk") and not known & set(names):
+            if not known & set(names):
                 inherited.append(text)
                 known.update(names)
     if not inherited:
@@ -158,6 +165,7 @@ def _with_inherited(cls: type) -> str:
     return "\n\n".join([summary, "Parameters\n----------\n" + "\n".join(inherited), *([rest] if rest else [])])
 
 
+@cache  # most classes have the same bases
 def _documented(doc: str) -> list[tuple[list[str], str]]:
     """Return the names and the text of each entry under Parameters."""
     section = _PARAMETERS.search(doc)

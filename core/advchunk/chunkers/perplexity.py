@@ -14,7 +14,7 @@ from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.explain import Explanation, Segmentation
 from advchunk.models.causal import CausalLM, Measure, as_causal
-from advchunk.records import Chunk, Document, Floats, Span, Units, in_context
+from advchunk.records import WALL, Chunk, Document, Floats, Span, Units, in_context
 from advchunk.sizes import Limits
 
 
@@ -150,8 +150,9 @@ def _overlapping(found: Explanation, limits: Limits) -> list[Chunk]:
     if found.units is None or found.segmentation is None:
         return found.chunks
     edges, text = found.units.edges, found.document.text
-    chunks = []
-    before = {int(edges[i + 1]): int(edges[i]) for i in found.segmentation.figures["minima"].tolist()}
+    walled = np.zeros(len(edges)) if found.units.strength is None else found.units.strength
+    chunks, minima = [], found.segmentation.figures.get("minima", ())  # of a single unit there are none
+    before = {int(edges[i + 1]): int(edges[i]) for i in minima if walled[i + 1] < WALL}
     for chunk in found.chunks:
         start = before.get(chunk.start, chunk.start)
         longer = text[start : chunk.end]

@@ -22,11 +22,11 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import Params, parameters
 from advchunk.chunkers.results import Failure
 from advchunk.cli.common import NAMED, errors_said, line
+from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.readers.files import decoded
 from advchunk.records import Chunk, Document, flat_spans
 
 Report: TypeAlias = Callable[[str, str], None]
-
-_MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
 
 
 class Chunked(NamedTuple):
@@ -68,9 +68,9 @@ def chunk(
 ) -> None:
     """Chunk text or Markdown files.
 
-    Reads each FILE as UTF-8; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
+    Reads each FILE as UTF-8, or as a PDF; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
 
-    Standard input and files named .md, .markdown, .mdx, .qmd or .rmd are Markdown, all others plain text; -p markup=markdown or -p markup=plain says it for all.
+    Files go by their names: .md, .markdown, .mdx, .qmd and .rmd are Markdown, .html, .htm and .xhtml HTML, .xml and .json what they begin as (TEI, JATS, PubMed, HTML, Docling), all others plain text; standard input is Markdown. -p markup=NAME says it for all, -p markup=auto lets the text say it.
     """
     from tqdm import tqdm
 
@@ -128,7 +128,7 @@ def _chunked(
 ) -> Iterator[Chunked]:
     """Yield what can be read and chunked, report the rest; many files share the batches of the models.
 
-    ``by_name`` tells Markdown from plain text by the names of the files, else by the chunker's ``markup``.
+    ``by_name`` reads files as their names say, where the chunker has no way of its own.
     """
     pending: deque[Document] = deque()  # read, not yet chunked
     failed: set[int] = set()
@@ -136,14 +136,12 @@ def _chunked(
     def documents() -> Iterator[Document]:
         for name in names:
             try:
-                text = _read(name)
+                pending.append(_standard_input() if name == "-" else chunker.read_file(name, by_name=by_name))
             except OSError as error:
                 report(name, error.strerror or str(error))
-            except UnicodeDecodeError as error:
-                report(name, f"not UTF-8: byte {error.object[error.start]:#04x} at {error.start}")
+            except (ConfigurationError, MissingExtra) as error:
+                report(name, line(error))
             else:
-                plain = by_name and name != "-" and Path(name).suffix.lower() not in _MARKDOWN
-                pending.append(Document(text, id="stdin" if name == "-" else name, blocks=() if plain else None))
                 yield pending[-1]
                 continue
             advance()
@@ -162,12 +160,10 @@ def _chunked(
         advance()
 
 
-def _read(name: str) -> str:
-    """Return a file's text as it stands, line ends included, so that spans fit the file; but without a BOM."""
-    if name == "-" and sys.stdin.isatty():
+def _standard_input() -> Document:
+    if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
-    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    return data.decode("utf-8-sig")
+    return Document(decoded(sys.stdin.buffer.read()), "stdin")
 
 
 # Output.
@@ -223,15 +219,15 @@ def _json(value: Any) -> str:
 
 
 def _record(c: Chunk) -> dict[str, Any]:
-    return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans")}
+    return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans", "row_texts")}
 
 
 def _text(results: Iterable[Chunked]) -> Iterator[str]:
     for document, chunks, seconds in results:
-        yield "\n".join([*(_readable(document, c) for c in chunks), _summary(document, chunks, seconds), "", ""])
+        yield "\n".join([*map(_readable, chunks), _summary(document, chunks, seconds), "", ""])
 
 
-def _readable(document: Document, c: Chunk) -> str:
+def _readable(c: Chunk) -> str:
     """Write a chunk out: what is known of it, then its passages, set in."""
     head = [
         click.style(f"[{c.index}]", bold=True),
@@ -242,8 +238,8 @@ def _readable(document: Document, c: Chunk) -> str:
         *([f"in [{c.parent}]"] if c.parent is not None else []),
     ]
     context = [click.style(textwrap.indent(c.context, "  > "), dim=True)] if c.context else []
-    passages = [textwrap.indent(document.text[start:end].strip("\r\n"), "    ") for start, end in c.spans]
-    body = click.style("\n    [...]\n", dim=True).join(passages or [textwrap.indent(c.text, "    ")])
+    passages = [textwrap.indent(passage.strip("\r\n"), "    ") for passage in c.passages]
+    body = click.style("\n    [...]\n", dim=True).join(passages)
     why = c.metadata.get("cut")
     score = f" {c.metadata['cut_score']}" if "cut_score" in c.metadata else ""
     cut = [click.style(f"  -- {why}{score}", fg="yellow")] if why else []

@@ -66,7 +66,8 @@ async def adrive(jobs: Iterable[Job[T]], concurrency: int | None = None) -> Asyn
     ----------
     concurrency : calls at a time, of all models together, >= 1; None is as many as each model says, else 4 of each.
     """
-    require(concurrency is None or concurrency >= 1, "concurrency must be >= 1", concurrency)
+    right = concurrency is None or (isinstance(concurrency, int) and concurrency >= 1)
+    require(right, "concurrency must be a whole number >= 1 or None", concurrency)
     scheduler = Scheduler(jobs, concurrency or AWAITED)
     calls: dict[asyncio.Task[_Answer], Batch] = {}
     try:

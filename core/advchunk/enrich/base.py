@@ -8,19 +8,20 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from advchunk.cache import with_cache
 from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
 from advchunk.engine import Complete, Job, Plan, Request, adrive, drive, finished
 from advchunk.enrich.surroundings import Surroundings, shielded
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, require
-from advchunk.models.chat import Chat
+from advchunk.models.chat import Chat, is_number, is_whole
 from advchunk.models.counters import Counter, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
 from advchunk.prompts import filled
-from advchunk.readers import markdown
+from advchunk.readers import formats
+from advchunk.readers.formats import Markup
 from advchunk.records import Chunk, Document
 
 T = TypeVar("T")
@@ -54,7 +55,8 @@ class Enricher(ABC):
     ``rewritten_status``), and the reason goes to the log. What a document says to the model can spoil what is written
     to its own chunks, and nothing else.
 
-    With a ``cache``, what was answered once is not asked again: a run that was broken off goes on where it was.
+    With a ``cache``, what was answered once is not asked again: a run that was broken off goes on where it was. An answer that is
+    no good is kept like any other; more ``attempts`` ask for another.
 
     Parameters
     ----------
@@ -70,7 +72,9 @@ class Enricher(ABC):
     temperature : of what the model draws, >= 0. A model of a framework and a function keep their own.
     seed : of what the model draws, >= 0, where the endpoint heeds it.
     attempts : how often it is asked for an answer that can be read, >= 1; each time with the next ``seed``.
-    markup : how a document that comes without a layout is read for its headings: "markdown" or "plain".
+    timeout : seconds that a chunk may take, > 0; None is unlimited. A call that is not awaited cannot be interrupted: it
+        goes on unheard in a thread of its own, and is repeated there.
+    markup : how a document that comes without a layout is read: as the chunker did (`readers.formats`).
     """
 
     writes: ClassVar[str]  # the key of its result in metadata
@@ -85,18 +89,22 @@ class Enricher(ABC):
     temperature: float = 0.1
     seed: int = 0
     attempts: int = 2
-    markup: Literal["markdown", "plain"] = "markdown"
+    timeout: float | None = None
+    markup: Markup = "markdown"
     prompts: Any = field(repr=False)
 
     def __post_init__(self) -> None:
+        require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
         _ = self.chat, self.counter  # raise on what is none
         least = {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}
         for name, most in least.items():
             value = getattr(self, name)
-            right = (value is None and name == "max_tokens") or (isinstance(value, int) and value >= most)
+            right = (value is None and name == "max_tokens") or is_whole(value, most)
             require(right, f"{name} must be a whole number >= {most}", value)
-        require(self.temperature >= 0, "temperature must be >= 0", self.temperature)
-        require(self.markup in ("markdown", "plain"), "markup must be 'markdown' or 'plain'", self.markup)
+        require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
+        right = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
+        require(right, "timeout must be > 0 seconds or None", self.timeout)
+        require(self.markup in get_args(Markup), f"markup must be one of {', '.join(get_args(Markup))}", self.markup)
         self.check()
 
     @abstractmethod
@@ -190,7 +198,9 @@ class Enricher(ABC):
         return self._each(pairs, handle)
 
     def _each(self, pairs: Pairs, handle: Callable[[ChunkFailure], None]) -> Iterator[Job[Chunk | None]]:
-        for index, (given, chunks) in enumerate(pairs):
+        for index, pair in enumerate(pairs):
+            require(_is_pair(pair), "pairs must be of a document and its chunks", pair)
+            given, chunks = pair
             document = given if isinstance(given, Document) else Document(given)
             for chunk in chunks:
                 own = "".join(document.text[slice(*span)] for span in chunk.spans)
@@ -214,12 +224,12 @@ class Enricher(ABC):
             status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
             return Job(finished(replace(chunk, metadata={**chunk.metadata, **status})))
 
-        return Job(self.plan(passage), recover=recover)
+        return Job(self.plan(passage), self.timeout, recover)
 
     def _laid_out(self, document: Document) -> Document:
         if document.blocks is not None:
             return document
-        return replace(document, blocks=markdown.blocks(document.text) if self.markup == "markdown" else ())
+        return formats.read(document, self.markup)
 
     # What subclasses use.
 
@@ -277,6 +287,7 @@ class Enricher(ABC):
             "llm": self._asked.identity or identity(self.llm),
             "tokenizer": identity(self.tokenizer),
             "cache": "",
+            "timeout": None,
         }
         said = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
         return hashlib.sha256(json.dumps([self.writes, self.version, said]).encode()).hexdigest()[:16]
@@ -316,6 +327,11 @@ def check_places(prompts: Any, kind: type, **places: Sequence[str]) -> None:
         prompt = getattr(prompts, name)
         whole = isinstance(prompt, str) and all(f"{{{place}}}" in prompt for place in wanted)
         require(whole, f"the prompt {name!r} must have {', '.join(f'{{{place}}}' for place in wanted)} in it", prompt)
+
+
+def _is_pair(pair: Any) -> bool:
+    known = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, Document))
+    return known and isinstance(pair[1], Sequence) and all(isinstance(chunk, Chunk) for chunk in pair[1])
 
 
 class _Gathered:

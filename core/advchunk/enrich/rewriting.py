@@ -12,6 +12,7 @@ from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, Passage, an_object, check_places, said_in, schema
 from advchunk.enrich.surroundings import Surroundings, flat, plain, shielded
 from advchunk.errors import BadModelOutput, require
+from advchunk.models.chat import is_number
 from advchunk.prompts import filled
 from advchunk.prompts.enrichment import RewritingPrompts
 from advchunk.records import Chunk, in_context
@@ -72,7 +73,8 @@ class Rewriting(Enricher):
 
     def check(self) -> None:
         """Raise `ConfigurationError` on a value that breaks a rule."""
-        require(0 <= self.least_kept <= 1, "least_kept must be in 0..1", self.least_kept)
+        right = is_number(self.least_kept) and self.least_kept <= 1
+        require(right, "least_kept must be in 0..1", self.least_kept)
         seen = ("document", "passage")
         places = {"reflect": seen, "refine": ("questions", *seen), "complete": ("facts", "passage")}
         check_places(self.prompts, RewritingPrompts, **places)

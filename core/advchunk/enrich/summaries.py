@@ -11,6 +11,7 @@ from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, Passage, check_places, said_in, schema
 from advchunk.enrich.surroundings import flat, shielded
 from advchunk.errors import BadModelOutput, require
+from advchunk.models.chat import is_whole
 from advchunk.prompts import filled
 from advchunk.prompts.enrichment import SummaryPrompts
 from advchunk.records import Chunk, in_context
@@ -61,8 +62,7 @@ class Summaries(Enricher):
 
     def check(self) -> None:
         """Raise `ConfigurationError` on a value that breaks a rule."""
-        right = isinstance(self.summary_tokens, int) and self.summary_tokens >= 8
-        require(right, "summary_tokens must be a whole number >= 8", self.summary_tokens)
+        require(is_whole(self.summary_tokens, 8), "summary_tokens must be a whole number >= 8", self.summary_tokens)
         check_places(self.prompts, SummaryPrompts, survey=("document", "passage"), condense=("needs", "says"))
 
     def plan(self, passage: Passage) -> Plan[Chunk]:
@@ -91,7 +91,7 @@ class Summaries(Enricher):
         context = _joined(titles, summary)
         return replace(
             chunk, context=context, tokens=self.counter(in_context(context, chunk.text)), metadata=metadata,
-            vector=None, rows=None, row_spans=(),
+            vector=None, rows=None, row_spans=(), row_texts=(),
         )  # fmt: skip
 
 

@@ -26,9 +26,9 @@ from advchunk.evaluation.builders import (
     write_questions,
 )
 from advchunk.evaluation.candidates import Candidate, Matched, candidate, evenly, matched, peer, size_matched
-from advchunk.evaluation.costs import Cost, Prices
 from advchunk.evaluation.datasets import Segmented, read_choi, read_folder
 from advchunk.evaluation.harness import Outcome, evaluate, run
+from advchunk.evaluation.metering import Cost, Prices
 from advchunk.evaluation.questions import Question, Reference, find_quote, read_corpus, read_questions
 from advchunk.evaluation.recommend import Option, Recommendation, recommend
 from advchunk.evaluation.retrieval import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
@@ -108,7 +108,8 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     'recursive, max_tokens=100'
     """
     chunker = registry.create(name, experimental=True, **{"fallback": None, **params})
-    plain = {key: value for key, value in params.items() if isinstance(value, (str, int, float))}
+    quiet = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the address of a cache
+    plain = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in quiet}
     if plain.get("vectors") in _MIXED:
         del plain["vectors"]
     said = ", ".join([_titled(name, params), *(f"{key}={value}" for key, value in plain.items())])

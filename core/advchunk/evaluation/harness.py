@@ -20,8 +20,8 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.evaluation import retrieval, shape
 from advchunk.evaluation.candidates import Candidate, Chunks, Group, Matched
-from advchunk.evaluation.claims import claims_at_k
-from advchunk.evaluation.costs import Cost, Meter, measured
+from advchunk.evaluation.claim_recall import claims_at_k
+from advchunk.evaluation.metering import Cost, Meter, measured
 from advchunk.evaluation.trial import Trial
 from advchunk.records import Chunk, Floats, Ints
 

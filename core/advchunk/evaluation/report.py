@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk.errors import needed, require
-from advchunk.evaluation.costs import Prices
+from advchunk.evaluation.metering import Prices
 from advchunk.evaluation.standings import (
     COST,
     DETAILS,

@@ -304,6 +304,8 @@ def _wanted(name: str, value: Any, hint: Any) -> list[tuple[Any, bool]]:
     """Return the values to try for a parameter, and whether they are judged."""
     if name == "seed":
         return [(value + 1, True)]
+    if name == "markup":  # which the texts are in; all but these two make other texts of them
+        return [(other, False) for other in ("markdown", "plain") if other != value]
     if choice := _choice(hint):
         # The values of a preset are varied themselves; beside them, another preset would be half taken.
         return [(other, False) for other in choice if other != value and (name != "preset" or value is None)]

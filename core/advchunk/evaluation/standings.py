@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from advchunk.errors import nearest, require
-from advchunk.evaluation.costs import Prices
 from advchunk.evaluation.harness import Outcome
+from advchunk.evaluation.metering import Prices
 from advchunk.evaluation.statistics import Difference, Interval, holm, mean_interval, paired_difference
 from advchunk.evaluation.trial import Trial
 from advchunk.models.identity import model_name

@@ -14,7 +14,7 @@ from advchunk import tiling
 from advchunk.claims import numeric_claims
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import require
-from advchunk.evaluation.claims import answered
+from advchunk.evaluation.claim_recall import answered
 from advchunk.evaluation.questions import Question
 from advchunk.layout import tiled, with_blocks
 from advchunk.models.counters import Counter, as_counter

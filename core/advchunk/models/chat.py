@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import random
+import math
 import re
 import threading
 import time
@@ -24,16 +24,17 @@ from advchunk.errors import (
     ConfigurationError,
     MissingModel,
     ModelUnavailable,
-    needed,
     require,
 )
 from advchunk.models.counters import as_counter, sayable
 from advchunk.models.identity import identity, model_name
+from advchunk.models.retrying import Passing, repeating
 
 _LEDGER = threading.Lock()  # of all budgets and usages: what is done under it takes a microsecond
 _PAUSE = 0.02  # seconds between looks at a budget of which calls under way may leave something
 _AROUND_MESSAGE = 16  # tokens that a chat template puts around a message, at most
-_THOUGHTS = re.compile(r"\s*<think>.*?</think>", re.DOTALL)
+# What a model thinks before it answers: perhaps without the tag that opens it, which some templates write, or without an end.
+_THOUGHTS = re.compile(r"\s*<think>.*?(?:</think>|\Z)|(?:(?!<think>).)*?^</think>[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass
@@ -83,8 +84,8 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("requests", "tokens"):
             most = getattr(self, name)
-            right = most is None or (isinstance(most, int) and most >= 0)
-            require(right, f"{name} must be a whole number >= 0 or None", most)
+            require(most is None or is_whole(most, 0), f"{name} must be a whole number >= 0 or None", most)
+        _ = self.tokenizer is None or as_counter(self.tokenizer)  # raises on what is none
 
     def most(self, request: Request) -> tuple[int, int]:
         """Return how many tokens a request may read and write."""
@@ -130,14 +131,6 @@ class Reply:
 
 class Refused(ModelUnavailable):
     """An endpoint answered that it will not; that costs nothing."""
-
-
-class Passing(ModelUnavailable):
-    """What may succeed when it is done again, after ``wait`` seconds if the endpoint says so."""
-
-    def __init__(self, said: str, wait: float | None = None) -> None:
-        super().__init__(said)
-        self.wait = wait
 
 
 class RefusedForNow(Passing, Refused):
@@ -190,22 +183,30 @@ class Chat(ABC):
 
     def complete(self, requests: Sequence[Request]) -> list[_Row]:
         """Return the answer to each request, or why there is none."""
-        return [self._one(_told(request)) for request in requests]
+        return [self._one(self._told(request)) for request in requests]
 
     async def acomplete(self, requests: Sequence[Request]) -> list[_Row]:
         """Await `complete`."""
-        return [await self._aone(_told(request)) for request in requests]
+        return [await self._aone(self._told(request)) for request in requests]
+
+    def _told(self, request: Request) -> Request:
+        """Return a request whose prompt says the schema, in what UTF-8 can say."""
+        messages = [(role, sayable(text)) for role, text in request.messages]
+        if request.schema:
+            role, text = messages[-1]
+            messages[-1] = role, f"{text}\n\nAnswer with JSON alone, of this schema:\n{request.schema}"
+        return replace(request, messages=tuple(messages))
 
     def _one(self, request: Request) -> _Row:
         try:
-            return self._repeating("Retrying")(self._once, request) if self.retries else self._once(request)
+            return repeating(self, "Retrying", "llm")(self._once, request) if self.retries else self._once(request)
         except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
             return _plain(error)
 
     async def _aone(self, request: Request) -> _Row:
         try:
             return await (
-                self._repeating("AsyncRetrying")(self._aonce, request) if self.retries else self._aonce(request)
+                repeating(self, "AsyncRetrying", "llm")(self._aonce, request) if self.retries else self._aonce(request)
             )
         except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
             return _plain(error)
@@ -245,21 +246,6 @@ class Chat(ABC):
             if self.budget:
                 known = [tokens if tokens is not None else mine for tokens, mine in zip(said, cost, strict=True)]
                 self.budget.settle(sum(most), *known)
-
-    def _repeating(self, kind: str) -> Any:
-        tenacity = needed("tenacity", "llm")
-        spread = tenacity.wait_random_exponential(multiplier=self.backoff, max=self.longest_wait)
-
-        def wait(state: Any) -> float:
-            said = state.outcome.exception().wait
-            return float(spread(state)) if said is None else float(said * random.uniform(1, 1.25))
-
-        return getattr(tenacity, kind)(
-            stop=tenacity.stop_after_attempt(1 + self.retries),
-            retry=tenacity.retry_if_exception_type(Passing),
-            wait=wait,
-            reraise=True,
-        )
 
 
 @dataclass(eq=False)
@@ -333,7 +319,9 @@ def as_chat(llm: Any, *, budget: Budget | None = None, concurrency: int | None =
     """
     if llm is None:
         raise MissingModel("llm", _TAKEN, "llm")  # noqa: EM101
-    require(concurrency is None or concurrency >= 1, "concurrency must be >= 1 or None", concurrency)
+    rule = "concurrency must be a whole number >= 1 or None"
+    require(concurrency is None or is_whole(concurrency, 1), rule, concurrency)
+    require(budget is None or isinstance(budget, Budget), "budget must be a Budget or None", budget)
     if isinstance(llm, Chat):
         chat = copy.copy(llm) if budget or concurrency else llm  # both count on one usage
         chat.budget, chat.concurrency = budget or llm.budget, concurrency or llm.concurrency
@@ -345,6 +333,16 @@ def as_chat(llm: Any, *, budget: Budget | None = None, concurrency: int | None =
             return CalledChat(llm, call, acall, shape(llm), slots, budget)
     msg = f"an llm is {_TAKEN}, got {type(llm).__qualname__}"
     raise ConfigurationError(msg)
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Whether a value is a whole number of ``least`` or more."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number >= 0."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _prompt(request: Request) -> str:
@@ -386,18 +384,10 @@ _TAKEN = "an OpenAIChat(base_url, model), a chat model of LangChain or LlamaInde
 _SETTINGS = ("temperature", "top_p", "max_tokens", "num_predict", "seed", "stop", "model_kwargs", "additional_kwargs")
 
 
-def _told(request: Request) -> Request:
-    """Return a request whose prompt says the schema, in what UTF-8 can say."""
-    messages = [(role, sayable(text)) for role, text in request.messages]
-    if request.schema:
-        role, text = messages[-1]
-        messages[-1] = role, f"{text}\n\nAnswer with JSON alone, of this schema:\n{request.schema}"
-    return replace(request, messages=tuple(messages))
-
-
 def _read(text: str, schema: str | None) -> str:
     """Return the answer in what a model wrote."""
-    text = _THOUGHTS.sub("", text, count=1) if _THOUGHTS.match(text) else text
+    thoughts = _THOUGHTS.match(text)
+    text = text[thoughts.end() :] if thoughts else text
     if schema:
         return _json(text, "[" if json.loads(schema).get("type") == "array" else "{")
     if not text.strip():

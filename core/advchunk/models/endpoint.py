@@ -5,19 +5,31 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import threading
-import time
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from email.utils import parsedate_to_datetime
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 from advchunk.engine import Request, within
 from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, needed, require
-from advchunk.models.chat import Budget, Chat, Passing, Refused, RefusedForNow, Reply, Usage, as_chat, counted, dicts
+from advchunk.models.chat import (
+    Budget,
+    Chat,
+    Refused,
+    RefusedForNow,
+    Reply,
+    Usage,
+    as_chat,
+    counted,
+    dicts,
+    is_number,
+    is_whole,
+)
+from advchunk.models.retrying import Passing, retry_after
 
 _SECRET = 8  # characters from which on a key is no word that a text may have by chance
 _SAID = 300  # characters of what an endpoint says of a failure
@@ -58,7 +70,8 @@ class OpenAIChat(Chat):
     base_url : such as ``http://localhost:8000/v1``; without a key in it.
     model : the name that the endpoint knows it by.
     api_key_env : the environment variable that holds the key; an endpoint that needs none is sent "none".
-    timeout : seconds of one call, > 0.
+    timeout : seconds of one call, > 0. One that is not awaited cannot be interrupted: it ends unheard in a thread of its own, when
+        the endpoint has been silent for as long.
     retries, backoff, longest_wait : see `Chat`; repeated are HTTP 408, 409, 425, 429 and 5xx, broken answers and connections,
         and calls out of time.
     concurrency : calls at a time, >= 1.
@@ -94,16 +107,19 @@ class OpenAIChat(Chat):
     _clients: _Clients = field(default_factory=_Clients, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        url = urlsplit(self.base_url)
-        bare = "@" not in url.netloc and not url.query and not url.fragment
-        plain = url.scheme in ("http", "https") and bool(url.hostname) and bare
-        # The value is not shown: whoever put a key into it should not find that in a log.
+        # Values are not shown where somebody may have put a key, who should not find it in a log.
+        plain = _is_plain(self.base_url)
         require(plain, "base_url must be http(s)://host/..., without user, password or query", "another")
-        require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
-        require(self.retries >= 0, "retries must be >= 0", self.retries)
-        require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
-        require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
-        require(self.concurrency >= 1, "concurrency must be >= 1", self.concurrency)
+        for name in ("model", "api_key_env"):
+            value = getattr(self, name)
+            require(isinstance(value, str) and value != "", f"{name} must be a name", type(value).__name__)
+        require(is_number(self.timeout) and self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
+        require(is_whole(self.retries, 0), "retries must be a whole number >= 0", self.retries)
+        for name in ("backoff", "longest_wait"):
+            require(is_number(getattr(self, name)), f"{name} must be >= 0 seconds", getattr(self, name))
+        require(is_whole(self.concurrency, 1), "concurrency must be a whole number >= 1", self.concurrency)
+        require(self.budget is None or isinstance(self.budget, Budget), "budget must be a Budget or None", self.budget)
+        require(_is_json(self.options), "options must be a mapping that JSON can hold", type(self.options).__name__)
 
     def load(self) -> None:
         """Load the client, and what repeats calls."""
@@ -114,8 +130,13 @@ class OpenAIChat(Chat):
     @property
     def identity(self) -> str:
         """What names the model and its settings in a cache."""
-        said = f" {json.dumps(dict(self.options), sort_keys=True, default=repr)}" if self.options else ""
+        said = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
         return f"{self.model} at {self.base_url}{said}"
+
+    def _told(self, request: Request) -> Request:
+        limits = [self.options.get(name) for name in ("max_completion_tokens", "max_tokens")]
+        most = next((limit for limit in limits if isinstance(limit, int)), request.max_tokens)
+        return replace(super()._told(request), max_tokens=most)  # which a budget sets aside
 
     def ask(self, request: Request) -> Reply:
         """Answer a request, or raise."""
@@ -164,10 +185,12 @@ class OpenAIChat(Chat):
 
     def _reply(self, answer: Any, request: Request, form: int) -> Reply:
         choices = getattr(answer, "choices", None)
-        message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
-        text = getattr(message, "content", None)
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = getattr(choice, "message", None)
+        text, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
+        if getattr(choice, "finish_reason", None) == "content_filter":
+            text, refusal = None, "a filter of contents"
         if not isinstance(text, str):
-            refusal = getattr(message, "refusal", None)
             msg = self._said(f"refused: {refusal}" if isinstance(refusal, str) else "answered without a text")
             raise BadModelOutput(msg)
         if request.schema and not self._proven:
@@ -191,7 +214,7 @@ class OpenAIChat(Chat):
             self._format = 0 if last else max(self._format, form + 1)
             if not last:
                 return RefusedForNow(said, 0.0)
-        wait = _retry_after(getattr(error, "response", None))
+        wait = retry_after(getattr(error, "response", None))
         passing = status in (408, 409, 425, 429) or status >= 500
         if not passing or getattr(error, "code", None) == "insufficient_quota":
             return Refused(said)
@@ -206,6 +229,7 @@ class OpenAIChat(Chat):
         with self._clients.lock:
             if self._clients.called is None:
                 self._clients.called = needed("openai", "llm").OpenAI(**self._settings())
+                finalize(self._clients, self._clients.called.close)  # or Python warns of its connections
             return self._clients.called
 
     def _aclient(self) -> Any:
@@ -226,19 +250,21 @@ class OpenAIChat(Chat):
         return {"api_key": key or "none", "base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
 
 
-def _retry_after(response: Any) -> float | None:
-    """Return the seconds that an endpoint asks to wait, given as such or as a date (RFC 9110, 10.2.3)."""
-    said = response.headers.get("retry-after") if response is not None else None
-    if said is None:
-        return None
+def _is_plain(base_url: Any) -> bool:
+    """Whether this is the URL of an endpoint, and nothing that might be secret is in it."""
     try:
-        return max(0.0, float(said))  # in this order 0 also of "nan", for which nobody can wait
-    except ValueError:
-        pass
+        url = urlsplit(base_url)
+        bare = "@" not in url.netloc and not url.query and not url.fragment and (url.port is None or url.port > 0)
+    except (ValueError, TypeError, AttributeError):
+        return False
+    return url.scheme in ("http", "https") and bool(url.hostname) and bare and not re.search(r"\s", base_url)
+
+
+def _is_json(options: Any) -> bool:
     try:
-        return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return None
+        return isinstance(options, Mapping) and bool(json.dumps(dict(options), allow_nan=False))
+    except (ValueError, TypeError):
+        return False
 
 
 def chat_model(llm: Any, name: str) -> Chat:

@@ -78,8 +78,9 @@ class HuggingFaceLM:
             most.append(reader.limit)
         if self.max_memory is not None:
             most.append(self.max_memory * 2**20 // reader.token_bytes)
-        rule = f"max_memory must hold the keys and values of 16 tokens, {reader.token_bytes} bytes each"
-        require(min(most) >= 16, rule, self.max_memory)
+            rule = f"max_memory must hold the keys and values of 16 tokens, {reader.token_bytes} bytes each"
+            require(most[-1] >= 16, rule, self.max_memory)
+        require(min(most) >= 16, "a language model must read >= 16 tokens at a time", min(most))
         return min(most)
 
     def surprise(self, text: str) -> tuple[Ints, Floats]:
@@ -113,11 +114,13 @@ class HuggingFaceLM:
         require(len(set(options)) > 1, "options must be >= 2 different ones", options)
         paths = decisive([(i, self._answered(prompt, s + o)) for s in ("", " ") for i, o in enumerate(options)])
         base = _shared([path for _, path in paths])
+        require(base > 0, "a prompt must have a token that no option is part of", prompt)
         # What is read: each path without its last token, unless it is part of another.
         rows = sorted({tuple(path[:-1]) for _, path in paths}, reverse=True)
         rows = [row for i, row in enumerate(rows) if not any(other[: len(row)] == row for other in rows[:i])]
         longest = max(map(len, rows))
-        require(longest <= (reader.limit or longest), f"a prompt must be <= {reader.limit} tokens", longest)
+        rule = f"a prompt must be <= {reader.limit} tokens, all that the model reads: make chunks smaller"
+        require(longest <= (reader.limit or longest), rule, longest)
         padded = torch.tensor([[*row, *[row[-1]] * (longest - len(row))] for row in rows])  # behind: nothing sees it
         with torch.inference_mode():
             known, cache = self._known(padded[0, : base - 1].tolist(), len(rows))

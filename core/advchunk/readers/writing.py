@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,8 +30,8 @@ class Writer:
         self, kind: BlockKind, text: str, level: int = 0, *, title: str | None = None, places: Iterable[Place] = ()
     ) -> Span | None:
         """Add a block, without the white space around it, and return where it stands; nothing if it is blank."""
-        text = text.strip()
-        if not text:
+        text = text.strip("\n").rstrip() if kind == "code" else text.strip()  # whose first line may be indented
+        if not text.strip():
             return None
         start = self._length + 2 if self._texts else 0
         self._length = start + len(text)
@@ -73,3 +74,24 @@ def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
     cells = [[squeezed(cell).replace("|", "\\|") for cell in row] + [""] * (width - len(row)) for row in rows]
     lines = [f"| {' | '.join(row)} |" for row in cells]
     return "\n".join([*lines[:heads], f"| {' | '.join(['---'] * width)} |", *lines[heads:]])
+
+
+_RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
+
+
+def table_head(text: str, block: Block) -> str:
+    r"""Return the rows that head a pipe table, the rule below them too, for a piece of it that begins further down.
+
+    Parameters
+    ----------
+    text : what the block's span indexes.
+    block : anything but a table with a head has none: "".
+
+    >>> text = pipe_table([["group", "n"], ["tea", "7"]])
+    >>> print(table_head(text, Block("table", Span(0, len(text)))))
+    | group | n |
+    | --- | --- |
+    """
+    lines = text[slice(*block.span)].splitlines() if block.kind == "table" else []
+    rule = next((i for i, line in enumerate(lines) if _RULE.fullmatch(line)), 0)
+    return "\n".join(lines[: rule + 1]) if rule else ""

@@ -7,7 +7,7 @@ trusted. Either way the characters tokenised grow linearly with the text.
 """
 
 from advchunk.sizes.chunks import assemble, built, check, gather
-from advchunk.sizes.limits import PROSE, VERBATIM, Limits
+from advchunk.sizes.limits import ATOMIC, PROSE, VERBATIM, Limits
 from advchunk.sizes.units import fit
 
-__all__ = ["PROSE", "VERBATIM", "Limits", "assemble", "built", "check", "fit", "gather"]
+__all__ = ["ATOMIC", "PROSE", "VERBATIM", "Limits", "assemble", "built", "check", "fit", "gather"]

@@ -11,7 +11,7 @@ from advchunk import tiling
 from advchunk.errors import require
 from advchunk.explain import Segmentation
 from advchunk.records import WALL, Chunk, Floats, Ints, Span, Units, in_context
-from advchunk.sizes.limits import VERBATIM, Limits, Ruler
+from advchunk.sizes.limits import ATOMIC, VERBATIM, Limits, Ruler
 from advchunk.sizes.runs import packed, windows
 from advchunk.sizes.units import finer
 
@@ -150,7 +150,7 @@ def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) 
     if reached == start:  # the unit before is itself too long
         last = int(units.edges[start - 1])
         rungs = limits.ladder(last)
-        for finer in () if rungs is VERBATIM else (rungs[1], tiling.words):
+        for finer in () if rungs in (VERBATIM, ATOMIC) else (rungs[1], tiling.words):
             before = finer(units.text[last:here])
             first = Ruler(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
             offset = last + int(before.edges[first])

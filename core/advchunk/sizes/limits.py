@@ -27,6 +27,7 @@ VERBATIM: tuple[tiling.Tiler, ...] = (
     tiling.graphemes,
     tiling.characters,
 )
+ATOMIC: tuple[tiling.Tiler, ...] = ()  # of what is never cut, whatever its size
 
 
 _SPACE = " \t\n\r"  # white space to everybody; BERT, for one, reads a form feed as nothing at all

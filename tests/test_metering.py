@@ -12,7 +12,7 @@ from advchunk import ConfigurationError, Document
 from advchunk.cache import with_cache
 from advchunk.engine import Choose, Complete, Embed, Job, Request, drive
 from advchunk.evaluation import Cost, candidate
-from advchunk.evaluation.costs import Meter, measured
+from advchunk.evaluation.metering import Meter, measured
 from advchunk.models.counters import WORDS
 from advchunk.models.embedders import as_embedder
 
@@ -118,7 +118,7 @@ def test_memory_that_was_freed_counts_again():
 
 
 def test_without_a_way_to_know_the_memory_is_unknown(monkeypatch, tmp_path):
-    monkeypatch.setattr("advchunk.evaluation.costs._PROC", tmp_path / "none")
+    monkeypatch.setattr("advchunk.evaluation.metering._PROC", tmp_path / "none")
     assert measured(lambda: 1, None, WORDS)[1].peak_bytes is None
 
 

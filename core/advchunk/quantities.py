@@ -18,31 +18,28 @@ _UNIT = r"""(?:[%‰°] | °[CF]\b | (?: [fpnuµμmcdkMG]?(?:A|Bq|cal|Da|Eq|eq|g
     (?: \s?/\s?[\w²³]+ | \s per \s \w+ | \s?[·×]\s?\w+[⁻−-]?[¹²\d] )* )"""
 _QUANTITY = rf"{_NUMBER}(?:[ -]?{_UNIT})?"
 
-_TIED = [
-    re.compile(pattern, re.VERBOSE)
-    for pattern in (
-        rf"{_NUMBER}[ -]?{_UNIT}",  # 1.5 mg/kg
-        rf"(?<![^\s()\[\]])[^\s()\[\]=<>≤≥≈~±]{{1,40}}+[ ]?(?:[=<>≤≥≈~±]|\+/-|<=|>=)[ ]?{_QUANTITY}",  # p = 0.03, 3.1 ± 0.4 kg
-        rf"{_QUANTITY}[ ](?:vs\.?|versus|to|and|or|[–−×x-])[ ]{_QUANTITY}",  # 12.4% vs 2.1%
-        rf"{_NUMBER}[ ]?%[ ]?(?:CI|CrI|confidence[ ]interval)s?[ ]?[:,=]?[ ]?{_NUMBER}(?:(?:[ ]?[-–−,;][ ]?|[ ]to[ ]){_NUMBER})?",
-    )
-]
-# With its own parentheses, of one level; further than this no statistics go.
-_PARENTHESES = re.compile(
-    r"\((?:[^()\n]|\n(?!\s*\n)|\([^()]{0,200}\)){0,400}+\)|\[(?:[^\[\]\n]|\n(?!\s*\n)|\[[^\[\]]{0,200}\]){0,400}+\]"
+# Compiled when first used, and kept by `re`: that takes milliseconds, which ``import advchunk`` shall not.
+_TIED = (
+    rf"{_NUMBER}[ -]?{_UNIT}",  # 1.5 mg/kg
+    rf"(?<![^\s()\[\]])[^\s()\[\]=<>≤≥≈~±]{{1,40}}+[ ]?(?:[=<>≤≥≈~±]|\+/-|<=|>=)[ ]?{_QUANTITY}",  # p = 0.03, 3.1 ± 0.4 kg
+    rf"{_QUANTITY}[ ](?:vs\.?|versus|to|and|or|[–−×x-])[ ]{_QUANTITY}",  # 12.4% vs 2.1%
+    rf"{_NUMBER}[ ]?%[ ]?(?:CI|CrI|confidence[ ]interval)s?[ ]?[:,=]?[ ]?{_NUMBER}(?:(?:[ ]?[-–−,;][ ]?|[ ]to[ ]){_NUMBER})?",
 )
+# With its own brackets, of one level; further than this no statistics go. Of the number before it, if there is one.
+_BRACKETED = rf"""(?:{_QUANTITY}[ ]?)?(?: \((?:[^()\n]|\n(?!\s*\n)|\([^()]{{0,200}}\)){{0,400}}+\)
+    | \[(?:[^\[\]\n]|\n(?!\s*\n)|\[[^\[\]]{{0,200}}\]){{0,400}}+\] )"""
 _DIGIT = re.compile(r"\d")
 
 
 def tied(text: str) -> list[Span]:
-    """Return what must not be cut, in any order: quantities, comparisons of numbers, and parentheses with a digit.
+    """Return what must not be cut, in any order: quantities, comparisons of numbers, parentheses of or behind a number.
 
-    >>> text = "Given 1.5 mg/kg (n = 30 [15 men]), p = 0.03."
+    >>> text = "Given 1.5 mg/kg (n = 30 [15 men]), p = 0.03 (see below)."
     >>> [text[slice(*span)] for span in sorted(tied(text))]
-    ['1.5 mg/kg', '(n = 30 [15 men])', 'n = 30', 'p = 0.03']
+    ['1.5 mg/kg', '1.5 mg/kg (n = 30 [15 men])', 'n = 30', 'p = 0.03', '0.03 (see below)']
     """
-    matches = chain.from_iterable(pattern.finditer(text) for pattern in _TIED)
-    enclosed = (match for match in _PARENTHESES.finditer(text) if _DIGIT.search(match[0]))
+    matches = chain.from_iterable(re.finditer(pattern, text, re.VERBOSE) for pattern in _TIED)
+    enclosed = (match for match in re.finditer(_BRACKETED, text, re.VERBOSE) if _DIGIT.search(match[0]))
     return [Span(*match.span()) for match in chain(matches, enclosed)]
 
 

@@ -1,0 +1,52 @@
+"""Read a file with the reader for what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+from advchunk.errors import ConfigurationError
+from advchunk.readers import formats
+from advchunk.records import Document
+
+
+def read_file(
+    path: str | Path, *, markup: formats.Markup | None = None, metadata: Mapping[str, Any] | None = None
+) -> Document:
+    """Read a file with its layout; its path is the document's id.
+
+    Parameters
+    ----------
+    path : text in UTF-8, or a PDF, which needs the extra "layout" (`readers.pdf`).
+    markup : what the text is written in; None goes by the file's name, and by the text where that leaves several
+        (`readers.formats.format_of_file`), "auto" by the text alone.
+    metadata : overrides what the file says of itself.
+
+    Raises
+    ------
+    OSError : a file that cannot be read.
+    ConfigurationError : one that is not UTF-8, or is not written in what it should be.
+    MissingExtra : a reader whose parser is not installed.
+    """
+    data, name = Path(path).read_bytes(), str(path)
+    if is_pdf(path):
+        from advchunk.readers import pdf
+
+        return pdf.read(data, id=name, metadata=metadata)
+    text = decoded(data)
+    return formats.read(Document(text, name, metadata=metadata or {}), markup or formats.format_of_file(name, text))
+
+
+def is_pdf(path: str | Path) -> bool:
+    """Whether a file is a PDF by its name."""
+    return PurePath(path).suffix.lower() == ".pdf"
+
+
+def decoded(data: bytes) -> str:
+    """Return a file's text as it stands, line ends included, so that spans fit the file; but without a byte order mark."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"a text must be UTF-8, got byte {error.object[error.start]:#04x} at {error.start}"
+        raise ConfigurationError(msg) from None

@@ -1,0 +1,38 @@
+"""Tell a PDF from what is given as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from advchunk.errors import ConfigurationError
+
+_MAGIC_WITHIN = 1024  # bytes in which %PDF- must stand
+_MAGIC: Mapping[bytes, str] = {
+    b"PK\x03\x04": "a zip, such as Office documents and EPUB are",
+    b"\x1f\x8b": "gzip",
+    b"7z\xbc\xaf": "a 7z archive",
+    b"Rar!": "a RAR archive",
+    b"%!PS": "PostScript",
+    b"{\\rtf": "RTF",
+    b"\xd0\xcf\x11\xe0": "an old Office document",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"II*\x00": "a TIFF image",
+    b"MM\x00*": "a TIFF image",
+    b"<": "XML or HTML",
+}
+
+
+def require_pdf(data: bytes, name: str = "this") -> None:
+    r"""Raise `ConfigurationError` unless bytes begin as a PDF does; it says what they are.
+
+    >>> require_pdf(b"PK\x03\x04", "paper.pdf")
+    Traceback (most recent call last):
+    advchunk.errors.ConfigurationError: paper.pdf must be a PDF, got a zip, such as Office documents and EPUB are
+    """
+    if b"%PDF-" in data[:_MAGIC_WITHIN]:
+        return
+    start = data.lstrip()[:8]
+    kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
+    msg = f"{name} must be a PDF, got {kind or (repr(data[:16]) if data else 'nothing')}"
+    raise ConfigurationError(msg)

@@ -1,0 +1,277 @@
+"""PDFs: their text in reading order, with places; what a detector does; and files that are none."""
+
+import builtins
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from advchunk import ConfigurationError, MissingExtra
+from advchunk.readers import pdf
+from pdfs import Paper
+
+LEFT = ["The cat naps on the sofa in the sun, and the", "kitten purrs. A cat chases a mouse through", "the long gar-"]
+RIGHT = ["den behind the house. It never comes back", "to us."]
+BELOW = ["Judges ruled on the law in a court of appeal,", "and the lawyer agreed with all of them."]
+
+
+def two_columns():
+    paper = Paper(title="Of cats and courts").page()
+    paper.text(150, 60, "Of cats and courts", 20, bold=True)
+    paper.lines(315, 122, RIGHT).lines(60, 120, LEFT)
+    return paper.lines(315, 170, BELOW)
+
+
+def kinds(document):
+    return [(block.kind, document.text[slice(*block.span)]) for block in document.blocks]
+
+
+STORY = (
+    "The cat naps on the sofa in the sun, and the kitten purrs. A cat chases a mouse through the long garden behind "
+)
+
+
+def test_columns_are_read_one_after_the_other_and_what_runs_on_is_one():
+    found = pdf.read(two_columns().page().text(60, 100, "On the next page.").data(), detector=None, id="cats")
+    assert kinds(found) == [
+        ("paragraph", "Of cats and courts"),
+        ("paragraph", STORY + "the house. It never comes back to us."),
+        ("paragraph", " ".join(BELOW)),
+        ("paragraph", "On the next page."),
+    ]
+    assert (found.id, dict(found.metadata)) == ("cats", {"title": "Of cats and courts", "page_count": 2})
+    story = found.blocks[1].places
+    assert [place.page for place in story] == [1, 1]
+    (left, top, right, bottom), (other, *_) = story[0].box, story[1].box
+    assert (left, other) == (60.0, 315.0)
+    assert 106 <= top <= 114
+    assert 144 <= bottom <= 148
+    assert 250 < right < 300
+
+
+@pytest.mark.parametrize("turned", [{"rotate": 90}, {"rotate": 180}, {"rotate": 270}, {"crop": (30, 30, 565, 812)}])
+def test_a_page_that_is_turned_or_cut_is_read_as_it_is_seen(turned):
+    lines = Paper(**turned).page().text(100, 100, "Seen")
+    picture = []
+
+    def look(image):
+        dark = np.argwhere(image.min(axis=2) < 128)
+        (top, left), (bottom, right) = dark.min(axis=0), dark.max(axis=0)
+        picture.append((left / 2, top / 2, right / 2, bottom / 2))
+        return [("Title", (left - 9, top - 9, right + 9, bottom + 9), 1.0)]
+
+    (block,) = pdf.read(lines.data(), detector=look).blocks
+    assert block.kind == "heading"
+    assert block.places[0].box == pytest.approx(picture[0], abs=5)
+
+
+def test_a_detector_is_given_the_picture_and_says_what_stands_where():
+    seen = []
+
+    def look(image):
+        seen.append(image)
+        return [("Title", (290, 80, 800, 130), 0.9), ("Text", np.array([110, 210, 580, 300]), np.float32(0.8))]
+
+    found = pdf.read(two_columns().data(), detector=look)
+    assert (seen[0].shape, seen[0].dtype) == ((1684, 1190, 3), np.uint8)
+    assert kinds(found)[:2] == [
+        ("heading", "Of cats and courts"),
+        ("paragraph", STORY + "the house. It never comes back to us."),
+    ]
+
+
+def test_a_title_that_is_also_a_heading_is_said_once_in_the_path():
+    found = pdf.read(two_columns().data(), detector=lambda _: [("Title", (290, 80, 800, 130), 0.9)])
+    assert (found.blocks[0].kind, found.blocks[0].title) == ("heading", "")
+
+
+def test_the_name_of_a_file_is_no_title():
+    paper = two_columns()
+    paper.title = "thesis_final.docx"
+    assert "title" not in pdf.read(paper.data(), detector=None).metadata
+
+
+def test_pages_can_be_chosen():
+    paper = Paper()
+    for number in "one", "two", "three":
+        paper.page().text(60, 300, f"Page {number} of the book.")
+    found = pdf.read(paper.data(), detector=None, pages=[3, 1])
+    assert found.text == "Page one of the book.\n\nPage three of the book."
+    assert [block.places[0].page for block in found.blocks] == [1, 3]
+    for wrong in ([0], [4], [], ["1"]):
+        with pytest.raises(ConfigurationError, match=re.escape("pages must be numbers in 1..3")):
+            pdf.read(paper.data(), detector=None, pages=wrong)
+
+
+def test_headers_and_page_numbers_are_dropped_or_kept():
+    paper = Paper()
+    for number in range(1, 4):
+        paper.page().text(60, 40, "Journal of Tea 12").text(60, 300, "Leaf." * number).text(290, 800, f"- {number} -")
+    assert pdf.read(paper.data(), detector=None).text == "Leaf.\n\nLeaf.Leaf.\n\nLeaf.Leaf.Leaf."
+    kept = pdf.read(paper.data(), detector=None, furniture="keep")
+    assert [block.kind for block in kept.blocks] == ["furniture", "paragraph", "furniture"] * 3
+
+
+def test_a_path_is_the_source(tmp_path):
+    path = tmp_path / "cats.pdf"
+    path.write_bytes(two_columns().data())
+    assert pdf.read(path, detector=None).source == str(path)
+    assert pdf.read(str(path), detector=None, metadata={"source": "s"}).source == "s"
+
+
+def whole():
+    return two_columns().data()
+
+
+ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" % (b"00" * 32, b"00" * 32)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"PK\x03\x04 word/document.xml", "must be a PDF, got a zip, such as Office documents and EPUB are"),
+        (b"<html>", "must be a PDF, got XML or HTML"),
+        (b"", "must be a PDF, got nothing"),
+        (whole()[:-40], "it is truncated"),
+        (b"%PDF-1.4\nnothing at all\n%%EOF", "the PDF is damaged or truncated"),
+        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: give the right password="),
+        (Paper().data(), "or has no pages"),
+        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "it may be a scan. Read it with an OCR such as docTR"),
+    ],
+)
+def test_a_file_that_cannot_be_read_gets_an_error_that_says_why(data, said):
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        pdf.read(data, detector=None)
+
+
+def test_too_much_is_refused_before_it_is_read(monkeypatch, tmp_path):
+    path = tmp_path / "large.pdf"
+    path.write_bytes(whole())
+    monkeypatch.setattr(pdf, "MOST_PAGES", 1)
+    with pytest.raises(ConfigurationError, match="at most 1 pages are read at once"):
+        pdf.read(two_columns().page().data(), detector=None)
+    monkeypatch.setattr(pdf, "MOST_LINES", 3)
+    with pytest.raises(ConfigurationError, match="a page must have at most 3 lines, as page 1"):
+        pdf.read(whole(), detector=None)
+    monkeypatch.setattr(pdf, "MOST_CHARACTERS", 10)
+    with pytest.raises(ConfigurationError, match="a page must have at most 10 characters, as page 1"):
+        pdf.read(whole(), detector=None)
+    monkeypatch.setattr(pdf, "LARGEST", 10)
+    for source in whole(), path:
+        with pytest.raises(ConfigurationError, match="a PDF must be at most 10 bytes"):
+            pdf.read(source, detector=None)
+
+
+def test_a_page_as_large_as_a_wall_is_drawn_small():
+    shapes = []
+    paper = Paper(width=14000, height=14000).page().text(100, 100, "Wall")
+    pdf.read(paper.data(), detector=lambda image: shapes.append(image.shape) or [])
+    assert max(shapes[0]) <= 2001
+
+
+def test_pages_without_text_are_named_in_the_log(caplog):
+    pdf.read(Paper().page().text(60, 300, "Text.").page().box(0, 0, 500, 500, 0.5).data(), detector=None)
+    assert "no text on pages 2" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", ["docling", "detectron", 7])
+def test_what_finds_no_regions_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match='detector must be "rapid", a callable'):
+        pdf.read(whole(), detector=wrong)
+
+
+@pytest.mark.parametrize("boxes", [[("Text", (0, 0, 9), 1.0)], [("Text", (0, 0, 9, float("nan")), 1.0)]])
+def test_a_detector_that_says_no_boxes_is_told(boxes):
+    with pytest.raises(ConfigurationError, match="a detector"):
+        pdf.read(whole(), detector=lambda _: boxes)
+
+
+@pytest.mark.parametrize("missing", ["pypdfium2", "rapid_layout"])
+def test_without_the_library_the_error_names_the_extra(missing, monkeypatch):
+    from advchunk.readers.regions import detectors
+
+    detectors._rapid.cache_clear()
+    real = builtins.__import__
+    for name in [name for name in sys.modules if name.split(".")[0] == missing]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", real)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(MissingExtra, match=r"advchunk\[layout\]"):
+        pdf.read(whole())
+
+
+PROSE = (
+    "Hypertension affects more than one billion adults and is a leading cause of death. We randomised 812 adults to "
+    "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the groups. "
+)
+
+
+def wrapped(text, width=46):
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def paper_page():
+    """A page as journals print them: a title, two columns, a heading, a table with its caption."""
+    paper = Paper(title="A trial of tea").page()
+    paper.text(56, 34, "Journal of Tea 2026, 12", 8).text(
+        120, 90, "A Randomised Trial of Green Tea in Adults", 18, bold=True
+    )
+    paper.text(60, 150, "1 Introduction", 13, bold=True).lines(60, 175, wrapped(PROSE * 3), 10, 12)
+    paper.text(60, 430, "2 Methods", 13, bold=True).lines(60, 455, wrapped(PROSE * 3), 10, 12)
+    paper.text(315, 150, "3 Results", 13, bold=True).lines(315, 175, wrapped(PROSE * 2), 10, 12)
+    paper.text(370, 358, "Table 1. Blood pressure by group.", 8)
+    for row, cells in enumerate([["Group", "N", "mmHg"], ["Treatment", "406", "128.1"], ["Placebo", "406", "140.4"]]):
+        for column, cell in enumerate(cells):
+            paper.box(315 + 75 * column, 366 + 18 * row, 75, 18, 0.85 if not row else 1.0)
+            paper.text(322 + 75 * column, 379 + 18 * row, cell, 9)
+    paper.lines(315, 460, wrapped(PROSE * 2), 10, 12)
+    return paper
+
+
+@pytest.fixture(scope="module")
+def detected():
+    return pdf.read(paper_page().data())
+
+
+def test_a_real_detector_finds_the_regions_of_a_page(detected):
+    found = kinds(detected)
+    assert [text for kind, text in found if kind == "heading"][-3:] == ["1 Introduction", "2 Methods", "3 Results"]
+    (table,) = (text for kind, text in found if kind == "table")
+    assert table.splitlines() == [
+        "| Group | N | mmHg |",
+        "| --- | --- | --- |",
+        "| Treatment | 406 | 128.1 |",
+        "| Placebo | 406 | 140.4 |",
+    ]
+    assert ("caption", "Table 1. Blood pressure by group.") in found
+    assert sum(text == (PROSE * 3).strip() for _, text in found) == 2
+
+
+def test_nothing_but_the_running_header_is_lost_to_the_detector(detected):
+    plain = pdf.read(paper_page().data(), detector=None, furniture="keep")
+    words = sorted(re.findall(r"\w+", detected.text + " Journal of Tea 2026, 12"))
+    assert words == sorted(re.findall(r"\w+", plain.text))
+
+
+def test_many_pages_take_no_more_memory_than_a_few(tmp_path):
+    paper = Paper()
+    for _ in range(150):
+        paper.page().lines(60, 100, wrapped(PROSE * 8, 90))
+    path = tmp_path / "long.pdf"
+    path.write_bytes(paper.data())
+    code = (
+        "import re, sys; from advchunk.readers import pdf; "
+        "read = lambda pages: pdf.read(sys.argv[1], detector=lambda _: [], pages=pages); "
+        "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024; "
+        "read(range(1, 11)); few = peak(); read(None); print(few, peak())"
+    )
+    said = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    few, many = map(int, said.stdout.split())
+    assert many < min(few + 40, 500)
