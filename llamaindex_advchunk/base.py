@@ -93,12 +93,21 @@ class AdvchunkNodeParser(TextSplitter):
     def get_nodes_from_files(self, paths: Iterable[str | Path], show_progress: bool = False) -> list[BaseNode]:
         """Return the nodes of files of any kind that `advchunk.read_file` reads, with the layout that these have.
 
-        Offsets are into the text that was read. Metadata is what the file says of itself, and ``file_path``.
-        A parser of papers, pages or abstracts reads files its own way.
+        Offsets are into the text that was read. Metadata is what the file says of itself, and ``file_path``, all hidden from
+        embedder and language model. A parser of papers, pages or abstracts reads files its own way.
         """
         reading = get_tqdm_iterable(paths, show_progress, "Reading files")
         read, found = chunk_files(self.core(), reading, "file_path", on_error=self.on_error, progress=show_progress)
-        parents = [Document(id_=said.id, text=said.text, metadata=dict(said.metadata)) for said in read]
+        parents = [
+            Document(
+                id_=said.id,
+                text=said.text,
+                metadata=dict(said.metadata),
+                excluded_embed_metadata_keys=[*said.metadata],
+                excluded_llm_metadata_keys=[*said.metadata],
+            )
+            for said in read
+        ]
         return self._written(parents, found)
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:

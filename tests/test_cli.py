@@ -182,7 +182,7 @@ def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert chunking._read("-", by_name=True).text == TOWN.read_text(encoding="utf-8")
+        assert chunking._standard_input().text == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 
@@ -359,6 +359,22 @@ def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
     [row] = lines(run("chunk", path, "-m", "biomedical-abstract", "-f", "jsonl").output)
     assert row["text"] == "AIM: To see.\nRESULTS: Seen (p < 0.05)."
     assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
+
+
+def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
+    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
+    paper, notes = tmp_path / "paper.tei.xml", tmp_path / "notes.md"
+    paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
+    notes.write_text("# Tea\n\nGreen tea.", "utf-8")
+    args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
+    result = run(*args)
+    assert result.exit_code == 1
+    assert [row["document"] for row in lines(result.stdout)] == [str(notes)]
+    assert f"{paper}: ConfigurationError: grobid-section, which tei documents need, is experimental" in result.stderr
+    assert "--experimental" in result.stderr
+    found = lines(run(*args, "--experimental").stdout)
+    assert [row["metadata"]["chunker"] for row in found] == ["grobid-section", "universal-semantic"]
+    assert found[0]["metadata"]["imrad"] == "Results"
 
 
 def test_a_file_that_is_not_what_its_name_says_is_reported(tmp_path):

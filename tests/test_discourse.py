@@ -240,6 +240,10 @@ def test_a_parser_is_needed_for_parses():
     nlp.add_pipe("sentencizer")
     with pytest.raises(ConfigurationError, match="must parse"):
         Edus(nlp=nlp)("He came, and she left.")
+    with pytest.raises(
+        ConfigurationError, match="nlp must be a spaCy Language with a parser, or None, got 'en_core_web_sm'"
+    ):
+        Edus(nlp="en_core_web_sm")
 
 
 def test_parses_take_a_text_over_their_limit(english, monkeypatch):
@@ -340,7 +344,7 @@ def test_a_whole_lexicon_can_be_given():
         ({"connective": {}}, "did you mean 'connectives'"),
         ({"verbs": "is are"}, "verbs of a lexicon must be a list of words"),
         ({"connectives": ["and"]}, "connectives must be a mapping"),
-        ({"connectives": {"and": "loud"}}, "strength of connective 'and' must be one of"),
+        ({"connectives": {"and": "loud"}}, "connective 'and' must be 'strong', 'weak', 'none' or a mapping"),
         ({"connectives": {"and": {"strenght": "weak"}}}, "connective 'and' must be 'strong'"),
         ({"connectives": {"and": {"kind": "noun"}}}, "kind of connective 'and' must be one of"),
         ({"connectives": {"and": {"not_before": "then"}}}, "beside a list of words"),

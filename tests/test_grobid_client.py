@@ -202,6 +202,14 @@ def test_tei_is_kept_beside_the_pdf_and_used_until_that_is_newer(process, paper)
     assert sorted(path.name for path in paper.parent.iterdir()) == ["paper.v2.grobid.tei.xml", "paper.v2.pdf"]
 
 
+def test_what_is_kept_and_damaged_is_one_clear_error(paper):
+    kept_at(paper).write_bytes(TEI.encode()[:50] + b"\xff")
+    with Grobid(ANSWER) as server:
+        with pytest.raises(ConfigurationError, match="must be UTF-8, got byte 0xff at 50"):
+            client(server).read(paper)
+        assert not server.asked
+
+
 def test_nothing_is_kept_of_a_failure(process, paper):
     with Grobid(replies(500, "no")) as server, pytest.raises(ModelUnavailable):
         process(client(server), paper, keep=True)

@@ -1,5 +1,6 @@
 """HTML, as broken as it comes: what is seen is kept, in order, and as the blocks that it is."""
 
+import re
 import sys
 from collections import Counter
 
@@ -156,6 +157,28 @@ def test_tables_are_written_with_their_heads_and_spans():
 def test_rows_of_titles_are_the_head_where_none_is_marked():
     assert said("<table><tr><th>a<th>b<tr><th>c<td>d</table>") == ["| a | b |\n| --- | --- |\n| c | d |"]
     assert said("<table><tr><td>a<td>b</table>") == ["| --- | --- |\n| a | b |"]
+
+
+def test_a_cell_reaches_as_far_as_its_part_of_the_table():
+    assert said("<table><tr><th rowspan=2>a<th>b<tr><td>1<tr><td>c<td>2</table>") == [
+        "| a | b |\n| --- | --- |\n| a | 1 |\n| c | 2 |"
+    ]
+    assert said("<table><tr><td rowspan=0>a<td>1<tr><td>2<tbody><tr><td>b<td>3</table>") == [
+        "| --- | --- |\n| a | 1 |\n| a | 2 |\n| b | 3 |"
+    ]
+    assert said("<table><tr><td rowspan=2>a<td rowspan=2>b<tr><tr><td>c<td>d<tr></table>") == [
+        "| --- | --- |\n| a | b |\n| a | b |\n| c | d |"
+    ]
+
+
+def test_xhtml_may_close_any_element_at_once():
+    head = (
+        '<head><title>Tea</title><script src="a.js" type="text/javascript"/><meta name="date" content="2020"/></head>'
+    )
+    body = '<body><a id="p1"/><h1>Tea</h1><p>one<br/>two</p><textarea/><p>three</p></body>'
+    for start in ('<?xml version="1.0"?>\n<html>', '<html lang="en" xmlns="http://www.w3.org/1999/xhtml">'):
+        assert said(f"{start}{head}{body}</html>") == ["Tea", "one\ntwo", "three"]
+    assert said(f"<html>{head}{body}</html>") == []  # as browsers have it
 
 
 def test_tables_of_layout_are_read_through():
@@ -323,7 +346,12 @@ NAMES = """a article aside b blockquote br button caption center dd div dl dt em
 TAGS = st.sampled_from(
     [*(f"<{name}>" for name in NAMES), *(f"</{name}>" for name in NAMES), "<p hidden>", "<!--", "-->"]
 )
-PAGES = st.lists(TAGS | st.text("abcde <&\n", max_size=5), max_size=40).map("".join)
+ODD = re.compile("<[a-z]+<p hidden")  # an element named "a<p" stays open where a link would be closed by the next one
+PAGES = (
+    st.lists(TAGS | st.text("abcde <&\n", max_size=5), max_size=40)
+    .map("".join)
+    .filter(lambda page: not ODD.search(page))
+)
 
 
 def visible(page):

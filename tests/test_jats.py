@@ -354,6 +354,13 @@ def test_tables_of_both_models():
         <tbody><row><entry morerows="1">1</entry><entry>2</entry><entry>3</entry></row><row><entry>4</entry><entry>5</entry></row></tbody>
         </tgroup></table></table-wrap>"""
     assert body(cals) == [("table", 0, "| x | y | y |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| 1 | 4 | 5 |")]
+    assert body(
+        '<array><tr><th rowspan="2">a</th><th>b</th></tr><tr><td>1</td></tr><tr><td>c</td><td>2</td></tr></array>'
+    ) == [("table", 0, "| a | b |\n| --- | --- |\n| a | 1 |\n| c | 2 |")]
+    assert body(
+        "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><th>1</th><th>2</th></tr></tbody>"
+        '<tbody><tr><td rowspan="3">3</td><td>4</td></tr></tbody><tfoot><tr><td>5</td><td>6</td></tr></tfoot></table>'
+    ) == [("table", 0, "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |")]
     assert body("<array><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></array>") == [
         ("table", 0, "| a | b |\n| --- | --- |\n| 1 | 2 |")
     ]

@@ -96,6 +96,8 @@ def normalised(text):
         ("---\ntitle: T\n---\n# H", [("code", 0, "---\ntitle: T\n---"), ("heading", 1, "# H")]),
         ("\ufeff---\r\na: b\r\n...\r\nc", [("code", 0, "---\r\na: b\r\n..."), ("paragraph", 0, "c")]),
         ("---\n\na: b\n\n---\n", [("paragraph", 0, "a: b")]),
+        ('+++\na = "b"\n\n[c]\n+++\n\n# H', [("code", 0, '+++\na = "b"\n\n[c]\n+++'), ("heading", 1, "# H")]),
+        ("+++\na = 1", [("paragraph", 0, "+++\na = 1")]),
         ("\ufeff# H", [("heading", 1, "# H")]),
         (
             "a\r\n\r\n- b\r# c\n\0",

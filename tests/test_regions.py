@@ -1,6 +1,7 @@
 """Regions of pages: their order, the lines they hold, what repeats on pages, and what layoutparser and docTR found."""
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -134,6 +135,13 @@ def test_no_ink_is_lost_and_none_is_said_twice(lines, found):
     said = Counter(letter for region in regions for letter in region.text if letter.isalpha())
     assert said == Counter(letter for line in lines for letter in line.text)
     assert all(region.text or region.kind in {"table", "figure"} for region in regions)
+
+
+def test_thousands_of_lines_side_by_side_take_no_time():
+    beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(3000)]
+    began = time.process_time()
+    assert sum(len(region.text.split()) for region in regions_of(SHEET, beside, [])) == 3000
+    assert time.process_time() - began < 5
 
 
 def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():

@@ -136,7 +136,10 @@ def test_whatever_the_markup_each_word_is_read_once(trees, body):
     inner = "".join(written(tree, words) for tree in trees)
     source = f"<TEI><text>{f'<body>{inner}</body>' if body else inner}</text></TEI>"
     document = tei.read(source)
-    found = Counter(re.findall(r"word\d+x", document.text))
+    found = Counter[str]()
+    for kind, _, text in said(document):
+        every = re.findall(r"word\d+x", text)
+        found.update(set(every) if kind == "table" else every)  # what a cell says is in every row that it covers
     assert found == Counter(re.findall(r"word\d+x", source))
 
 
@@ -276,10 +279,10 @@ def test_a_figure_within_a_division_stays_there():
 def test_tables_are_pipe_tables_with_cells_that_cover_others():
     (table,) = texts(tei.read(SEALS), "table")
     assert table.splitlines() == [
-        "| bank | seals |  |",
+        "| bank | seals | seals |",
         "| --- | --- | --- |",
         "| C | low | 412 |",
-        "|  | high | 3\\|4 |",
+        "| C | high | 3\\|4 |",
     ]
 
 
@@ -312,6 +315,26 @@ def test_formulae_are_blocks_between_paragraphs_and_text_within_them():
     document = tei.read(SEALS)
     assert texts(document, "formula") == ["r = n / N, (1)"]
     assert "where n is the number ashore and N that of all." in texts(document, "paragraph")
+
+
+@pytest.mark.parametrize(
+    ("marked", "line"),
+    [
+        ("<choice><sic>teh</sic><corr>the</corr></choice> sea", "the sea"),
+        ("<choice><abbr>Dr</abbr><expan>Doctor</expan></choice> Li", "Doctor Li"),
+        ("<choice><unclear>salt</unclear><unclear>malt</unclear></choice>", "salt"),
+        ("<app><rdg>tide</rdg><lem>ebb</lem></app> and <choice>flow</choice>", "ebb and flow"),
+        ('10<hi rend="superscript">9</hi> seals, H<hi rend="sub">2</hi>O', "10⁹ seals, H2O"),
+        ('<hi rend="italic">10</hi><hi rend="super">-<hi>9</hi></hi>', "10-9"),
+        ('<hi rend="bold">10</hi><hi rend="bold">9</hi>', "109"),
+        (
+            '<formula><math xmlns="http://www.w3.org/1998/Math/MathML"><mfrac><mi>a</mi><mi>b</mi></mfrac></math></formula>',
+            "a/b",
+        ),
+    ],
+)
+def test_what_is_not_said_as_it_stands(marked, line):
+    assert texts(tei.read(paper(f"<p>{marked}</p>"))) == [line]
 
 
 def test_sentences_are_parted_by_a_space():
@@ -437,10 +460,8 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
         ("", "must be TEI, such as GROBID makes of a PDF, got ''"),
         ("<article><body/></article>", "must be TEI, such as GROBID makes of a PDF, got <article>"),
         ("<html><body>TEI</body></html>", "got <html>"),
-        (paper("<table>" + '<row><cell cols="1000"/></row>' * 501 + "</table>"), "at most 500,000 cells.*, got 501000"),
-        (paper("<table>" + "<row><cell/></row>" * 999 + "<row>" + "<cell/>" * 600 + "</row></table>"), "got 600000"),
     ],
-    ids=["laughs", "external", "deep", "cut", "prose", "zip", "empty", "jats", "html", "wide", "ragged"],
+    ids=["laughs", "external", "deep", "cut", "prose", "zip", "empty", "jats", "html"],
 )
 def test_what_is_hostile_or_no_tei_is_refused(source, rule):
     began = time.process_time()
@@ -459,7 +480,7 @@ def test_a_cell_may_cover_several_rows():
         '<row><cell>a</cell><cell rows="3">b</cell><cell>c</cell></row>' + "<row><cell>d</cell><cell>e</cell></row>" * 3
     )
     (table,) = texts(tei.read(paper(f"<table>{rows}</table>")))
-    assert table.splitlines()[2:] == ["| d |  | e |", "| d |  | e |", "| d | e |  |"]
+    assert table.splitlines()[2:] == ["| d | b | e |", "| d | b | e |", "| d | e |  |"]
 
 
 def test_numbers_of_cells_that_are_none_count_one():
@@ -472,6 +493,16 @@ def test_as_deep_as_is_allowed():
     deep = 190
     source = paper("".join(f"<div><head>h{i}</head>" for i in range(deep)) + "<p>Text.</p>" + "</div>" * deep)
     assert outline(tei.read(source))[-1] == (deep, f"h{deep - 1}")
+
+
+def test_many_figures_take_no_longer_each_than_few():
+    count = 40_000
+    calls = "".join(f'<ref target="#f{i}">*</ref>' for i in range(count))
+    figures = "".join(f'<figure xml:id="f{i}"><head>{i}</head></figure>' for i in range(count))
+    source = paper(f"<div><p>{calls}</p></div>{figures}")
+    began = time.process_time()
+    assert len(tei.read(source).blocks) == 1 + count
+    assert time.process_time() - began < 3
 
 
 def test_a_megabyte_is_read_within_a_second():

@@ -51,6 +51,7 @@ SENTENCES = [
     ("en", "Give 1.5 mg/kg daily. |It was p = 0.03 here. |Ok."),
     ("en", "The U.S.A. is big. |He moved to the U.S. |The move was hard."),
     ("en", "Jones et al. reported it. |Smith et al. (2021) did."),
+    ("en", "It grew, as in Smith et al. [42]. |The rest did not."),
     ("en", "See Fig. 3, Eq. 2 and Eqs. 3-4 for it. |Done."),
     ("en", "See Fig. S1, Ch. 4, Vol. 2 and Tab. 2. |Done."),
     ("en", "It took approx. 5 min. |Then we left."),

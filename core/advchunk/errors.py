@@ -18,13 +18,13 @@ class Unreadable(ConfigurationError):  # noqa: N818
 
 
 class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like the rest of the API
-    """An optional library is not installed; the message names the extra that brings it."""
+    """An optional library is not installed; the message names the extra that brings it, and what to do after that."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'")
-        self._said = what, extra
+    def __init__(self, what: str, extra: str, then: str = "") -> None:
+        super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}")
+        self._said = what, extra, then
 
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
         return type(self), self._said  # or a pool of processes breaks where one raises it
 
 

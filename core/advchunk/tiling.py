@@ -281,6 +281,7 @@ def _goes_on(paragraph: str, start: int, end: int, code: str) -> bool:
     if not before.isspace():  # "os.Path", "３．１４"
         return (
             before in ".!?"
+            or following in ".,;:"  # "et al. [42]."
             or (before == "．" and following.isdigit())
             or paragraph.startswith(_CARRY_ON.get(code, ()), end)
         )

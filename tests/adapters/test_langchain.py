@@ -23,8 +23,10 @@ from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSema
 from advchunk.explain import Explanation
 from advchunk.models.static import default_embedder
 from langchain_advchunk import (
+    AutoSplitter,
     ChunkerSplitter,
     GrobidSectionSplitter,
+    LayoutAwareSplitter,
     MSTSemanticSplitter,
     RecursiveSplitter,
     SemanticThresholdSplitter,
@@ -290,6 +292,40 @@ def test_files_are_split_with_the_layout_they_have(tmp_path):
     ]
 
 
+def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
+    paper, page = tmp_path / "paper.tei.xml", tmp_path / "page.json"
+    paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
+    page.write_bytes((Path(__file__).parents[1] / "data" / "layoutparser_two_columns.json").read_bytes())
+    [found] = AutoSplitter(experimental=True).split_files([paper])
+    assert (found.metadata["chunker"], found.metadata["imrad"]) == ("grobid-section", "Results")
+    found = LayoutAwareSplitter(inner=RecursiveChunker()).split_files([page])
+    assert found[0].page_content.startswith("Tea and cats")
+    assert (found[0].metadata["page"], found[0].metadata["source"]) == (1, str(page))
+    note = tmp_path / "note.txt"
+    note.write_text("<p>Green tea.", "utf-8")
+    pieces = [RecursiveSplitter(markup=markup).split_files([note])[0].page_content for markup in ("markdown", "html")]
+    assert pieces == ["<p>Green tea.", "Green tea."]  # the second goes by what is said, not by the name
+
+
+def test_files_that_cannot_be_read_are_failures(tmp_path):
+    good, broken, missing, late = (tmp_path / name for name in ("a.md", "b.xml", "c.md", "d.tei"))
+    good.write_text("Tea.", "utf-8")
+    broken.write_text("<TEI><text>", "utf-8")
+    late.write_text("Tea.", "utf-8")
+    failures, paths = [], [good, broken, missing, good]
+    found = RecursiveSplitter(on_error=failures.append).split_files(paths)
+    assert [piece.page_content for piece in found] == ["Tea.", "Tea."]
+    assert [(failure.index, failure.source, type(failure.error)) for failure in failures] == [
+        (1, str(broken), ConfigurationError),
+        (2, str(missing), FileNotFoundError),
+    ]
+    with pytest.raises(FileNotFoundError):
+        RecursiveSplitter().split_files(paths[2:])
+    failures.clear()
+    assert GrobidSectionSplitter(on_error=failures.append).split_files([missing, late]) == []
+    assert [failure.index for failure in failures] == [0, 1]  # of which the second can be read, but is no paper
+
+
 def docling_loaders():
     return json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
 
@@ -315,3 +351,8 @@ def test_papers_pages_and_records_come_as_page_content():
     page = "<!doctype html><title>Tea</title><h1>Kinds</h1><p>Green tea."
     [found] = MSTSemanticSplitter(markup="auto").split_documents([Document(page)])
     assert (found.page_content, found.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
+
+
+def test_one_path_is_not_several():
+    with pytest.raises(ConfigurationError, match=r"paths must be several, such as \[path\], got 'guide.md'"):
+        RecursiveSplitter().split_files("guide.md")

@@ -21,6 +21,7 @@ from advchunk import Chunk, Chunker, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk.explain import Explanation
 from advchunk.models.static import default_embedder
 from llamaindex_advchunk import (
+    AutoNodeParser,
     ChunkerNodeParser,
     GrobidSectionNodeParser,
     MSTSemanticNodeParser,
@@ -271,6 +272,19 @@ def test_files_are_parsed_with_the_layout_they_have(tmp_path):
     assert (node.text, node.start_char_idx) == (path.read_text(encoding="utf-8"), 0)
     assert node.metadata["file_path"] == node.ref_doc_id == str(path)
     assert node.metadata["section"] == "Tea"
+    assert node.get_content(MetadataMode.EMBED) == node.get_content(MetadataMode.LLM) == node.text
+
+
+def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_path):
+    good, broken = tmp_path / "a.xml", tmp_path / "b.xml"
+    good.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
+    broken.write_text("<TEI><text>", "utf-8")
+    failures = []
+    [node] = AutoNodeParser(experimental=True, on_error=failures.append).get_nodes_from_files([broken, good])
+    assert (node.metadata["chunker"], node.metadata["file_path"], node.ref_doc_id) == (
+        "grobid-section", str(good), str(good),
+    )  # fmt: skip
+    assert [(failure.index, failure.source) for failure in failures] == [(0, str(broken))]
 
 
 def test_nodes_of_doclings_parser_are_parsed_under_their_headings():

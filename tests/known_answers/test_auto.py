@@ -91,6 +91,17 @@ def test_what_is_set_is_set_for_all_and_what_is_left_is_each_chunkers_own():
         AutoChunker(min_tokens=500).chunk(RECORD)
 
 
+def test_a_later_version_of_any_of_them_is_one_of_this():
+    assert AutoChunker.version == sum(type(chunker).version for text, chunker in WANTED.items() if text != PAGE)
+
+
+def test_no_chunk_exceeds_the_maximum_that_is_said_even_if_it_is_that_of_most_chunkers():
+    notes = "Green tea is steamed. Black tea is not. " * 300
+    assert max(chunk.tokens for chunk in AutoChunker(max_tokens=512).chunk(notes)) <= 512
+    usual = AutoChunker()
+    assert all(usual.chunker_for(text).max_tokens <= usual.max_tokens for text in (NOTES, RECORD))
+
+
 def test_a_document_with_a_layout_and_a_markup_that_is_said_are_not_looked_at():
     assert AutoChunker().chunker_for(Document(TEI, blocks=markdown.blocks(TEI))).algorithm == "universal-semantic"
     assert AutoChunker(markup="plain").chunk(TEI)[0].text == TEI

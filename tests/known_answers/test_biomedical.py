@@ -477,3 +477,10 @@ def test_given_units_are_segmented_by_their_labels():
     text = section("Background", 40) + section("Results", 45)
     units = tiling.sentences(text)
     assert chunker(**SIZES).segmentation(units).cuts.tolist() == [0, len(units) // 2, len(units)]
+
+
+@pytest.mark.parametrize("text", ["<TEI><text/></TEI>", '{"schema_name": "DoclingDocument"}'])
+def test_a_paper_is_no_abstract(text):
+    with pytest.raises(ConfigurationError, match="must be given an abstract or a PubMed record, got"):
+        BiomedicalAbstractChunker().chunk(text)
+    assert BiomedicalAbstractChunker(normalise=False, include_context=False).chunk(text)[0].text == text

@@ -195,8 +195,15 @@ def test_a_language_without_a_lexicon_has_sentences():
     [
         ({"target_tokens": 0}, "target_tokens must be >= 1"),
         ({"target_tokens": 600}, "target_tokens must be at most max_tokens = 512"),
-        ({"connectives": {"and": "loud"}}, "strength of connective 'and'"),
-        ({"connectives": ["and"]}, "connectives must be"),
+        (
+            {"connectives": {"and": "loud"}},
+            "connective 'and' must be 'strong', 'weak', 'none' or a mapping of strength",
+        ),
+        (
+            {"connectives": {"and": {"strength": "loud"}}},
+            "strength of connective 'and' must be one of 'strong', 'weak', got",
+        ),
+        ({"connectives": ["and"]}, r"connectives must be a mapping or None, got \['and'\]"),
         ({"lexicon": {"conectives": {}}}, "did you mean 'connectives'"),
     ],
 )

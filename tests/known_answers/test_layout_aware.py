@@ -217,6 +217,13 @@ def test_doctr_and_docling_json_are_converted():
     assert texts(json.dumps(docling)) == ["Weight fell."]
 
 
+def test_what_doclings_loaders_hand_over_has_its_pages():
+    said = json.loads((DATA / "docling_loaders.json").read_text(encoding="utf-8"))["doc_chunks"]
+    found = [chunked(Document(each["page_content"], metadata=each["metadata"]))[0] for each in said]
+    assert found[0].metadata["title_path"] == "Methods"
+    assert found[0].metadata["pages"] == [1, 2]
+
+
 def test_json_of_another_detector_than_the_one_named_is_an_error():
     text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
     with pytest.raises(ConfigurationError, match="a layout of layoutparser's must have blocks"):
@@ -258,7 +265,10 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
     path = tmp_path / "cats.pdf"
     path.write_bytes(paper.page().text(60, 120, "Judges sit on the second page.").data())
 
-    def look(_):
+    looked = []
+
+    def look(picture):
+        looked.append(picture.shape)
         return [("Text", (100, 200, 580, 280), 0.9), ("Text", (600, 200, 1000, 250), 0.9)]
 
     chunker = LayoutAwareChunker(detector=look, inner=RecursiveChunker(), hard_stops="column")
@@ -270,6 +280,8 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
     ]
     assert [chunk.metadata["page"] for chunk in found] == [1, 1, 2]
     assert found[0].metadata["shelf"] == 3
+    assert chunker.chunk(chunker.read_file(path, metadata={"shelf": 3}))[0].spans == found[0].spans
+    assert len(looked) == 4  # pages
     with pytest.raises(ConfigurationError, match="detector must be"):
         LayoutAwareChunker(detector="doctr").chunk_file(path)
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from advchunk import ConfigurationError, RecursiveChunker, SemanticClusterChunker
+from advchunk import ConfigurationError, PerplexityChunker, RecursiveChunker, SemanticClusterChunker
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Embed, Job, drive, finished, together
 from advchunk.models.counters import as_counter
 from advchunk.records import WALL, Units
 from advchunk.sizes import Limits, assemble
+from lm import Words
 
 
 @dataclass(kw_only=True)
@@ -64,6 +65,12 @@ def test_groups_stay_within_their_section():
 def test_what_does_not_decide_on_units_cannot_be_inner():
     with pytest.raises(ConfigurationError, match="inner must be a chunker of units"):
         ByHeading(inner="recursive")
+
+
+def test_an_inner_chunker_that_would_repeat_text_is_refused():
+    with pytest.raises(ConfigurationError, match='inner must have boundary="after": overlap_tokens of the sections'):
+        ByHeading(inner=PerplexityChunker(lm=Words(), boundary="overlap"))
+    assert ByHeading(inner=PerplexityChunker(lm=Words()), max_tokens=12).chunk(TEXT)
 
 
 def test_a_wall_stops_joins_and_overlap():

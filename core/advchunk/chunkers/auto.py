@@ -14,7 +14,7 @@ from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.params import Params, parameters, resources
 from advchunk.chunkers.results import Failure, OnFailure
-from advchunk.chunkers.universal import UniversalSemanticChunker
+from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.engine import Job, Plan, finished
 from advchunk.errors import ConfigurationError
 from advchunk.explain import Explanation, Segmentation
@@ -40,11 +40,14 @@ class AutoParams(Params):
 
     Parameters
     ----------
+    max_tokens : tokens that no chunk exceeds, context included, >= 1; the default is the largest of theirs.
     markup : what all documents are written in; "auto" tells it from the text of each (`readers.formats.format_of`).
     experimental : whether experimental chunkers are allowed; None is what `advchunk.settings` says.
     """
 
     algorithm: ClassVar[str] = "auto"
+    version: ClassVar[int] = UniversalSemanticChunker.version + sum(chunker.version for chunker in _FOR.values())
+    max_tokens: int = UniversalSemanticParams.max_tokens
     markup: Markup = "auto"
     experimental: bool | None = None
 

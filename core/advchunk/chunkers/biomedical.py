@@ -23,7 +23,7 @@ from advchunk.layout import tiled
 from advchunk.models.counters import Counter
 from advchunk.quantities import keeping
 from advchunk.readers import abstracts
-from advchunk.readers.formats import reread
+from advchunk.readers.formats import format_of, reread
 from advchunk.records import Chunk, Document, Span, Units
 from advchunk.sizes import VERBATIM, Limits
 from advchunk.sizes.limits import Ruler
@@ -121,6 +121,8 @@ class BiomedicalAbstractParams(Params):
         return max(self.max_tokens * usual.target_tokens // usual.max_tokens, 1)
 
 
+_NO_ABSTRACTS = frozenset({"tei", "jats", "docling"})
+
 # What a sentence that is too long is cut into.
 _LADDER = (keeping(tiling.clauses), keeping(tiling.words), tiling.words, tiling.graphemes, tiling.characters)
 
@@ -145,6 +147,9 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if not self.normalise:
             layout, labels = super().read(document).blocks or (), abstracts.labels(document.text)
             return replace(document, blocks=abstracts.blocks(document.text, labels, layout))
+        if (written := format_of(document.text)) in _NO_ABSTRACTS:
+            msg = f"biomedical-abstract must be given an abstract or a PubMed record, got {written}: see markup= of other chunkers"
+            raise ConfigurationError(msg)
         return reread(document, abstracts.read(document.text, id=document.id, metadata=document.metadata))
 
     def blank(self, document: Document) -> list[Chunk]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.results import Failure, OnError, Progress, as_handler
-from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.records import Chunk, Document
 
 
@@ -22,6 +23,7 @@ def chunk_files(
     named : the metadata in which the path of a file stands.
     on_error : what to do about a file that fails; the index of a `Failure` is its place among ``paths``.
     """
+    require(not isinstance(paths, (str, bytes, PathLike)), "paths must be several, such as [path]", paths)
     handle, read = as_handler(on_error), dict[int, Document]()
     for place, path in enumerate(paths):
         try:

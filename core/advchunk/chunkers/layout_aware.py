@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -105,7 +106,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         return self.chunk(self._pages(source, id=id, metadata=metadata, pages=pages, password=password))
 
     def read_file(
-        self, path: str | PathLike[str], *, by_name: bool = True, metadata: Mapping[str, Any] | None = None
+        self, path: str | Path, *, by_name: bool = True, metadata: Mapping[str, Any] | None = None
     ) -> Document:
         """Return a file for `chunk`: the regions of a PDF, another text as it stands."""
         if files.is_pdf(path):
@@ -120,6 +121,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     def read(self, document: Document) -> Document:
         """Return the regions of a document as its blocks."""
+        from advchunk.readers import docling
         from advchunk.readers.regions import results
 
         if document.blocks is not None:
@@ -129,7 +131,8 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         if source is not None:
             reader = results.READERS[source]
             return reader(text, id=document.id, metadata=document.metadata, furniture=self.furniture)
-        if self.markup == "auto" and formats.format_of(text) in {"markdown", "plain"}:
+        is_plain = formats.format_of(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
+        if self.markup == "auto" and is_plain:
             msg = (
                 "layout-aware must be given regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "
                 f'Document with blocks; for a text without pages say markup="markdown"; got {text[:40]!r}'

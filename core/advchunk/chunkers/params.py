@@ -206,7 +206,7 @@ def _said(hint: Any) -> str:
     if get_origin(hint) in {Union, UnionType}:
         return " or ".join(map(_said, get_args(hint)))
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "None"}
-    return words.get(hint, str(hint))
+    return words.get(hint, "a mapping" if get_origin(hint) is Mapping else str(hint))
 
 
 @dataclass(kw_only=True)

@@ -26,8 +26,8 @@ class SectionedChunker(VectorsChunker):
 
     Parameters
     ----------
-    inner : a chunker that decides where each section is cut; its own sizes are not used. None is
-        `OptimalSemanticChunker`, with this one's embedder.
+    inner : a chunker that decides where each section is cut; its own sizes are not used, nor what else it would do to its
+        chunks. None is `OptimalSemanticChunker`, with this one's embedder.
     """
 
     inner: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -41,6 +41,12 @@ class SectionedChunker(VectorsChunker):
         super().check()
         right = self.inner is None or isinstance(self.inner, SegmentingChunker)
         require(right, "inner must be a chunker of units, such as OptimalSemanticChunker, or None", self.inner)
+        repeats = getattr(self.inner, "boundary", "after") != "after"
+        require(
+            not repeats,
+            'inner must have boundary="after": overlap_tokens of the sections says what is repeated',
+            self.inner,
+        )
 
     def load(self) -> None:
         """Load the inner chunker too."""

@@ -14,7 +14,7 @@ from advchunk.discourse import lexicon as _lexicon
 from advchunk.discourse.lexicon import Connective, Lexicon
 from advchunk.discourse.parsed import parsed_edus
 from advchunk.discourse.rules import clause_ends
-from advchunk.errors import ConfigurationError
+from advchunk.errors import ConfigurationError, require
 from advchunk.records import Units
 
 __all__ = ["Connective", "Edus", "Lexicon", "lexicon_of"]
@@ -60,6 +60,10 @@ class Edus:
     lexicon: Mapping[str, Any] | None = None
     sentences: Any = None
     nlp: Any = None
+
+    def __post_init__(self) -> None:
+        right = self.nlp is None or hasattr(self.nlp, "pipe_names")
+        require(right, "nlp must be a spaCy Language with a parser, or None", self.nlp)
 
     def __call__(self, text: str) -> Units:
         """Tile a text."""

@@ -65,7 +65,7 @@ class Connective:
     def __post_init__(self) -> None:
         for name, options in (("strength", Strength), ("kind", Kind), ("comma", Mark)):
             value = getattr(self, name)
-            rule = f"{name} of connective {self.words!r} must be one of {get_args(options)}"
+            rule = f"{name} of connective {self.words!r} must be one of {', '.join(map(repr, get_args(options)))}"
             require(value in get_args(options), rule, value)
         for words in (self.not_before, self.not_after):
             require(_are_words(words), f"connective {self.words!r} must not stand beside a list of words", words)
@@ -259,7 +259,8 @@ def with_connectives(base: Lexicon, said: Mapping[str, Any]) -> Lexicon:
             continue
         given = {"strength": value} if isinstance(value, str) else value
         rule = f"connective {key!r} must be 'strong', 'weak', 'none' or a mapping of {', '.join(names[1:])}"
-        require(isinstance(given, Mapping) and set(given) <= set(names[1:]), rule, value)
+        known_strength = not isinstance(value, str) or value in get_args(Strength)
+        require(known_strength and isinstance(given, Mapping) and set(given) <= set(names[1:]), rule, value)
         before = known.get(words)
         old = {name: getattr(before, name) for name in names} if before else {"strength": "weak"}
         known[words] = Connective(**{**old, **given, "words": words})

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from advchunk.errors import ConfigurationError
-from advchunk.readers import formats
+from advchunk.readers import formats, magic
 from advchunk.records import Document
 
 
@@ -48,5 +48,6 @@ def decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"a text must be UTF-8, got byte {error.object[error.start]:#04x} at {error.start}"
+        got = magic.kind_of(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
+        msg = f"a text must be UTF-8, got {got}"
         raise ConfigurationError(msg) from None

@@ -1,4 +1,4 @@
-"""Tell a PDF from what is given as one."""
+"""Tell what a file is by its first bytes: a PDF from what is given as one, a text from what is none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from advchunk.errors import ConfigurationError
 
 _MAGIC_WITHIN = 1024  # bytes in which %PDF- must stand
 _MAGIC: Mapping[bytes, str] = {
+    b"%PDF-": "a PDF",
     b"PK\x03\x04": "a zip, such as Office documents and EPUB are",
     b"\x1f\x8b": "gzip",
     b"7z\xbc\xaf": "a 7z archive",
@@ -19,8 +20,18 @@ _MAGIC: Mapping[bytes, str] = {
     b"\xff\xd8\xff": "a JPEG image",
     b"II*\x00": "a TIFF image",
     b"MM\x00*": "a TIFF image",
-    b"<": "XML or HTML",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
 }
+
+
+def kind_of(data: bytes) -> str:
+    """Return what bytes are that begin as something known and no text does, else "".
+
+    >>> kind_of(b"%PDF-1.7"), kind_of(b"Tea.")
+    ('a PDF', '')
+    """
+    return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
 
 
 def require_pdf(data: bytes, name: str = "this") -> None:
@@ -32,7 +43,6 @@ def require_pdf(data: bytes, name: str = "this") -> None:
     """
     if b"%PDF-" in data[:_MAGIC_WITHIN]:
         return
-    start = data.lstrip()[:8]
-    kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
+    kind = "XML or HTML" if data.lstrip().startswith(b"<") else kind_of(data)
     msg = f"{name} must be a PDF, got {kind or (repr(data[:16]) if data else 'nothing')}"
     raise ConfigurationError(msg)

@@ -37,8 +37,10 @@ _LEAVES: Mapping[str, BlockKind] = {
 # An open quote counts 1, an open list 2. The parser recurses, three frames a level.
 _DEEPEST = 40
 
-# YAML as Pandoc and Jekyll take it; without a key or a comment in its first line, --- is a thematic break.
-_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=#|[^\n:]+:)(?:[^\n]*\n)+?(?:---|\.\.\.)(?=[ \t]*(?:\n|\Z))")
+# YAML as Pandoc and Jekyll take it; without a key or a comment in its first line, --- is a thematic break. TOML as Hugo does.
+_FRONT_MATTER = re.compile(
+    r"(?:---[ \t]*\n(?=#|[^\n:]+:)(?:[^\n]*\n)+?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))"
+)
 
 # Display mathematics opens at the start of a line; amsmath's environments and LaTeX's own.
 _FORMULA = (

@@ -21,10 +21,10 @@ from advchunk.errors import ConfigurationError, needed, require
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.regions.detectors import as_detector, detected
 from advchunk.readers.regions.page import regions_of
-from advchunk.readers.regions.pages import Furniture, Page, written
+from advchunk.readers.regions.pages import Page, written
 from advchunk.readers.regions.prose import hyphenated, right_to_left
 from advchunk.readers.regions.shapes import Box, Line, Sheet, area, around, overlap
-from advchunk.readers.writing import squeezed
+from advchunk.readers.writing import Furniture, squeezed
 from advchunk.records import Document, Floats
 
 LARGEST = 200_000_000
@@ -84,7 +84,7 @@ def read(
     """
     find = as_detector(detector)
     name, data = ("", source) if isinstance(source, bytes) else (fspath(source), _contents(Path(source)))
-    _check(data)
+    _check(data, name or id or "this")
     with _opened(data, password) as pdf:
         wanted = _wanted(len(pdf), pages)
         found, blank = list[Page](), list[int]()
@@ -117,10 +117,10 @@ def _contents(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _check(data: bytes) -> None:
+def _check(data: bytes, name: str) -> None:
     """Refuse what is no whole PDF, by how it begins and ends."""
     require(len(data) <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", len(data))
-    require_pdf(data)
+    require_pdf(data, name)
     if b"%%EOF" not in data[-2048:]:
         msg = "a PDF must end with %%EOF, which this one does not: it is truncated"
         raise ConfigurationError(msg)

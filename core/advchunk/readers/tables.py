@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import compress
 from typing import NamedTuple, TypeAlias
 
 from advchunk.readers.writing import pipe_table, squeezed
@@ -37,7 +37,7 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     r"""Write a table as Markdown does (`pipe_table`).
 
     A cell that spans rows or columns is said in each of them, so that each row can be read by itself; one as wide as the
-    table is said once. A table that would be far longer than what its cells say has a line for each row, without bars.
+    table is said once. A row without cells that none reaches into is left out. A table that would be far longer than what its cells say has a line for each row, without bars.
 
     Parameters
     ----------
@@ -72,7 +72,8 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
         grid.append(line)
     if len(grid) < len(rows):
         return "\n".join(squeezed(" ".join(cell.text for cell in row)) for row in rows)
-    return pipe_table(grid, heads)
+    filled = [bool(row) for row in placed]
+    return pipe_table(list(compress(grid, filled)), sum(filled[:heads]))
 
 
 def span(said: str | None, least: int = 1) -> int:

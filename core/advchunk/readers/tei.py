@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import xml
+from advchunk.readers.inline import scripted
+from advchunk.readers.mathml import readable
 from advchunk.readers.papers import Head, head
-from advchunk.readers.writing import Writer, pipe_table, squeezed
+from advchunk.readers.tables import Cell, span, spanned_table
+from advchunk.readers.writing import Writer, squeezed
 from advchunk.records import BlockKind, Document, Place
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
-_CELLS = 500_000  # of a table, with what fills its rows: as many as `xml` allows elements
 
 _BOXES = frozenset(
     """abstract argument back body div div1 div2 div3 div4 div5 div6 div7 epigraph floatingText front group list listBibl
@@ -41,6 +43,9 @@ _APART = frozenset(  # from the words around them
     "ab addrLine bibl cell div forename head item l label lg p row s surname".split()  # noqa: SIM905
 )
 _BREAKS = frozenset({"cb", "lb", "pb"})
+_ALTERNATIVES = frozenset({"app", "choice"})  # of which one is read
+_CHOSEN = frozenset({"corr", "expan", "lem", "reg"})
+_SCRIPT = re.compile(r"\bsu[bp]")  # "superscript", "sup", "vertical-align:super"
 _KINDS: Mapping[str, BlockKind] = {
     "bibl": "reference",
     "cit": "quote",
@@ -52,7 +57,6 @@ _KINDS: Mapping[str, BlockKind] = {
 _TYPES = {"acknowledgement": "Acknowledgements", "availability": "Data availability"}  # of divisions that have no head
 _WHOLE = frozenset({"caption", "heading", "table"})  # what nothing divides
 _TAKEN = frozenset({"author", "biblScope", "date", "editor", "idno", "ptr", "title"})  # of references, as it is
-_WIDEST = 1000  # columns or rows that a cell covers, as in HTML
 _BOX = re.compile(r"(?P<page>[0-9]{1,6})(?P<box>(?:,-?[0-9]{1,9}(?:\.[0-9]{1,9})?){4})")
 _NUMBER = re.compile(r"(?:[0-9]{1,3}|[IVX]{1,5}|[A-Z])(?:\.[0-9]{1,3})*")
 _ISO = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
@@ -75,6 +79,9 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     GROBID's divisions are all side by side; there a head without number stands under the numbered one before it, or under
     Methods, Results or Discussion, unless it heads a section of papers itself (`readers.papers`).
 
+    Of two readings (``<choice>``, ``<app>``) the one that is corrected, regular, written out or the editor's is read. Powers
+    are raised where they would make another number.
+
     A reference is one line: as it was printed, if GROBID says so, else put together from its parts, without ISSN and short
     names of journals. Where a block or its sentences have ``coords``, it has ``places``: a box for each column.
 
@@ -85,8 +92,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     Raises
     ------
-    ConfigurationError : no TEI, several texts (a ``teiCorpus``), a table of over 500,000 cells, or XML that cannot be
-        read (see `readers.xml.parse`).
+    ConfigurationError : no TEI, several texts (a ``teiCorpus``), or XML that cannot be read (see `readers.xml.parse`).
 
     Examples
     --------
@@ -119,6 +125,11 @@ class _Line:
         """Add text."""
         if text:
             self.parts.append(text)
+
+    @property
+    def last(self) -> str:
+        """The last character."""
+        return self.parts[-1][-1] if self.parts else ""
 
     def __str__(self) -> str:
         return squeezed("".join(self.parts))
@@ -158,14 +169,14 @@ class _Paper:
 
         ``depth`` is that of its head; what stands below that is one deeper.
         """
-        name = _name(element)
+        name, passed = _name(element), frozenset(without)
         has_head = name in _SECTIONS and any(_name(child) == "head" for child in element)
         line = _Line(kind, depth + has_head)
         line.say(element.text)
         for child in element:
             if (inside := _name(child)) in _INLINE:
                 self._inline(child, line)
-            elif child not in without:
+            elif child not in passed:
                 self._end(line)
                 if inside == "head" and has_head:
                     self._heading(child, depth)
@@ -270,6 +281,8 @@ class _Paper:
             line.coords += filter(None, [element.get("coords")])
         elif name == "ref" and (found := self._floats.pop(element.get("target", "")[1:], None)) is not None:
             line.waiting.append(found)
+        if self._special(element, line):
+            return
         line.say(element.text)
         for child in element:
             inside = _name(child)
@@ -283,6 +296,20 @@ class _Paper:
                 self._inline(child, line)
                 line.say(" " if inside in _APART else None)
             line.say(child.tail)
+
+    def _special(self, element: Element, line: _Line) -> bool:
+        """Write what is not said as it stands, and return whether an element is such: readings, formulae, powers."""
+        name = _name(element)
+        if name in _ALTERNATIVES and len(element):
+            chosen = next((each for each in element if _name(each) in _CHOSEN), element[0])
+            self._inline(chosen, line)
+        elif name == "math":
+            line.say(readable(element))
+        elif name == "hi" and not len(element) and (script := _SCRIPT.search(element.get("rend") or "")):
+            line.say(scripted(script[0], element.text or "", line.last, (element.tail or "")[:1]))
+        else:
+            return False
+        return True
 
     def _end(self, line: _Line) -> None:
         if text := str(line):
@@ -348,9 +375,9 @@ class _Paper:
         self._end(line)
         rows = [child for child in element if _name(child) == "row"]
         cells, loose = _Line("table", depth), _Line("paragraph", depth)
-        grid = _grid([(self._cell(cell, cells), cell) for cell in row] for row in rows)
+        grid = [[self._cell(cell, cells) for cell in row] for row in rows]
         labels = next((i for i, row in enumerate(rows) if row.get("role") != "label"), len(rows))
-        self.writer.add("table", pipe_table(grid, labels or 1), places=_places(element.get("coords")))
+        self.writer.add("table", spanned_table([grid], labels or 1), places=_places(element.get("coords")))
         loose.parts = [element.text or "", *(child.tail or "" for child in element)]
         loose.parts += [said or "" for row in rows for said in (row.text, *(cell.tail for cell in row))]
         self._end(loose)
@@ -360,10 +387,10 @@ class _Paper:
         cells.parts.clear()
         self._end(cells)
 
-    def _cell(self, element: Element, line: _Line) -> str:
+    def _cell(self, element: Element, line: _Line) -> Cell:
         line.parts.clear()
         self._inline(element, line)
-        return str(line)
+        return Cell(str(line), span(element.get("cols")), span(element.get("rows")))
 
 
 _WRITERS: Mapping[str, Callable[[_Paper, Element, int], None]] = {
@@ -446,39 +473,6 @@ def _touch(above: tuple[float, ...], below: tuple[float, ...]) -> bool:
     gap = below[1] - above[3]
     height = below[3] - below[1]
     return (share and below[3] >= above[1] and gap <= 2 * height) or (above[1] <= (below[1] + below[3]) / 2 <= above[3])
-
-
-def _grid(rows: Iterable[Iterable[tuple[str, Element]]]) -> list[list[str]]:
-    """Return the cells of a table, with empty ones for what a cell covers of the columns and rows beside it."""
-    grid, covered, count = list[list[str]](), dict[int, int](), 0
-    for row in rows:
-        cells = list[str]()
-        for text, cell in row:
-            _fill(cells, covered)
-            columns, down = (_span(cell.get(name)) for name in ("cols", "rows"))
-            covered |= dict.fromkeys(range(len(cells), len(cells) + columns), down - 1)
-            cells += [text, *[""] * (columns - 1)]
-        _fill(cells, covered)
-        grid.append(cells)
-        count += len(cells)
-        _hold(count)
-    _hold(len(grid) * max(map(len, grid), default=0))
-    return grid
-
-
-def _fill(cells: list[str], covered: dict[int, int]) -> None:
-    """Add empty cells up to the next column that no cell of a row above covers."""
-    while covered.get(len(cells)):
-        covered[len(cells)] -= 1
-        cells.append("")
-
-
-def _hold(cells: int) -> None:
-    require(cells <= _CELLS, f"a table must have at most {_CELLS:,} cells, with empty ones that fill its rows", cells)
-
-
-def _span(said: str | None) -> int:
-    return min(max(int(said), 1), _WIDEST) if said and re.fullmatch("[0-9]{1,9}", said) else 1
 
 
 # References and the header.

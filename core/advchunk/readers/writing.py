@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from advchunk.records import Block, BlockKind, Document, Place, Span
+
+Furniture: TypeAlias = Literal["drop", "keep"]
+"""What becomes of what pages repeat, such as running headers and navigation."""
 
 
 class Writer:

@@ -18,6 +18,7 @@ from unicodedata import decomposition, is_normalized, normalize
 import numpy as np
 
 from advchunk.readers.abstracts.labels import labels
+from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
 from advchunk.readers.inline import RAISED
 from advchunk.records import Ints
 
@@ -34,12 +35,6 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|\w{2,31});", re.IGNORECASE)
 _UNSEEN = re.compile("\u00ad(?:[^\\S\n]*\n\\s*)?|[\u200b\ufeff]")
 _FOREIGN = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _LINE_HYPHEN = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-)[^\S\n]*+\n\s*+(?=(?P<right>\w++))")
-HYPHENATED = re.compile(r"(?<!\w)\w++-\w++")
-# First halves that keep their hyphen.
-_KEEPS = frozenset(
-    """all case cost cross double dose follow health high in intention long low meta multi non open placebo population post pre
-    quasi self short single three two well""".split()  # noqa: SIM905
-)
 _SPACE = re.compile(r"\s+")
 
 Edit = tuple[int, int, str]
@@ -133,13 +128,6 @@ def _nfkc(text: str) -> str:
 @cache
 def _is_number_sign(character: str) -> bool:
     return decomposition(character).startswith(("<super>", "<sub>", "<fraction>"))
-
-
-def keeps_hyphen(match: re.Match[str], written: frozenset[str]) -> bool:
-    """Return whether a word divided at the end of a line, ``left`` and ``right``, is one with a hyphen, as one of ``written`` is."""
-    left, right = match["left"].lower(), match["right"].lower()
-    divided = left.isalpha() and len(left) > 1 and match["right"][0].islower() and left not in _KEEPS
-    return not divided or f"{left}-{right}" in written
 
 
 def _collapsed(text: str) -> Iterator[Edit]:

@@ -23,17 +23,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
 from os import PathLike, fspath
-from typing import Any, Literal
+from typing import Any
 
 from advchunk.errors import ConfigurationError, needed, require
 from advchunk.readers import json, markdown
 from advchunk.readers.docling.body import Body, places
 from advchunk.readers.json import Object
+from advchunk.readers.writing import Furniture
 from advchunk.records import Block, BlockKind, Document, Span
 
 _CHUNK = "docling_core.transforms.chunker.DocMeta"
-
-Furniture = Literal["drop", "keep"]
 
 
 def read(

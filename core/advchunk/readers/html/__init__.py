@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from advchunk.errors import ConfigurationError, needed, require
 from advchunk.readers import xml
@@ -18,7 +18,7 @@ from advchunk.readers.html.head import metadata as head
 from advchunk.readers.html.tables import Piece, Table, TableCell
 from advchunk.readers.inline import scripted
 from advchunk.readers.mathml import readable
-from advchunk.readers.writing import Writer, squeezed
+from advchunk.readers.writing import Furniture, Writer, squeezed
 from advchunk.records import BlockKind, Document
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def read(
     *,
     id: str = "",
     metadata: Mapping[str, Any] | None = None,
-    furniture: Literal["drop", "keep"] = "drop",
+    furniture: Furniture = "drop",
 ) -> Document:
     r"""Read a page or a piece of one: headings, paragraphs, lists, quotes, code, tables, captions and formulae.
 

@@ -17,22 +17,32 @@ _FORMATTING = "a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"
 _PLAIN = re.compile(rf"(</?(?:{_FORMATTING}))(?=[\s/>])", re.IGNORECASE)
 _RENAMED = re.compile(rf"(</?(?:{_FORMATTING}))-plain(?=[\s/>])", re.IGNORECASE)
 
-_UNNESTED = frozenset(
-    """area base br col embed hr img input link meta param source track wbr
-    body dd dt head html li optgroup option p rp rt tbody td tfoot th thead tr""".split()  # noqa: SIM905
+_VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
+_UNNESTED = frozenset(_VOID.split("|")) | frozenset(
+    "body dd dt head html li optgroup option p rp rt tbody td tfoot th thead tr".split()  # noqa: SIM905
 )  # empty, or ended by the next
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>", re.IGNORECASE | re.ASCII)
 _LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * MOST},}}", re.IGNORECASE)
+# XHTML may close any element at once, which HTML takes for open: <script src="x.js"/> would hide the rest of the page.
+_XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
+_AT_ONCE = re.compile(
+    rf"<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>", re.IGNORECASE | re.ASCII
+)
+_EARLY = 4096  # characters in which a page says that it is XHTML
 _CLOSED = frozenset("circle ellipse g image line path polygon polyline rect stop text tspan use".split())  # noqa: SIM905
 
 
 def harmless(text: str) -> str:
     """Return a page as it can be parsed in time: formatting has other names, which `as_written` takes back.
 
+    What XHTML closes at once is closed as HTML has it.
+
     Raises
     ------
     ConfigurationError : a page that is too deep, or an element with too many attributes.
     """
+    if _XHTML.search(text, 0, _EARLY):
+        text = _AT_ONCE.sub(r"<\g<name>\g<rest>></\g<name>>", text)
     for tag in _LONG_TAG.finditer(text):
         count = max(tag[0].count("="), len(tag[0].split()))
         require(count <= MOST, f"an element of HTML must have at most {MOST:,} attributes", count)

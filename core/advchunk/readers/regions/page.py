@@ -20,6 +20,7 @@ _TELLING = 1.25  # times its score, any label but text
 _HELD = 0.5  # of a line within a box
 _LOOSE, _TIGHT = 0.4, 0.15  # of its height: farther apart than usual are lines of a paragraph, and those surely of one
 _FARTHEST = 2.0  # of its height: nor is the usual distance any more
+_AHEAD = 100  # lines, from the top, among which one that stands with a line is looked for: a page has few side by side
 _SPACE, _TAB = 0.5, 3.0  # of its height: nor are pieces of one line, and what follows a bullet
 
 
@@ -136,7 +137,7 @@ def _leading(lines: Sequence[Line]) -> float:
     """Return how far lines of this page are apart, in their height: the usual distance to the next one below."""
     gaps, by_top = list[float](), sorted(lines, key=lambda line: line.box[1])
     for i, line in enumerate(by_top):
-        for below in by_top[i + 1 :]:
+        for below in by_top[i + 1 : i + 1 + _AHEAD]:
             if below.box[1] > line.box[3] + _FARTHEST * line.height:
                 break
             if below.box[1] > (line.box[1] + line.box[3]) / 2 and _together(line, below, _FARTHEST):
@@ -215,7 +216,7 @@ def _pairs(lines: Sequence[Line], leading: float) -> Iterator[tuple[int, int]]:
     by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
     for place, i in enumerate(by_top):
         end = lines[i].box[3] + max(leading, 0) * lines[i].height
-        for j in by_top[place + 1 :]:
+        for j in by_top[place + 1 : place + 1 + _AHEAD]:
             if lines[j].box[1] > end:
                 break
             if _together(lines[i], lines[j], leading):

@@ -6,14 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from advchunk.readers.regions.prose import goes_on, joined
 from advchunk.readers.regions.shapes import Region, Sheet
-from advchunk.readers.writing import Writer, squeezed
+from advchunk.readers.writing import Furniture, Writer, squeezed
 from advchunk.records import BlockKind, Document, Place
-
-Furniture = Literal["drop", "keep"]
 
 _MARGIN = 0.12  # of a page, at its top and its bottom, in which headers and footers stand
 _SHIFT = 0.02  # of a page, that they may stand higher or lower on another

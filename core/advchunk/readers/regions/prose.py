@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from unicodedata import bidirectional, east_asian_width
 
-from advchunk.readers.abstracts.normal import HYPHENATED, keeps_hyphen
+from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
 from advchunk.readers.regions.shapes import Box, Line, around, overlap
 from advchunk.readers.writing import pipe_table, squeezed
 from advchunk.records import BlockKind

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import docling, json
+from advchunk.readers.docling.tables import Cell, laid_out
 from advchunk.readers.json import Object
 from advchunk.readers.regions.page import ordered, regions_of
-from advchunk.readers.regions.pages import Furniture, Page, written
+from advchunk.readers.regions.pages import Page, written
 from advchunk.readers.regions.prose import hyphenated, joined, right_to_left
 from advchunk.readers.regions.shapes import Box, Detected, Line, Region, Sheet, around, kind_of, within
-from advchunk.readers.writing import pipe_table
+from advchunk.readers.writing import Furniture, pipe_table
 from advchunk.records import Document
 
 Source = Literal["docling", "layoutparser", "doctr"]
@@ -220,10 +221,8 @@ def _table(table: Object, page: int, box: Box) -> Region:
     require(right, f"{table.at('cells')} must have row_start <= row_end and col_start <= col_end, from 0", starts[:3])
     rule = f"{table.path} must have at most {MOST_CELLS:,} cells, its spans filled"
     require(height * width <= MOST_CELLS, rule, f"{height} x {width}")
-    rows = [[""] * width for _ in range(height)]
-    for cell, start, end in zip(cells, starts, ends, strict=True):
-        for row in rows[start[0] : end[0]]:
-            row[start[1] : end[1]] = [cell.text("value")] * (end[1] - start[1])
+    placed = zip(cells, starts, ends, strict=True)
+    rows, _ = laid_out([Cell(cell.text("value"), *a, b[0] - a[0], b[1] - a[1]) for cell, a, b in placed])
     return Region("table", page, box, pipe_table(rows), table.number("confidence"))
 
 

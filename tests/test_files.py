@@ -1,0 +1,52 @@
+"""Files are read as what they are."""
+
+import json
+
+import pytest
+
+from advchunk import ConfigurationError, read_file
+from pdfs import Paper
+
+FILES = {
+    "guide.md": ("# Tea\n\nGreen.", "# Tea\n\nGreen.", ["heading", "paragraph"]),
+    "guide.txt": ("# Tea\n\nGreen.", "# Tea\n\nGreen.", []),
+    "page.html": ("<h2>Tea</h2><p>Green.", "Tea\n\nGreen.", ["heading", "paragraph"]),
+    "paper.xml": ("<TEI><text><body><p>Green.</p></body></text></TEI>", "Green.", ["paragraph"]),
+    "record.nbib": ("PMID- 7\nAB  - AIM: To see.", "AIM: To see.", ["heading", "paragraph"]),
+    "some.json": (json.dumps({"a": 1}), '{"a": 1}', []),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_read_by_their_names(name, tmp_path):
+    path, (said, text, kinds) = tmp_path / name, FILES[name]
+    path.write_text(said, encoding="utf-8")
+    document = read_file(path, metadata={"shelf": "3"})
+    assert (document.text, [block.kind for block in document.blocks]) == (text, kinds)
+    assert (document.id, document.metadata["shelf"]) == (str(path), "3")
+
+
+def test_a_pdf_is_read_with_its_pages(tmp_path):
+    path = tmp_path / "tea.PDF"
+    path.write_bytes(Paper().page().lines(60, 120, ["Green tea is steamed.", "Black tea is not."]).data())
+    document = read_file(str(path))
+    assert document.text == "Green tea is steamed. Black tea is not."
+    assert [place.page for block in document.blocks for place in block.places] == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("tea.txt", "Thé".encode("latin-1"), "a text must be UTF-8, got byte 0xe9 at 2"),
+        ("tea.docx", b"PK\x03\x04\x14\xff", "a text must be UTF-8, got a zip, such as Office documents and EPUB are"),
+        ("tea.txt", "Tea".encode("utf-16"), "a text must be UTF-8, got UTF-16"),
+        ("tea", b"%PDF-1.7\n%\xe2\xe3", "a text must be UTF-8, got a PDF"),
+        ("tea.pdf", b"PK\x03\x04\x14\xff", "tea.pdf must be a PDF, got a zip"),
+    ],
+)
+def test_a_file_that_is_something_else_is_an_error_that_says_what(name, data, said, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(ConfigurationError) as caught:
+        read_file(path)
+    assert said in str(caught.value)
