@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from advchunk import Block, Document, Span
+from advchunk import Block, Chunk, Document, Span
 from pdfs import Paper
 
 SCRIPT = Path(__file__).parents[1] / "benchmarks" / "structure.py"
@@ -82,9 +82,27 @@ def test_pdfs_are_read_with_a_detector_and_without(script, data, monkeypatch, ca
 def test_words_are_compared_in_their_order(script, tmp_path):
     body = "<abstract><p>Of <hi>cats</hi>.</p></abstract><body><div><head>A</head><p>b c, d</p></div></body>"
     (tmp_path / "paper.tei.xml").write_text(f"<TEI>{body}</TEI>", "utf-8")
-    found = script.beside(["Of", "cats", "A", "d", "b", "c"], tmp_path / "paper.tei.xml")
-    assert (found["theirs"], found["ratio"], found["of theirs"]) == (6, 0.8333, 0.8333)
+    found = script.beside(["Of", "cats", "A", "d", "b", "c", "[1]"], tmp_path / "paper.tei.xml")
+    assert (found["words"], found["theirs"], found["ratio"], found["of theirs"]) == (7, 6, 0.7692, 0.8333)
     assert script.words("| 猫猫 | b-c |\n|---|---|\n- 10⁹") == ["猫", "猫", "b", "c", "109"]
+
+
+def test_the_plain_walk_passes_over_pictures_and_furniture(script):
+    def item(label, text, *below, **more):
+        return {"label": label, "text": text, "children": [{"$ref": ref} for ref in below], **more}
+
+    texts = [
+        item("section_header", "Fig. 9"),
+        item("caption", "A kettle."),
+        item("page_header", "Tea weekly", content_layer="furniture"),
+        item("section_header", "Kettles", "#/texts/4"),
+        item("text", "They whistle."),
+    ]
+    picture = item("picture", "", "#/texts/0", "#/texts/1", captions=[{"$ref": "#/texts/1"}])
+    body = item("unspecified", "", "#/pictures/0", "#/texts/2", "#/texts/3")
+    said = {"body": body, "texts": texts, "pictures": [picture]}
+    assert [found["text"] for found in script.walk(said)] == ["", "A kettle.", "Kettles", "They whistle."]
+    assert script.docling(json.dumps(said)) == ["Kettles"]
 
 
 def test_headings_out_of_order_are_seen(script):
@@ -98,3 +116,9 @@ def test_headings_out_of_order_are_seen(script):
 
 def test_ink_outside_blocks_is_seen(script):
     assert script.covered(Document("Tea \n ten", blocks=(Block("paragraph", Span(0, 3)),))) == 0.5
+
+
+def test_chunks_that_say_something_else_are_seen(script):
+    document = Document("Tea", blocks=())
+    assert script.figures(document, [Chunk("Tea", (Span(0, 3),), 1)])["exact"]
+    assert not script.figures(document, [Chunk("tea", (Span(0, 3),), 1)])["exact"]

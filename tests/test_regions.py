@@ -218,6 +218,14 @@ def test_a_list_is_its_items_whatever_the_detector_calls_it():
         ]
 
 
+@pytest.mark.parametrize(("number", "title", "left"), [(330, 350, 50), (230, 190, 255)])
+def test_the_number_of_a_heading_is_none_of_the_column_beside_it(number, title, left):
+    words = ("Outlook", "tea") if left < number else ("שלום", "מים")
+    lines = [line(words[1], left, 100 + 12 * i, width=255.0 if left < number else 200.0) for i in range(4)]
+    lines += [line("5", number, 112, 6.0), line(words[0], title, 112, 30.0)]
+    assert {region.text for region in regions_of(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
+
+
 def test_lines_set_far_apart_are_a_paragraph_all_the_same():
     lines = [line(f"w{i}", 50, 100 + 22 * i) for i in range(5)]
     assert [region.text for region in regions_of(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]

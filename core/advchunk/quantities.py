@@ -38,6 +38,8 @@ def tied(text: str) -> list[Span]:
     >>> [text[slice(*span)] for span in sorted(tied(text))]
     ['1.5 mg/kg', '1.5 mg/kg (n = 30 [15 men])', 'n = 30', 'p = 0.03', '0.03 (see below)']
     """
+    if not _DIGIT.search(text):
+        return []
     matches = chain.from_iterable(re.finditer(pattern, text, re.VERBOSE) for pattern in _TIED)
     enclosed = (match for match in re.finditer(_BRACKETED, text, re.VERBOSE) if _DIGIT.search(match[0]))
     return [Span(*match.span()) for match in chain(matches, enclosed)]

@@ -87,6 +87,7 @@ class Document:
     blocks : its layout, ascending and disjoint; () for a text without one, None to have it
         read as the chunker's ``markup`` says.
     metadata : JSON-able; ``title``, when given, is context for every chunk.
+    markup : what the text was derived from, if a reader derived it: "tei", "html", "pages" ...
     offsets : (len(text) + 1,) non-decreasing, when ``text`` was derived from an original:
         the original offset of each character, and of the end.
 
@@ -100,6 +101,7 @@ class Document:
     blocks: tuple[Block, ...] | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     offsets: Ints | None = None
+    markup: str = ""
 
     def __post_init__(self) -> None:
         require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)

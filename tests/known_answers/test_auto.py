@@ -18,7 +18,7 @@ from advchunk import (
     create,
     settings,
 )
-from advchunk.readers import markdown
+from advchunk.readers import formats, markdown
 from advchunk.registry import general
 from langchain_advchunk import AutoSplitter
 from llamaindex_advchunk import AutoNodeParser
@@ -106,6 +106,13 @@ def test_a_document_with_a_layout_and_a_markup_that_is_said_are_not_looked_at():
     assert AutoChunker().chunker_for(Document(TEI, blocks=markdown.blocks(TEI))).algorithm == "universal-semantic"
     assert AutoChunker(markup="plain").chunk(TEI)[0].text == TEI
     assert AutoChunker(markup="pubmed").chunk("AIM: To see.")[0].metadata["chunker"] == "biomedical-abstract"
+
+
+@pytest.mark.parametrize("text", WANTED, ids=[chunker.algorithm for chunker in WANTED.values()])
+def test_a_document_that_was_read_goes_to_the_same_chunker(text):
+    given, read = Document(text, "a"), formats.read(Document(text, "a"), "auto")
+    mine, theirs = (AutoChunker(experimental=True).chunk(document) for document in (read, given))
+    assert [(c.id, c.text, c.metadata) for c in mine] == [(c.id, c.text, c.metadata) for c in theirs]
 
 
 def test_a_document_that_cannot_be_read_is_an_error_and_no_chunks_of_markup(caplog):

@@ -18,13 +18,14 @@ from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSeman
 from advchunk.engine import Job, Plan, finished
 from advchunk.errors import ConfigurationError
 from advchunk.explain import Explanation, Segmentation
-from advchunk.readers.formats import Format, Markup, format_of
+from advchunk.readers.formats import Markup, format_of
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
 
-_FOR: Mapping[Format, type[Chunker]] = {
+_FOR: Mapping[str, type[Chunker]] = {
     "tei": GrobidSectionChunker,
     "docling": LayoutAwareChunker,
+    "pages": LayoutAwareChunker,
     "pubmed": BiomedicalAbstractChunker,
 }
 
@@ -33,10 +34,11 @@ _FOR: Mapping[Format, type[Chunker]] = {
 class AutoParams(Params):
     """Chunk each document as what it is written in asks for; its metadata says by which ``chunker``.
 
-    GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON to `LayoutAwareChunker` (both are experimental: while
-    they are not allowed, such a document is an error that says how to allow them), PubMed's records to
-    `BiomedicalAbstractChunker`; Markdown, plain text, HTML, JATS, and documents that come with a layout to
-    `UniversalSemanticChunker`. A parameter that has its default here has that of the chunker there.
+    GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker` (both are experimental:
+    while they are not allowed, such a document is an error that says how to allow them), PubMed's records to
+    `BiomedicalAbstractChunker`; Markdown, plain text, HTML and JATS to `UniversalSemanticChunker`. So does a document that a
+    reader has read, by its ``markup``; another one with a layout is a text. A parameter that has its default here has
+    that of the chunker there.
 
     Parameters
     ----------
@@ -46,7 +48,7 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = UniversalSemanticChunker.version + sum(chunker.version for chunker in _FOR.values())
+    version: ClassVar[int] = UniversalSemanticChunker.version + sum(chunker.version for chunker in set(_FOR.values()))
     max_tokens: int = UniversalSemanticParams.max_tokens
     markup: Markup = "auto"
     experimental: bool | None = None
@@ -69,15 +71,16 @@ class AutoChunker(AutoParams, VectorsChunker):
         ConfigurationError : it is experimental, and that is not allowed.
         """
         said = document if isinstance(document, Document) else Document(document)
-        markup = format_of(said.text) if self.markup == "auto" else self.markup
-        chosen = UniversalSemanticChunker if said.blocks is not None else _FOR.get(markup, UniversalSemanticChunker)
+        told = format_of(said.text) if self.markup == "auto" else self.markup
+        markup, known = (told, {"markup": told}) if said.blocks is None else (said.markup, {})
+        chosen = _FOR.get(markup, UniversalSemanticChunker)
         if issubclass(chosen, ExperimentalChunker):
             gate.let_in(f"{chosen.algorithm}, which {markup} documents need,", self.experimental)
         given = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
         lent = {name: getattr(self, name) for name in resources(self)}
         given |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
         theirs = {field.name for field in fields(chosen)}
-        return chosen(**{name: value for name, value in {**given, "markup": markup}.items() if name in theirs})
+        return chosen(**{name: value for name, value in {**given, **known}.items() if name in theirs})
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on given units, which are of a text."""

@@ -59,7 +59,7 @@ def _record(said: Derived) -> Document:
     known = _metadata(first("PMID"), first("TI"), _date(first("DP")), first("JT"), doi, mesh)
     abstract = normalised(said.part(*fields["AB"][0])) if "AB" in fields else said.part(0, 0)
     layout = blocks(abstract.text, labels(abstract.text))
-    return Document(abstract.text, known.get("parent_uid", ""), layout, known, abstract.offsets)
+    return Document(abstract.text, known.get("parent_uid", ""), layout, known, abstract.offsets, "pubmed")
 
 
 def articles(text: str) -> list[Document]:

@@ -144,7 +144,7 @@ class _Paper:
     """What is written of a TEI, element by element."""
 
     def __init__(self, root: Element) -> None:
-        self.writer = Writer()
+        self.writer = Writer("tei")
         bodies = list(_every(root, "body"))
         heads = [each for body in bodies for each in _heads(body)]
         self._roman = any(_number(each) in {"II", "III", "IV"} for each in heads)

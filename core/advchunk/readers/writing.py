@@ -15,6 +15,10 @@ Furniture: TypeAlias = Literal["drop", "keep"]
 class Writer:
     r"""A text that grows block by block, a blank line between them.
 
+    Parameters
+    ----------
+    markup : what it is derived from.
+
     Examples
     --------
     >>> writer = Writer()
@@ -26,7 +30,8 @@ class Writer:
     'Results\n\nWeight fell.'
     """
 
-    def __init__(self) -> None:
+    def __init__(self, markup: str = "") -> None:
+        self._markup = markup
         self._texts, self._blocks, self._length = list[str](), list[Block](), 0
 
     def add(
@@ -45,7 +50,8 @@ class Writer:
 
     def document(self, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
         """Return what was added so far."""
-        return Document("\n\n".join(self._texts), id, tuple(self._blocks), metadata or {})
+        text = "\n\n".join(self._texts)
+        return Document(text, id, tuple(self._blocks), metadata or {}, markup=self._markup)
 
 
 def squeezed(text: str) -> str:

@@ -41,7 +41,9 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """
     if format_of(text) != "pubmed":
         said = normalised(text)
-        return Document(said.text, id, blocks(said.text, labels(said.text)), dict(metadata or {}), said.offsets)
+        return Document(
+            said.text, id, blocks(said.text, labels(said.text)), dict(metadata or {}), said.offsets, "pubmed"
+        )
     records = pubmed.records(text)
     rule = "a document must be one abstract; those of a set are read by readers.pubmed.records"
     require(len(records) == 1, rule, len(records))

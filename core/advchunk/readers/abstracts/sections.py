@@ -75,4 +75,4 @@ def structured(
             text += body
             found += [Label(start + a, start + b, within) for a, b, within in labels(body)]
         layout.append(Block("paragraph", Span(start, len(text))))
-    return Document(text, id, blocks(text, found, layout), dict(metadata or {}))
+    return Document(text, id, blocks(text, found, layout), dict(metadata or {}), markup="pubmed")

@@ -81,7 +81,7 @@ class Body:
         # Several titles are of slides or chapters, and none of them is the document's.
         titles = [ref for tree in self._trees for ref in self._tree(tree) if self._is_title(ref)]
         self._only_title, self._under_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
-        self._writer, self._title, self._is_furniture = Writer(), "", False
+        self._writer, self._title, self._is_furniture = Writer("docling"), "", False
         self._done, self._numbers, self._length = set[str](), Counter[str](), 0
 
     def document(self, id: str, metadata: Mapping[str, Any]) -> Document:

@@ -89,7 +89,7 @@ def read(
     known = {**head(tree), **(metadata or {})}
     pieces = _Reader().read(tree.root) if tree.root else []
     content = [piece for piece in pieces if piece.kind != "furniture"]
-    title, writer = squeezed(str(known.get("title", ""))), Writer()
+    title, writer = squeezed(str(known.get("title", ""))), Writer("html")
     for kind, said, level in content if content and furniture == "drop" else pieces:
         writer.add(kind, said, level, title="" if kind == "heading" and said == title else None)
     return writer.document(id, known)

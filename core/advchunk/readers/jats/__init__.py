@@ -113,7 +113,7 @@ class _Reader:
     """Writes the blocks of an article. Levels are those of the headings to come; where they are 0, none come."""
 
     def __init__(self) -> None:
-        self.writer = Writer()
+        self.writer = Writer("jats")
         self._kind: BlockKind = "paragraph"  # of the paragraphs here
         self._lists = 0
         self._before: tuple[BlockKind, int, str, bool] | None = None  # see `_begin`

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TypeAlias
 
 from advchunk.readers.regions.order import reading_order
-from advchunk.readers.regions.prose import is_list, is_marker, items, text_of
+from advchunk.readers.regions.prose import is_list, is_marker, items, right_to_left, text_of
 from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet, area, around, kind_of, overlap, within
 from advchunk.records import BlockKind
 
@@ -188,7 +188,9 @@ def _together(a: Line, b: Line, leading: float) -> bool:
     height = min(a.height, b.height)
     across, down = overlap(a.box[::2], b.box[::2]), overlap(a.box[1::2], b.box[1::2])
     if down > height / 2:
-        return across > -height * (_TAB if is_marker(a.text) or is_marker(b.text) else _SPACE)
+        first, last = sorted((a, b), key=lambda line: line.box[0])
+        marker = last if right_to_left([a.text, b.text]) else first  # of what is before it, in a column, it is none
+        return across > -height * (_TAB if is_marker(marker.text) else _SPACE)
     alike = max(a.height, b.height) <= 1.25 * height
     return alike and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2
 

@@ -55,7 +55,7 @@ def written(
     regions = [region for page in with_furniture(pages) for region in page.regions]
     if furniture == "drop":
         regions = [region for region in regions if region.kind != "furniture"]
-    writer = Writer()
+    writer = Writer("pages")
     for region, places in _continued(_levelled(regions)):
         title = squeezed(region.text) if region.kind == "heading" else None
         writer.add(region.kind, region.text, region.level, title=title, places=dict.fromkeys(places))
