@@ -50,3 +50,26 @@ def test_a_file_that_is_something_else_is_an_error_that_says_what(name, data, sa
     with pytest.raises(ConfigurationError) as caught:
         read_file(path)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "encoding"),
+    [
+        ("a.html", "<meta charset=iso-8859-1>", "cp1252"),
+        ("a.html", '<meta http-equiv="Content-Type" content="text/html; charset=windows-1250">', "cp1250"),
+        ("a.html", "<META CHARSET='shift_jis'>", "shift_jis"),
+        ("a.xml", '<?xml version="1.0" encoding="ISO-8859-15"?><TEI><text><p>', "iso8859-15"),
+    ],
+)
+def test_what_declares_another_encoding_is_read_in_it(tmp_path, name, start, encoding):
+    said = "東京" if encoding == "shift_jis" else "Škoda" if encoding == "cp1250" else "10 €: thé"
+    end = "</p></text></TEI>" if name == "a.xml" else ""
+    (tmp_path / name).write_bytes(f"{start}{said}{end}".encode(encoding))
+    assert read_file(tmp_path / name).text == said
+
+
+@pytest.mark.parametrize("declared", ["utf-8", "utf-16", "no-such-code", "shift_jis", "rot13"])
+def test_an_encoding_that_does_not_fit_is_an_error(tmp_path, declared):
+    (tmp_path / "a.html").write_bytes(f"<meta charset={declared}>".encode() + b"th\xe9\xff")
+    with pytest.raises(ConfigurationError, match="must be UTF-8, got byte 0xe9"):
+        read_file(tmp_path / "a.html")

@@ -68,7 +68,7 @@ def chunk(
 ) -> None:
     """Chunk files: text, Markdown, HTML, scientific XML, JSON of Docling's, PDFs.
 
-    Reads each FILE as UTF-8, or as a PDF; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
+    Reads each FILE as UTF-8, XML and HTML as they declare, or a PDF; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
 
     Files go by their names: .md, .markdown, .mdx, .qmd and .rmd are Markdown, .html, .htm and .xhtml HTML, .xml, .json and .nbib what they begin as (TEI, JATS, PubMed, HTML, Docling), all others plain text; standard input is Markdown. -p markup=NAME says it for all, -p markup=auto lets the text say it.
     """

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
 from advchunk.errors import ConfigurationError
 from advchunk.readers import formats, magic
 from advchunk.records import Document
+
+_LOOKED_AT = 2048  # bytes, in which XML and HTML must declare their encoding
+_DECLARED = re.compile(rb"""<(?:\?xml\b[^>]*?\bencoding|meta\b[^>]*?\bcharset)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_NO_CHARSETS = ("utf", "unicode", "raw", "idna", "punycode")  # in none of which a file could say so and not be UTF-8
+_MEANT = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii", "ascii"), "cp1252")  # as browsers take it
 
 
 def read_file(
@@ -18,7 +25,7 @@ def read_file(
 
     Parameters
     ----------
-    path : text in UTF-8, or a PDF, which needs the extra "layout" (`readers.pdf`).
+    path : text in UTF-8, XML or HTML in what it declares, or a PDF, which needs the extra "layout" (`readers.pdf`).
     markup : what the text is written in; None goes by the file's name, and by the text where that leaves several
         (`readers.formats.format_of_file`), "auto" by the text alone.
     metadata : overrides what the file says of itself.
@@ -44,10 +51,18 @@ def is_pdf(path: str | Path) -> bool:
 
 
 def decoded(data: bytes) -> str:
-    """Return a file's text as it stands, line ends included, so that spans fit the file; but without a byte order mark."""
+    """Return a file's text as it stands, line ends included, so that spans fit the file; but without a byte order mark.
+
+    What is not UTF-8 must be XML or HTML that declares what it is.
+    """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if declared := _DECLARED.search(data, 0, _LOOKED_AT):
+            name = declared[1].decode("ascii").lower()
+            with suppress(LookupError, UnicodeDecodeError):
+                if not name.startswith(_NO_CHARSETS):
+                    return data.decode(_MEANT.get(name, name))
         got = magic.kind_of(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
         msg = f"a text must be UTF-8, got {got}"
         raise ConfigurationError(msg) from None
