@@ -1,0 +1,33 @@
+"""Read GROBID's coordinates."""
+
+from __future__ import annotations
+
+import re
+
+from advchunk.records import Place
+
+_BOX = re.compile(r"(?P<page>[0-9]{1,6})(?P<box>(?:,-?[0-9]{1,9}(?:\.[0-9]{1,9})?){4})")
+
+
+def places_at(coords: str | None) -> tuple[Place, ...]:
+    """Read GROBID's coordinates ("page,x,y,width,height;..."): boxes of lines become one for each column."""
+    boxes = list[tuple[int, float, float, float, float]]()
+    for said in (coords or "").split(";"):
+        if not (match := _BOX.fullmatch(said.strip())):
+            continue
+        page = int(match["page"])
+        left, top, width, height = map(float, match["box"][1:].split(","))
+        right, bottom = left + width, top + height
+        if boxes and boxes[-1][0] == page and _touch(boxes[-1][1:], (left, top, right, bottom)):
+            _, a, b, c, d = boxes.pop()
+            left, top, right, bottom = min(a, left), min(b, top), max(c, right), max(d, bottom)
+        boxes.append((page, left, top, right, bottom))
+    return tuple(Place(page, (round(a, 2), round(b, 2), round(c, 2), round(d, 2))) for page, a, b, c, d in boxes)
+
+
+def _touch(above: tuple[float, ...], below: tuple[float, ...]) -> bool:
+    """Whether two boxes stand in one column: one below the other, or in one line."""
+    share = min(above[2], below[2]) > max(above[0], below[0])
+    gap = below[1] - above[3]
+    height = below[3] - below[1]
+    return (share and below[3] >= above[1] and gap <= 2 * height) or (above[1] <= (below[1] + below[3]) / 2 <= above[3])
