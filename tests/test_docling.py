@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, Document, MissingExtra, RecursiveChunker
 from advchunk.readers import docling
 from advchunk.readers.docling import body
-from advchunk.readers.docling.tables import Cell, laid_out, length
+from advchunk.readers.grids import Cell, laid_out, length
 from advchunk.records import Place
 
 DATA = Path(__file__).parent / "data"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.readers.docling.tables import Cell, laid_out, length
+from advchunk.readers.grids import Cell, laid_out, length
 from advchunk.readers.inline import scripted
 from advchunk.readers.json import Object
 from advchunk.readers.writing import Writer, pipe_table, squeezed

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import docling, json
-from advchunk.readers.docling.tables import Cell, laid_out
+from advchunk.readers.grids import Cell, laid_out
 from advchunk.readers.json import Object
 from advchunk.readers.regions.page import ordered, regions_of
 from advchunk.readers.regions.pages import Page, written

@@ -1,4 +1,4 @@
-"""Lay out the cells of Docling's tables, which say at which row and column they start."""
+"""Lay out the cells of tables that say at which row and column they start, as those of Docling and docTR do."""
 
 from __future__ import annotations
 
