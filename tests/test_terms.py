@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, MissingExtra
@@ -31,6 +31,8 @@ def test_words(text, found):
 
 
 @given(st.text(max_size=40))
+@example("\u102b")
+@example("๓ ๔๕")
 def test_words_are_in_the_text_and_have_letters(text):
     for word in words(text):
         assert word in text.replace("’", "'")

@@ -133,11 +133,12 @@ def words(text: str) -> list[str]:
     >>> words("Don't move 3 boats: 天気予報")
     ["Don't", 'move', 'boats', '天気', '気予', '予報']
     """
-    word, unspaced = _patterns()
+    word, unspaced, letter = _patterns()
     found: list[str] = word.findall(text.replace("’", "'"))
     if not unspaced.search(text):
         return found
-    return [piece for run in found for piece in (_pairs(run) if unspaced.match(run) else [run])]
+    pieces = (piece for run in found for piece in (_pairs(run) if unspaced.match(run) else [run]))
+    return [piece for piece in pieces if letter.search(piece)]
 
 
 def stem(stemmer: Stemmer, language: str) -> Callable[[str], str]:
@@ -187,7 +188,7 @@ def _pairs(run: str) -> list[str]:
 
 
 @cache
-def _patterns() -> tuple[Any, Any]:
+def _patterns() -> tuple[Any, Any, Any]:
     import regex
 
-    return regex.compile(_WORD), regex.compile(_UNSPACED)
+    return regex.compile(_WORD), regex.compile(_UNSPACED), regex.compile(r"\p{L}")

@@ -319,6 +319,7 @@ def test_a_document_of_one_sentence_asks_nothing():
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=40), st.integers(1, 80), st.floats(0, 0.5))
+@example([1, 1, 1, 1, 1, 1, 1, 5], 8, 0.5)
 def test_windows_cover_all_fit_overlap_and_go_on(sizes, room, share):
     sizes, overlap = np.array(sizes), int(share * room)
     found = windows(sizes, room, overlap)

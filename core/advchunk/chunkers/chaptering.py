@@ -268,7 +268,8 @@ def windows(sizes: Ints, room: int, overlap: int) -> list[tuple[int, int]]:
         if end == n:
             return found
         repeated = int(np.searchsorted(total, total[end] - overlap))
-        start = max(min(repeated, end - _LEAST // 2), (start + end) // 2)
+        further = int(np.searchsorted(total, total[end + 1] - room))  # from where the next unit fits, too
+        start = min(max(repeated, (start + end) // 2, further), end - _LEAST // 2)
 
 
 def reconciled(views: Sequence[View], said: Sequence[Iterable[Heading]], n: int) -> list[Heading]:
