@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 
 from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowChunker, Span
-from advchunk.chunkers.biomedical import BiomedicalAbstractChunker
-from advchunk.claims import numeric_claims
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.claims import numeric_claims
+from advchunk.chunkers.biomedical.reranking import rerank
 from advchunk.evaluation import rank
-from advchunk.evaluation.claim_recall import claims_at_k
+from advchunk.evaluation.metrics.claim_recall import claims_at_k
 from advchunk.models.embedders import as_embedder
 from advchunk.readers import abstracts
-from advchunk.reranking import rerank
 
 KS = (1, 3, 5, 10)
 # A p-value or an interval, what it is compared with, and what stands in parentheses with the number before them: written
-# apart from `advchunk.claims` and `advchunk.quantities`, which the chunker goes by.
+# apart from `advchunk.chunkers.biomedical.claims` and `advchunk.chunkers.biomedical.quantities`, which the chunker goes by.
 INFERRED = re.compile(r"\bp\s*(?:[<>=≤≥]|value)|\bCI\b|confidence interval", re.IGNORECASE)
 COMPARED = re.compile(
     r"\b(?:vs\.?|versus|than|compared|comparison|controls?|placebo|baseline|whereas|respectively|between|difference)\b",
@@ -75,7 +75,7 @@ def recovered(given: Sequence[list[tuple[str, str]]], between: str) -> float:
 
 def compared(document: Document) -> list[Span]:
     """Return the sentences with a p-value or an interval, each with the neighbour that says what it is compared with."""
-    from advchunk.tiling import sentences
+    from advchunk.text.sentences import sentences
 
     units = sentences(document.text)
     said, edges = units.strings(), units.edges.tolist()

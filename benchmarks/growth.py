@@ -147,7 +147,7 @@ def nltk_texttiling(text: Segmented) -> Callable[[], object]:
     """Return nltk's TextTiling of a text; its paragraphs must be 100 characters apart."""
     from nltk.tokenize import TextTilingTokenizer
 
-    from advchunk.terms import stop_words
+    from advchunk.text.terms import stop_words
 
     tiler = TextTilingTokenizer(stopwords=stop_words("snowball", "en"))
     paragraphs = ["".join(text.units.strings()[i : i + 4]).strip() for i in range(0, len(text.units), 4)]

@@ -38,7 +38,7 @@ from advchunk.evaluation import (
     synthetic,
     window_diff,
 )
-from advchunk.evaluation.datasets import segmented
+from advchunk.evaluation.data.datasets import segmented
 from advchunk.records import Ints
 
 Segmenter: TypeAlias = Callable[[Segmented], Ints]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import peers
 
-from advchunk import registry
+from advchunk.chunkers import registry
 from advchunk.chunkers.params import resources
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
@@ -41,8 +41,8 @@ from advchunk.evaluation import (
 )
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
+from advchunk.numerics.context_vectors import of_chunks
 from advchunk.records import Chunk, Document, Floats
-from advchunk.vectors import of_chunks
 
 VECTORS = ("context", "units")  # of our chunkers that embed, beside none
 PLAIN = ("even-split", "sliding-window", "recursive")  # ours that have no vectors of their own

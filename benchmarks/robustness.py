@@ -3,7 +3,7 @@
 python benchmarks/robustness.py --data DIR [--only NAME ...] [--texts N] [--processes N] [--write]
 
 DIR holds `choi`, `clinical` (texts in Choi's format) and `chroma` (texts, questions.jsonl); what is missing is left out.
-Prints tables; --write puts the verdicts where `advchunk.registry.describe` finds them, beside those that were there.
+Prints tables; --write puts the verdicts where `advchunk.chunkers.registry.describe` finds them, beside those that were there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import advchunk
-from advchunk import registry
+from advchunk.chunkers import registry
 from advchunk.chunkers.params import resources
 from advchunk.errors import require
 from advchunk.evaluation import Trial, read_corpus, read_folder, read_questions
-from advchunk.evaluation.robustness import (
+from advchunk.evaluation.comparison.robustness import (
     COSTS,
     LEVEL,
     Effect,

@@ -28,10 +28,10 @@ from scipy.spatial.distance import cosine as scipy_cosine
 import advchunk
 from advchunk.chunkers.mst import MSTSemanticParams
 from advchunk.engine import BATCH_SIZE
-from advchunk.models.counters import CHARACTERS
 from advchunk.models.embedders import as_embedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.sizes import Limits
+from advchunk.text.counters import CHARACTERS
 
 Json: TypeAlias = dict[str, Any]
 Rows: TypeAlias = NDArray[np.float32]

@@ -40,13 +40,12 @@ from advchunk.evaluation import (
     read_corpus,
     read_questions,
 )
-from advchunk.explain import Segmentation
-from advchunk.headings import Headings
-from advchunk.records import Block, Chunk, Document, Floats, Ints, Span, Units
-from advchunk.signals import unit_rows
+from advchunk.layout import Headings
+from advchunk.numerics.context_vectors import REACH, SHARE, UNIT_REACH, WEIGHT, of_chunks, of_units, surroundings
+from advchunk.numerics.signals import unit_rows
+from advchunk.records import Block, Chunk, Document, Floats, Ints, Segmentation, Span, Units
 from advchunk.sizes import Limits
-from advchunk.terms import Wording
-from advchunk.vectors import REACH, SHARE, UNIT_REACH, WEIGHT, of_chunks, of_units, surroundings
+from advchunk.text.terms import Wording
 
 WEIGHTS, REACHES = (0.1, 0.2, 0.3, 0.4, 0.6), (50.0, 100.0, 200.0, 400.0, 800.0)
 SHARES, UNIT_REACHES = (0.25, 0.5, 0.75, 1.0), (50.0, 100.0, 200.0)

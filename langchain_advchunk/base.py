@@ -156,7 +156,7 @@ class LinearSplitter(AdvchunkSplitter):
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
     length_function : counts tokens: a name ("words", "characters", of a tiktoken encoding ...), a
         tokenizer, or a callable; None follows the embeddings, else is the embedded WordPiece.
-    sentence_splitter : finds sentences (see `advchunk.tiling.as_tiler`).
+    sentence_splitter : finds sentences (see `advchunk.text.tiling.as_tiler`).
     fallback : a core chunker for the documents on which this one fails or takes too long; "auto" is none, but
         for an experimental splitter `advchunk.UniversalSemanticChunker`; None raises the error.
     """
@@ -218,7 +218,7 @@ class LexicalSplitter(LinearSplitter):
 
     Parameters
     ----------
-    word_splitter : a callable that returns the words of a text, in order; None is `advchunk.terms.words`.
+    word_splitter : a callable that returns the words of a text, in order; None is `advchunk.text.terms.words`.
     """
 
     word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -246,7 +246,7 @@ class EmbeddingSplitter(LinearSplitter):
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a
         SentenceTransformer ...); None is the embedded default, which needs no key and no download.
     batch_size : texts a model call; None is the model's own choice, else 1024.
-    cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.cache.Store`.
+    cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
 
     embeddings: Any = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
@@ -259,7 +259,7 @@ class EmbeddingSplitter(LinearSplitter):
         """Return the chunks of ``documents``, and the embeddings to give to a vector store with them.
 
         ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by the chunks' own
-        vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.vectors.in_context`).
+        vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.numerics.context_vectors.in_context`).
         """
         documents = list(documents)
         found = self._with(vectors, documents)
@@ -274,7 +274,7 @@ class EmbeddingSplitter(LinearSplitter):
         """Return the chunks of ``documents``, their sentences for a vector store, and the embeddings to give to it.
 
         A chunk is then found by its nearest sentence, which knows its chunk and what stands around it
-        (`advchunk.vectors.of_units`): "small to big". The sentences go into any vector store, the chunks into a document
+        (`advchunk.numerics.context_vectors.of_units`): "small to big". The sentences go into any vector store, the chunks into a document
         store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
 
             chunks, rows, embeddings = splitter.split_with_rows(documents)

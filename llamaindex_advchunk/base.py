@@ -279,7 +279,7 @@ class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that need an embedder.
 
     With ``vectors="units"`` a chunk is found by its nearest sentence, which knows its chunk and what stands around it
-    (`advchunk.vectors.of_units`): "small to big". The nodes are then `IndexNode`s, one a sentence, with the chunk as
+    (`advchunk.numerics.context_vectors.of_units`): "small to big". The nodes are then `IndexNode`s, one a sentence, with the chunk as
     their ``obj``: put them into any index, and its retriever returns the chunks, each once, by its nearest sentence.
     ``similarity_top_k`` counts sentences. Where a store is too small for a copy of the chunk beside each sentence,
     ``VectorStoreIndex(objects=nodes)`` keeps one in memory.

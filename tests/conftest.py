@@ -13,7 +13,7 @@ from llama_index.core import Document as LlamaIndexDocument
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import Document, GroupedParams, OptimalSemanticChunker, names
-from advchunk.registry import TABLE
+from advchunk.chunkers.registry import TABLE
 from stand_ins import STAND_INS
 
 settings.register_profile("advchunk", deadline=None)  # the machine may be busy with other tests

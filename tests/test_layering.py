@@ -1,4 +1,4 @@
-"""The core stays free of frameworks, and each stage sees only the ones before it."""
+"""The core stays free of frameworks, and each layer imports only those below it."""
 
 import ast
 import os
@@ -9,66 +9,87 @@ from pathlib import Path
 import pytest
 
 CORE = Path(__file__).parents[1] / "core" / "advchunk"
-ORDER = [
-    "errors",
-    "gate",
-    "reranking",
-    "records",
-    "explain",
-    "engine",
-    "ids",
-    "tiling",
-    "discourse",
-    "quantities",
-    "claims",
-    "terms",
-    "topics",
-    "headings",
-    "readers",
-    "signals",
-    "bands",
-    "costs",
-    "boundaries",
-    "passages",
-    "graphs",
-    "vectors",
-    "models",
-    "cache",
-    "prompts",
-    "sizes",
-    "reading",
-    "layout",
-    "prechunk",
-    "chunkers",
-    "biomcp",
-    "enrich",
-    "registry",
-    "evaluation",
-    "__init__",
-    "cli",
-    "__main__",
+# From the ground up. Modules in one layer do not import each other.
+LAYERS = [
+    {"errors"},
+    {"records"},
+    {"engine", "text"},
+    {"numerics", "sizes"},
+    {"models"},
+    {"readers"},
+    {"layout"},
+    {"chunkers"},
+    {"enrich", "evaluation", "__init__"},
+    {"cli"},
+    {"__main__"},
 ]
+LAYER = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+
+
+def imported(path):
+    """Return the packages of the core that a module imports, also where it does so late."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "advchunk":
+            parts = node.module.split(".")
+            yield from parts[1:2] or (alias.name if alias.name in LAYER else "__init__" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("advchunk."))
 
 
 @pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: str(path.relative_to(CORE)))
 def test_imports_point_down(path):
-    here = path.relative_to(CORE).parts[0].removesuffix(".py")
+    package = path.relative_to(CORE).parts[0].removesuffix(".py")
+    for other in imported(path):
+        assert other == package or LAYER[other] < LAYER[package], f"{package} imports {other}"
+
+
+def test_modules_import_no_circle():
+    modules = {module_name(path): path for path in CORE.rglob("*.py")}
+    graph = {name: module_imports(path, modules) - {name} for name, path in modules.items()}
+    while leaves := [name for name, others in graph.items() if not others & graph.keys()]:
+        for name in leaves:
+            del graph[name]
+    assert not graph
+
+
+def module_name(path):
+    return ".".join(["advchunk", *path.relative_to(CORE).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def module_imports(path, modules):
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("advchunk"):
-            parts = node.module.split(".")
-            for there in parts[1:2] or [alias.name if alias.name in ORDER else "__init__" for alias in node.names]:
-                assert ORDER.index(there) <= ORDER.index(here), f"{here} imports {there}"
+        if isinstance(node, ast.ImportFrom) and node.module:
+            inner = {f"{node.module}.{alias.name}" for alias in node.names} & modules.keys()
+            names |= inner or {node.module} & modules.keys()
+    return names
+
+
+def test_no_public_name_is_defined_twice():
+    places = {}
+    for path in CORE.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith(
+                "_"
+            ):
+                places.setdefault(node.name, []).append(str(path.relative_to(CORE)))
+    # Each reader is a module with `read`.
+    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name != "read"} == {}
+
+
+def test_the_top_level_is_small():
+    assert len([path for path in CORE.iterdir() if path.name != "__pycache__"]) <= 16
 
 
 def test_importing_the_core_loads_numpy_and_nothing_heavier():
     code = "import advchunk, sys; print(*{name.split('.')[0] for name in sys.modules})"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CORE.parent)
-    loaded = {name for name in said.stdout.split() if name not in sys.stdlib_module_names and not name.startswith("_")}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CORE.parent)
+    loaded = {name for name in run.stdout.split() if name not in sys.stdlib_module_names and not name.startswith("_")}
     assert loaded - {"sitecustomize", "usercustomize", "editables"} <= {"advchunk", "numpy"}
 
 
 def test_importing_the_core_takes_little_more_than_importing_numpy():
-    # Of CPU time, and in one process, for machines differ and may be busy with other tests.
+    # Processor time in one process, because machines differ and may be busy with other tests.
     code = (
         "import time; a = time.process_time(); import numpy; b = time.process_time(); import advchunk; "
         "print((time.process_time() - b) / (b - a))"

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from advchunk import registry
+from advchunk.chunkers import registry
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(

@@ -21,7 +21,7 @@ from nltk.stem.porter import PorterStemmer
 from numpy.typing import NDArray
 
 from advchunk.evaluation import read_choi
-from advchunk.terms import Terms, stop_words, terms_of
+from advchunk.text.terms import Terms, stop_words, terms_of
 
 TARGET = Path(__file__).parents[1] / "tests/data/golden_bayesseg.npz"
 SETS = {"choi_3-11": 4, "choi_3-5": 4, "choi_9-11": 3, "clinical": 4}

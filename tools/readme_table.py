@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from advchunk.registry import TABLE, params_of, summary
+from advchunk.chunkers.registry import TABLE, params_of, summary
 
 README = Path(__file__).parents[1] / "README.md"
 PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTALL)

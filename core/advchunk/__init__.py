@@ -14,12 +14,13 @@ from advchunk.chunkers.baselines import (
     SlidingWindowParams,
 )
 from advchunk.chunkers.bayesseg import BayesSegChunker, BayesSegParams
-from advchunk.chunkers.biomedical import BiomedicalAbstractChunker, BiomedicalAbstractParams
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker, BiomedicalAbstractParams
 from advchunk.chunkers.c99 import C99Chunker, C99Params
 from advchunk.chunkers.chaptering import LLMChapteringChunker, LLMChapteringParams
 from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterParams
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker, DiscourseSegmenterParams
 from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.gate import settings
 from advchunk.chunkers.grobid import GrobidSectionChunker, GrobidSectionParams
 from advchunk.chunkers.layout_aware import LayoutAwareChunker, LayoutAwareParams
 from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
@@ -30,11 +31,11 @@ from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticPar
 from advchunk.chunkers.params import GroupedParams, Params
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams
+from advchunk.chunkers.registry import create, describe, general, names, needs
 from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
-from advchunk.discourse import Edus
 from advchunk.errors import (
     BadModelOutput,
     BudgetExceeded,
@@ -45,15 +46,13 @@ from advchunk.errors import (
     NotConverged,
     Unreadable,
 )
-from advchunk.explain import Cut, Explanation, Segmentation
-from advchunk.gate import settings
 from advchunk.models.chat import Budget
 from advchunk.models.endpoint import OpenAIChat
-from advchunk.models.grobid import GrobidClient
+from advchunk.models.topics import TopicModel
 from advchunk.readers.files import read_file
-from advchunk.records import Block, Chunk, Document, Place, Span, Units
-from advchunk.registry import create, describe, general, names, needs
-from advchunk.topics import TopicModel
+from advchunk.readers.tei.client import GrobidClient
+from advchunk.records import Block, Chunk, Cut, Document, Explanation, Place, Segmentation, Span, Units
+from advchunk.text.splitters import Edus
 
 __version__ = "0.1.0"
 

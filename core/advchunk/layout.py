@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from advchunk import tiling
-from advchunk.explain import Segmentation
-from advchunk.headings import Headings
 from advchunk.readers.writing import table_head
-from advchunk.records import Block, BlockKind, Document, Ints, Place, Span, Units
+from advchunk.records import Block, BlockKind, Document, Ints, Place, Segmentation, Span, Units
 from advchunk.sizes import PROSE, VERBATIM, Limits
-from advchunk.tiling import Tiler, from_ends
+from advchunk.text import tiling
+from advchunk.text.sentences import sentences as default_sentences
+from advchunk.text.tiling import Tiler, from_ends
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 
@@ -31,7 +30,7 @@ def protected(blocks: Iterable[Block]) -> tuple[Span, ...]:
 def ladder(document: Document, sentences: Tiler) -> Callable[[int], Sequence[Tiler]]:
     """Return what a unit that is too long is cut into: lines in protected blocks, sentences elsewhere."""
     whole = np.array(protected(document.blocks or ()), dtype=np.int64).reshape(-1, 2)
-    prose = tuple(sentences if rung is tiling.sentences else rung for rung in PROSE)
+    prose = tuple(sentences if rung is default_sentences else rung for rung in PROSE)
 
     first = tiling.next_ink(document.text, 0)
 
@@ -113,6 +112,47 @@ def with_headings(units: Units, found: Segmentation) -> Segmentation:
     cuts, kept = np.unique(cuts, return_index=True)
     reason = found.reason if isinstance(found.reason, str) else [found.reason[i - 1] for i in kept[1:-1].tolist()]
     return replace(found, cuts=cuts, labels=labels, reason=reason)
+
+
+class Headings:
+    r"""The headings of a document, found by character.
+
+    Parameters
+    ----------
+    text : what the blocks' spans index.
+    blocks : a layout, ascending; blocks other than headings are passed over.
+
+    Examples
+    --------
+    >>> from advchunk.readers.markdown import blocks
+    >>> text = "# Guide\n\nHello.\n\n## Install\n\nRun make."
+    >>> Headings(text, blocks(text)).path(text.index("Run"))
+    ('Guide', 'Install')
+    """
+
+    def __init__(self, text: str, blocks: Iterable[Block]) -> None:
+        self._starts: list[int] = []
+        self._paths: list[tuple[str, ...]] = [()]
+        self._above: list[tuple[str, ...]] = []
+        above: list[tuple[int, str]] = []
+        for block in blocks:
+            if block.kind == "heading":
+                above = [(level, title) for level, title in above if level < block.level]
+                self._above.append(tuple(title for _, title in above if title))
+                title = " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
+                above.append((block.level, title))
+                self._starts.append(block.span.start)
+                self._paths.append(tuple(title for _, title in above if title))
+
+    def path(self, offset: int) -> tuple[str, ...]:
+        """Return the headings above a character, innermost last; a heading stands under itself."""
+        return self._paths[bisect_right(self._starts, offset)]
+
+    def above(self, offset: int) -> tuple[str, ...]:
+        """Return the headings above a text that starts at a character, without the one it starts with."""
+        place = bisect_right(self._starts, offset)
+        own = place and self._starts[place - 1] == offset
+        return self._above[place - 1] if own else self._paths[place]
 
 
 class Contexts:

@@ -20,8 +20,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
-from advchunk.explain import Explanation
 from advchunk.models.static import default_embedder
+from advchunk.records import Explanation
 from langchain_advchunk import (
     AutoSplitter,
     ChunkerSplitter,

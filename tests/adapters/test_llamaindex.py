@@ -18,8 +18,8 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from pydantic import PrivateAttr, ValidationError
 
 from advchunk import Chunk, Chunker, MSTSemanticChunker, RecursiveChunker, Span
-from advchunk.explain import Explanation
 from advchunk.models.static import default_embedder
+from advchunk.records import Explanation
 from llamaindex_advchunk import (
     AutoNodeParser,
     ChunkerNodeParser,

@@ -22,8 +22,8 @@ from advchunk import (
     names,
     registry,
 )
+from advchunk.chunkers.registry import needs
 from advchunk.evaluation import boundary_scores, synthetic
-from advchunk.registry import needs
 from stand_ins import STAND_INS
 
 TEXT = "Cats purr. Cats nap all day.\n\nJudges sit in court. Courts rule on law.\n\n" * 4

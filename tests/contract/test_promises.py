@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import ConfigurationError, Document, Params, RecursiveChunker, create, describe, names, registry
+from advchunk import ConfigurationError, Document, Params, RecursiveChunker, create, describe, names
 from advchunk import settings as gate
+from advchunk.chunkers import registry
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.models.counters import as_counter
 from stand_ins import STAND_INS

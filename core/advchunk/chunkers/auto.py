@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
-from advchunk import gate
+from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
-from advchunk.chunkers.biomedical import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
@@ -17,9 +17,8 @@ from advchunk.chunkers.results import Failure, OnFailure
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.engine import Job, Plan, finished
 from advchunk.errors import ConfigurationError
-from advchunk.explain import Explanation, Segmentation
 from advchunk.readers.formats import Markup, format_of
-from advchunk.records import Document, Units
+from advchunk.records import Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
 
 _FOR: Mapping[str, type[Chunker]] = {

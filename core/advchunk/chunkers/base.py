@@ -23,23 +23,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from advchunk import sizes, tiling, vectors
-from advchunk.cache import with_cache
+from advchunk import sizes
+from advchunk.chunkers.ids import Namer
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
 from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
 from advchunk.engine import Job, Plan, adrive, drive, finished
 from advchunk.errors import ConfigurationError, Unreadable, first_line, require
-from advchunk.explain import Explanation, Segmentation
-from advchunk.headings import Headings
-from advchunk.ids import Namer
-from advchunk.layout import Contexts, Pages, TableHeads, ladder, tiled, with_blocks, with_headings
-from advchunk.models.counters import Counter, as_counter
+from advchunk.layout import Contexts, Headings, Pages, TableHeads, ladder, tiled, with_blocks, with_headings
+from advchunk.models.cache import with_cache
+from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
+from advchunk.models.long_texts import vectors_of
+from advchunk.numerics import context_vectors
 from advchunk.readers import files, formats
-from advchunk.reading import vectors_of
-from advchunk.records import Chunk, Document, Floats, Span, Units
+from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Units
 from advchunk.sizes import Limits
+from advchunk.text import splitters, tiling
+from advchunk.text.counters import Counter
 
 _log = logging.getLogger("advchunk")
 
@@ -215,7 +216,7 @@ class Chunker(Params, ABC):
         _ = self.counter
         if isinstance(self.fallback, Chunker):
             self.fallback.load()
-        tiling.as_tiler(self.sentence_splitter, self.language)
+        splitters.as_tiler(self.sentence_splitter, self.language)
 
     def read(self, document: Document) -> Document:
         """Return a document with its layout, which is read from its text if it comes without one.
@@ -258,7 +259,7 @@ class Chunker(Params, ABC):
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document."""
-        rungs = ladder(document, tiling.as_tiler(self.sentence_splitter, self.language))
+        rungs = ladder(document, splitters.as_tiler(self.sentence_splitter, self.language))
         limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter, ladder=rungs)
         if not self.include_context:
             return limits
@@ -267,7 +268,7 @@ class Chunker(Params, ABC):
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm reasons about (sentences), each within the token budget, with strengths."""
-        units = tiled(document, tiling.as_tiler(self.sentence_splitter, self.language))
+        units = tiled(document, splitters.as_tiler(self.sentence_splitter, self.language))
         return self.fitted(document, units, limits)
 
     def fitted(self, document: Document, units: Units, limits: Limits) -> Units:
@@ -332,7 +333,7 @@ class VectorsChunker(SegmentingChunker):
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `cache.Store`.
     vectors : what each chunk's ``vector`` is: "none"; "plain", that of its ``embed_text``; "context", mixed with those of
         the chunks around it (`vectors.in_context`), by which more is found; "units", the same, and ``rows`` for its
-        sentences (`vectors.of_units`), by which still more is found of chunks of several. The model is asked for each
+        sentences (`context_vectors.of_units`), by which still more is found of chunks of several. The model is asked for each
         chunk once more; for "units" also for each sentence, but not again where the algorithm has asked for it, as
         most do, whose units are sentences. A fallback's chunks have none.
     """
@@ -360,14 +361,14 @@ class VectorsChunker(SegmentingChunker):
             return chunks
         own = yield from self.embedded([chunk.embed_text for chunk in chunks])
         if self.vectors != "plain":
-            own = vectors.of_chunks(chunks, own)
+            own = context_vectors.of_chunks(chunks, own)
         chunks = [replace(chunk, vector=vector) for chunk, vector in zip(chunks, own, strict=True)]
         if self.vectors != "units":
             return chunks
         units = self._sentences(found)
         texts, spans = units.strings(), [Span(*edges) for edges in pairwise(units.edges.tolist())]
-        each = vectors.of_units(chunks, own, units, (yield from self.embedded(texts)))
-        held = [vectors.held(chunk, units).tolist() for chunk in chunks]
+        each = context_vectors.of_units(chunks, own, units, (yield from self.embedded(texts)))
+        held = [context_vectors.held(chunk, units).tolist() for chunk in chunks]
         return [
             replace(chunk, rows=rows, row_spans=tuple(spans[i] for i in mine), row_texts=tuple(texts[i] for i in mine))
             for chunk, rows, mine in zip(chunks, each, held, strict=True)

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from advchunk import tiling
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import Params
-from advchunk.explain import Segmentation
-from advchunk.records import Document, Units
+from advchunk.records import Document, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text import tiling
 
 
 @dataclass(kw_only=True)

@@ -10,17 +10,16 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from advchunk import boundaries, costs
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.params import at_least
-from advchunk.costs import Cost
 from advchunk.errors import NotConverged, require
-from advchunk.explain import Segmentation
-from advchunk.records import Document, Floats, Ints, Units
+from advchunk.numerics import costs, search
+from advchunk.numerics.costs import Cost
+from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.terms import Terms, pairs
-from advchunk.tiling import as_tiler
+from advchunk.text.splitters import as_tiler
+from advchunk.text.terms import Terms, pairs
 
 _ROUNDS = 20  # of learning, as in the reference implementation
 _MOST = 10.0  # of the logarithm of what is learned; likewise
@@ -185,7 +184,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         return strength * np.maximum(counts, 0.5) / len(words.ids)  # what is left out, as half a word
 
     def _search(self, words: Terms, sizes: Ints, prior: Prior) -> tuple[Ints, float]:
-        return boundaries.cheapest(
+        return search.cheapest(
             self._cost(words, prior),
             sizes,
             np.full(len(sizes), sizes.sum()),  # a topic is as long as it is: `sizes` cuts what is too long
@@ -213,9 +212,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def _probability(self, words: Terms, prior: Prior) -> Floats:
         """Return how probable a boundary is in each gap, over all segmentations of any number of segments: (n - 1,)."""
         backwards = words.backwards()
-        return boundaries.probable(
-            self._cost(words, prior), self._cost(backwards, prior), len(words), self._price(words)
-        )
+        return search.probable(self._cost(words, prior), self._cost(backwards, prior), len(words), self._price(words))
 
 
 class Prior(NamedTuple):

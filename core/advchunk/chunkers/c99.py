@@ -7,15 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from advchunk import bands, boundaries, signals
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.params import at_least
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import Floats, Units
+from advchunk.numerics import bands, search, signals
+from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.terms import Terms
+from advchunk.text.terms import Terms
 
 _KERNEL = np.array([1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0])  # the original code's; the paper does not give it
 
@@ -93,18 +92,18 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         n, sizes = len(units), units.counted()
         reach = min(self.window or n, n)
         sums = bands.block_sums(self._ranks(words, reach))
-        order, density = boundaries.divide(sums, sizes)
+        order, density = search.divide(sums, sizes)
         gradient = signals.running_mean(np.diff(density), _KERNEL)
         threshold = signals.cutoff(gradient, self.cutoff_z)
         if self.min_segment_length:
-            order, density = boundaries.divide(sums, sizes, self.min_segment_length)
+            order, density = search.divide(sums, sizes, self.min_segment_length)
             gradient = signals.running_mean(np.diff(density), _KERNEL)
         least = np.minimum.accumulate(gradient)
         gaps = np.full(n - 1, least.min(initial=0.0))
         gaps[order - 1] = least
         number = self.n_segments - 1 if self.n_segments else int(np.count_nonzero(least > threshold))
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
-        return Segmentation(boundaries.at(order[:number], n), reason="density", gaps=gaps, figures=figures)
+        return Segmentation(search.at(order[:number], n), reason="density", gaps=gaps, figures=figures)
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of sentences less than ``reach`` apart; they are those of the whole matrix."""

@@ -12,18 +12,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from advchunk import boundaries, prompts, signals, tiling
 from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.language import ChatChunker, ChatParams
 from advchunk.chunkers.params import at_least
 from advchunk.engine import Complete, Plan, Request
 from advchunk.errors import BadModelOutput, require
-from advchunk.explain import Explanation, Segmentation
-from advchunk.headings import Headings
-from advchunk.models.counters import Counter
-from advchunk.records import Chunk, Document, Floats, Ints, Units
+from advchunk.layout import Headings
+from advchunk.models import prompts
+from advchunk.numerics import search, signals
+from advchunk.records import Chunk, Document, Explanation, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text import tiling
+from advchunk.text.counters import Counter
 
 _ANSWER, _OUTLINE = 2048, 1024  # tokens: of some 150 headings, and of as many titles
 _SECTIONS = 128  # of a window, at most, as large as they may be: an answer that is cut off lacks the last of them
@@ -164,7 +165,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         titles = dict[int, str]()
         for heading in aligned(kept, tops, self.heading_reach):
             titles.setdefault(heading.unit, heading.title)
-        cuts = boundaries.at(np.array([*titles], dtype=np.int64), len(units))
+        cuts = search.at(np.array([*titles], dtype=np.int64), len(units))
         figures = {
             "windows": len(views),
             "proposed": np.array([heading.unit for heading in found if heading.unit], dtype=np.int64),

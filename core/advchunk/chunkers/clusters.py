@@ -11,13 +11,12 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk import boundaries, passages, signals
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
 from advchunk.errors import needed, require
-from advchunk.explain import Segmentation
-from advchunk.records import Floats, Ints, Units
+from advchunk.numerics import runs, search, signals
+from advchunk.records import Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 
 Linkage: TypeAlias = Literal["ward", "average", "complete"]
@@ -47,7 +46,7 @@ class SemanticClusterParams(GroupedParams):
 
     Clusters ignore order, so their members alternate in the text. Runs of fewer than ``min_cluster_size``
     sentences join the neighbouring run that is more like them (of equals the left), shortest first; noise joins
-    the run around it (`passages.around`); if all is noise, the text is one segment. ``connectivity="chain"``
+    the run around it (`runs.around`); if all is noise, the text is one segment. ``connectivity="chain"``
     merges neighbours only, so clusters are passages to begin with: the better choice where order means
     something, and for long texts: 10,000 sentences take a fifth of a second.
 
@@ -142,10 +141,10 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
                 labels = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
             else:
                 labels = merged(rows, self.linkage, clusters=count, threshold=most)
-        found = passages.projected(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
+        found = runs.projected(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
         return Segmentation(
-            boundaries.runs(found),
+            search.runs(found),
             labels=None if self.contiguous else found,
             reason="label",
             gaps=gaps,

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk import boundaries, costs
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import Params, at_least
-from advchunk.costs import Cost
-from advchunk.discourse import Connective, Edus, lexicon_of
-from advchunk.discourse.lexicon import BREAKS
 from advchunk.errors import require
-from advchunk.explain import Segmentation
 from advchunk.layout import BLOCK, WITHIN, tiled
-from advchunk.records import Document, Floats, Ints, Units
-from advchunk.signals import neighbour_similarity
+from advchunk.numerics import costs, search
+from advchunk.numerics.costs import Cost
+from advchunk.numerics.signals import neighbour_similarity
+from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text.edus import Connective, lexicon_of
+from advchunk.text.edus.lexicon import BREAKS
+from advchunk.text.splitters import Edus
 
 # In units of ln(n) nats, for n units: what evidence of topics there may be by chance (see `OptimalSemanticParams`).
 _OFF_TARGET = 4.0  # of a segment of no size, or of twice the target
@@ -132,7 +132,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
             _OFF_TARGET * scale,
         )
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, total = boundaries.cheapest(cost, units.counted(), budget, minimum=self.min_tokens)
+        cuts, total = search.cheapest(cost, units.counted(), budget, minimum=self.min_tokens)
         reasons = [f"connective: {one.words}" if (one := turns[i]) else "coherence" for i in cuts[1:-1].tolist()]
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbour_similarity(vectors), figures={"cost": total})
 

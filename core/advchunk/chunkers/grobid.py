@@ -10,18 +10,17 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from advchunk import tiling
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Plan
-from advchunk.explain import Explanation
 from advchunk.layout import HEADING, STRANDED
 from advchunk.readers.formats import Markup
 from advchunk.readers.papers import IMRAD, Head, head
 from advchunk.readers.titles import heading_text
-from advchunk.records import WALL, Block, Chunk, Document, Span, Units
+from advchunk.records import WALL, Block, Chunk, Document, Explanation, Span, Units
 from advchunk.sizes import ATOMIC, Limits
+from advchunk.text import tiling
 
 _WHOLE = frozenset({"caption", "reference"})
 _REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited", "literature"})

@@ -9,16 +9,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from advchunk import boundaries
-from advchunk.cache import with_cache
 from advchunk.chunkers.base import SegmentingChunker
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, at_least
 from advchunk.errors import require
+from advchunk.models.cache import with_cache
 from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.endpoint import chat_model
+from advchunk.numerics import search
 from advchunk.records import Ints, Units
-from advchunk.sizes import Limits
-from advchunk.sizes.limits import Ruler
+from advchunk.sizes import Limits, Ruler
 
 
 @dataclass(kw_only=True)
@@ -116,4 +115,4 @@ def combined(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) 
         if end > full:
             kept.append(start)
             full = ruler.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
-    return boundaries.at(np.array(kept), len(units))
+    return search.at(np.array(kept), len(units))

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from advchunk import tiling
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import SectionedChunker
@@ -22,6 +21,7 @@ from advchunk.readers import files, formats
 from advchunk.readers.formats import Markup
 from advchunk.records import Block, BlockKind, Chunk, Document, Place, Units
 from advchunk.sizes import ATOMIC, Limits
+from advchunk.text import tiling
 
 _WHOLE: frozenset[BlockKind] = frozenset({"table", "figure"})
 _DETECTORS = ("auto", "docling", "layoutparser", "doctr", "rapid")

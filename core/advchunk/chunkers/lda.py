@@ -9,16 +9,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from advchunk import boundaries, signals, topics
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.params import RESOURCE, at_least
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import Document, Floats, Ints, Units
+from advchunk.models import topics
+from advchunk.models.topics import TopicModel, Topics
+from advchunk.numerics import search, signals
+from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.terms import Terms
-from advchunk.topics import TopicModel, Topics
+from advchunk.text.terms import Terms
 
 _DECIMALS = 9  # of a divergence; what is beyond is rounding
 
@@ -172,7 +172,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         peaks, depth, threshold = self._chosen(divergence[scored])
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
         inner = (peaks + 1) * self.step
-        return Segmentation(boundaries.at(inner, len(units)), reason="topic", gaps=gaps, figures=figures)
+        return Segmentation(search.at(inner, len(units)), reason="topic", gaps=gaps, figures=figures)
 
     def _trained(self, words: Terms, sample: int) -> Topics:
         return topics.train(
@@ -198,8 +198,8 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         depth = signals.depth(-divergence)
         if self.n_segments is None and self.rule == "threshold":
             threshold = self.divergence_threshold
-            return boundaries.peaks(divergence, threshold), depth, threshold
-        peaks = boundaries.peaks(divergence, 0.0)
+            return search.peaks(divergence, threshold), depth, threshold
+        peaks = search.peaks(divergence, 0.0)
         deep = depth[peaks]
         if self.n_segments is not None:
             order = np.argsort(-deep, kind="stable")[: self.n_segments - 1]

@@ -12,11 +12,10 @@ import numpy as np
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import Units
+from advchunk.records import Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.terms import Stemmer, StopWords, Terms, Wording, stop_words
-from advchunk.tiling import language_code
+from advchunk.text.sentences import language_code
+from advchunk.text.terms import Stemmer, StopWords, Terms, Wording, stop_words
 
 
 @dataclass(kw_only=True)

@@ -10,16 +10,14 @@ from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
-from advchunk import boundaries
 from advchunk.chunkers.language import LanguageModelChunker, combined
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import Units
-from advchunk.sizes import Limits
-from advchunk.sizes.limits import Ruler
-from advchunk.tiling import language_code
+from advchunk.numerics import search
+from advchunk.records import Segmentation, Units
+from advchunk.sizes import Limits, Ruler
+from advchunk.text.sentences import language_code
 
 OPTIONS: Final = ("1", "2")  # split, keep
 
@@ -134,7 +132,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
             if split - keep >= thresholds[-1]:
                 inner.append(at)
                 reasons.append("margin")
-        cuts = boundaries.at(np.array(inner), len(units))
+        cuts = search.at(np.array(inner), len(units))
         reason = dict(zip(inner[1:], reasons, strict=True))
         if self.combine:
             cuts = combined(cuts, units, limits)

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from advchunk import boundaries, graphs, signals, tiling
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import RESOURCE, GroupedParams, at_least, one_at_most
+from advchunk.chunkers.prechunk import prechunks
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.graphs import Edges
-from advchunk.prechunk import prechunks
-from advchunk.records import Document, Floats, Ints, Units
+from advchunk.numerics import graphs, search, signals
+from advchunk.numerics.graphs import Edges
+from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text import splitters
 
 _IDENTICAL = 1e-6  # mean cosine distance under which all units of a text say the same
 _PAIRS = 2**15  # compared at once: 64 MB of vectors
@@ -277,8 +277,8 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return many short, well separated pieces."""
         if self.prechunker is not None:
-            return self.fitted(document, tiling.as_tiler(self.prechunker)(document.text), limits)
-        sentences = tiling.as_tiler(self.sentence_splitter, self.language)
+            return self.fitted(document, splitters.as_tiler(self.prechunker)(document.text), limits)
+        sentences = splitters.as_tiler(self.sentence_splitter, self.language)
         return self.fitted(document, prechunks(document, self.granularity, sentences, limits), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
@@ -306,7 +306,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             joined = (Edges(runs[some.left], runs[some.right], some.weight) for some in bridges)
             labels = begin[graphs.components(len(begin), joined)][runs]
         return Segmentation(
-            boundaries.runs(labels),
+            search.runs(labels),
             labels=None if self.contiguous else labels,
             reason="label",
             figures={**of._asdict(), "labels": labels, "tree": tree},

@@ -7,11 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from advchunk import boundaries, costs
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
-from advchunk.explain import Segmentation
-from advchunk.records import Floats, Units
+from advchunk.numerics import costs, search
+from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
 
@@ -69,7 +68,7 @@ class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Search."""
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, cost = boundaries.cheapest(
+        cuts, cost = search.cheapest(
             costs.evidence(vectors),
             units.counted(),
             budget,

@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from advchunk import boundaries, graphs, passages, signals
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.graphs import Communities
-from advchunk.records import Floats, Units
+from advchunk.numerics import graphs, runs, search, signals
+from advchunk.numerics.graphs import Communities
+from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
 
@@ -35,7 +34,7 @@ class GraphPartitionParams(GroupedParams):
     The runs of a community's sentences are the chunks.
 
     An absolute threshold does not transfer between embedders, and at 0.7 four sentences in five have no
-    edge: such a sentence joins the run around it (`passages.around`), and a text without any edge is one
+    edge: such a sentence joins the run around it (`runs.around`), and a text without any edge is one
     segment. ``neighbours`` ties each sentence to those most like it instead, whatever the embedder:
     ``preset="neighbours"`` is far better (on the Choi set, group 3-11, Pk .13 and not .44). A graph does not
     know the order of the text, so communities alternate; ``min_run`` joins what is too short to be a passage.
@@ -108,7 +107,7 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             edges = graphs.neighbours(rows, self.neighbours, self.threshold)
         labels = graphs.communities(n, edges, self.method, self.resolution, self.seed)
         joined = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
-        found = passages.projected(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
+        found = runs.projected(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
         figures = {
             "modularity": graphs.modularity(edges, labels, self.resolution),
             "communities": len(np.unique(labels[joined])),
@@ -117,5 +116,5 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             "edges": edges,
         }
         return Segmentation(
-            boundaries.runs(found), labels=None if self.contiguous else found, reason="label", figures=figures
+            search.runs(found), labels=None if self.contiguous else found, reason="label", figures=figures
         )

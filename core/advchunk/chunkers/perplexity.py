@@ -7,14 +7,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from advchunk import boundaries
 from advchunk.chunkers.language import LanguageModelChunker, combined
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Plan, Score
 from advchunk.errors import require
-from advchunk.explain import Explanation, Segmentation
 from advchunk.models.causal import CausalLM, Measure, as_causal
-from advchunk.records import WALL, Chunk, Document, Floats, Span, Units, in_context
+from advchunk.numerics import search
+from advchunk.records import WALL, Chunk, Document, Explanation, Floats, Segmentation, Span, Units, in_context
 from advchunk.sizes import Limits
 
 
@@ -117,7 +116,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.threshold_percentile is not None and np.any(gaps):
             threshold = float(np.percentile(gaps[gaps > 0], self.threshold_percentile))
         minima = np.flatnonzero((gaps > 0) & (gaps >= threshold))
-        cuts = boundaries.at(minima + 1, len(units))
+        cuts = search.at(minima + 1, len(units))
         if self.combine:
             cuts = combined(cuts, units, limits, repeat=self.boundary == "overlap")
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}

@@ -15,8 +15,7 @@ from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan, finished, together
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import WALL, Document, Ints, Units
+from advchunk.records import WALL, Document, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 
 

@@ -9,15 +9,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from advchunk import boundaries, signals
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.params import at_least
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import Document, Units
+from advchunk.numerics import search, signals
+from advchunk.records import Document, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.terms import Terms
+from advchunk.text.terms import Terms
 
 
 @dataclass(kw_only=True)
@@ -123,8 +122,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         cohesion = signals.block_similarity(words, self.block_size)
         depth = gaps[scored] = signals.depth(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)
-        inner = (boundaries.peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
-        cuts = boundaries.at(inner[inner < len(units) - self.spacing], len(units))
+        inner = (search.peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
+        cuts = search.at(inner[inner < len(units) - self.spacing], len(units))
         return Segmentation(cuts, reason="valley", gaps=gaps, figures={"threshold": threshold, "cohesion": cohesion})
 
     def limits(self, document: Document) -> Limits:

@@ -7,14 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from advchunk import boundaries, signals
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Plan
 from advchunk.errors import require
-from advchunk.explain import Segmentation
-from advchunk.records import Floats, Units
-from advchunk.signals import ThresholdRule
+from advchunk.numerics import search, signals
+from advchunk.numerics.signals import ThresholdRule
+from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
 _AMOUNTS: dict[ThresholdRule, float] = {
@@ -112,4 +111,4 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         else:
             gaps, threshold = distances, signals.threshold_for_chunks(distances, self.number_of_chunks)
         figures = {"distances": distances, "threshold": threshold}
-        return Segmentation(boundaries.above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)
+        return Segmentation(search.above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)

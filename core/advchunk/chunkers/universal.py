@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk import boundaries, signals, sizes, tiling
+from advchunk import sizes
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
-from advchunk.explain import Segmentation
 from advchunk.layout import tiled
-from advchunk.models.counters import WORDS, count_words
-from advchunk.records import Chunk, Document, Floats, Units
+from advchunk.numerics import search, signals
+from advchunk.records import Chunk, Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
+from advchunk.text import sentences, splitters
+from advchunk.text.counters import WORDS, count_words
 
 Verdict: TypeAlias = Literal["continue", "semantic", "forced"]
 
@@ -111,7 +112,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, none over ``max_chunk_size`` words."""
         plain = self.sentences == "plain" and self.sentence_splitter is None
-        split = tiling.plain_sentences if plain else tiling.as_tiler(self.sentence_splitter, self.language)
+        split = sentences.plain_sentences if plain else splitters.as_tiler(self.sentence_splitter, self.language)
         units, maximum = tiled(document, split), self.bounds()[1]
         if len(long := np.flatnonzero(np.diff(units.edges) > 2 * maximum)):  # the others cannot have so many words
             words, texts = np.ones(len(units), dtype=np.int64), units.strings()
@@ -139,7 +140,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
                 reasons.append(decided)
                 buffer = words[i]
         return Segmentation(
-            boundaries.at(np.array(inner, dtype=np.int64), len(units)),
+            search.at(np.array(inner, dtype=np.int64), len(units)),
             reason=reasons,
             gaps=1 - similarity,
             figures={"similarity": similarity, "threshold": threshold, "words": words},

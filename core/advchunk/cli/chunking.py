@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TextIO, TypeAlias
 
 import click
 
-from advchunk import registry
+from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import Params, parameters
 from advchunk.chunkers.results import Failure

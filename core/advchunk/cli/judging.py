@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from advchunk import registry
+from advchunk.chunkers import registry
 from advchunk.cli.common import errors_said
 from advchunk.errors import require
 
@@ -115,10 +115,11 @@ def evaluate(
 
     Without questions, sentences of the documents are asked, half of them taken out of the text ('advchunk questions' writes them).
     """
-    from advchunk.evaluation import Matched, as_markdown, compare_each, evenly, notes, report
+    from advchunk.evaluation import Matched, as_markdown, compare_each, evenly, notes
     from advchunk.evaluation import evaluate as run
-    from advchunk.evaluation.candidates import BASELINES
-    from advchunk.evaluation.standings import check
+    from advchunk.evaluation.comparison import report
+    from advchunk.evaluation.comparison.candidates import BASELINES
+    from advchunk.evaluation.comparison.standings import check
 
     note = _note(quiet)
     known = {"all": _unaided(None), "stable": _unaided("stable")}

@@ -10,7 +10,7 @@ from inspect import getdoc
 
 import click
 
-from advchunk import registry
+from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import Params
 from advchunk.cli.common import NAMED, errors_said

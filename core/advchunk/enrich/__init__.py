@@ -5,9 +5,9 @@ spans and ids stay exact.
 """
 
 from advchunk.enrich.base import ChunkFailure, Enricher
+from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.enrich.rewriting import Rewriting, enriched_text
 from advchunk.enrich.summaries import Summaries
-from advchunk.prompts.enrichment import RewritingPrompts, SummaryPrompts
 
 __all__ = [
     "ChunkFailure",

@@ -10,19 +10,20 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
-from advchunk.cache import with_cache
 from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
 from advchunk.engine import Complete, Job, Plan, Request, adrive, drive, finished
 from advchunk.enrich.surroundings import Surroundings, shielded
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, require
+from advchunk.models.cache import with_cache
 from advchunk.models.chat import Chat, is_number, is_whole
-from advchunk.models.counters import Counter, as_counter
+from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
-from advchunk.prompts import filled
+from advchunk.models.prompts import filled
 from advchunk.readers import formats
 from advchunk.readers.formats import Markup
 from advchunk.records import Chunk, Document
+from advchunk.text.counters import Counter
 
 T = TypeVar("T")
 Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]

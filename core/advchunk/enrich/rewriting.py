@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Final
 
 from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, Passage, an_object, check_places, said_in, schema
+from advchunk.enrich.prompts import RewritingPrompts
 from advchunk.enrich.surroundings import Surroundings, flat, plain, shielded
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_number
-from advchunk.prompts import filled
-from advchunk.prompts.enrichment import RewritingPrompts
+from advchunk.models.prompts import filled
 from advchunk.records import Chunk, in_context
 
 _MISSING = schema(missing={"type": "array", "items": TEXT})

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from advchunk import tiling
 from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, Passage, check_places, said_in, schema
+from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.enrich.surroundings import flat, shielded
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_whole
-from advchunk.prompts import filled
-from advchunk.prompts.enrichment import SummaryPrompts
+from advchunk.models.prompts import filled
 from advchunk.records import Chunk, in_context
+from advchunk.text import tiling
 
 _NOTES, _SENTENCE = schema(needs=TEXT, says=TEXT), schema(summary=TEXT)
 _NOTES_TOKENS, _SENTENCE_TOKENS = 768, 256  # of answers, at most

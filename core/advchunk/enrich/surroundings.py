@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from advchunk import sizes, tiling
-from advchunk.headings import Headings
-from advchunk.models.counters import Counter
+from advchunk import sizes
+from advchunk.layout import Headings
 from advchunk.records import Chunk, Document, Ints, Span, Units
 from advchunk.sizes import Limits
+from advchunk.text import tiling
+from advchunk.text.counters import Counter
 
 _PIECE: Final = 128  # tokens: a window ends within as many of where it could
 _OUTLINE: Final = 4  # an outline takes a part of so many of the room, at most

@@ -1,48 +1,17 @@
 """Score chunkers: where they cut, beside known segments; what their chunks let one find, beside known answers.
 
->>> from advchunk.evaluation import even_split, pk, synthetic
+>>> from advchunk.evaluation import even_split, pk
+>>> from advchunk.evaluation import synthetic
 >>> made = synthetic(1, segments=4)
 >>> pk(made.cuts, made.cuts), pk(made.cuts, even_split(len(made.units), 4)) > 0
 (0.0, True)
 """
 
-from advchunk.claims import Claim, numeric_claims
-from advchunk.evaluation.boundaries import (
-    BoundaryScores,
-    boundary_scores,
-    even_split,
-    no_boundary,
-    pk,
-    random_cuts,
-    window_diff,
-)
-from advchunk.evaluation.builders import (
-    PROMPT,
-    PROMPT_VERSION,
-    Built,
-    asked_by,
-    held_out,
-    section_boundaries,
-    write_questions,
-)
-from advchunk.evaluation.candidates import Candidate, Matched, candidate, evenly, matched, peer, size_matched
-from advchunk.evaluation.datasets import Segmented, read_choi, read_folder
-from advchunk.evaluation.harness import Outcome, evaluate, run
-from advchunk.evaluation.metering import Cost, Prices
-from advchunk.evaluation.questions import Question, Reference, find_quote, read_corpus, read_questions
-from advchunk.evaluation.recommend import Option, Recommendation, recommend
-from advchunk.evaluation.retrieval import (
-    Overlaps,
-    RetrievalScores,
-    at_budget,
-    at_k,
-    overlaps,
-    precision_omega,
-    rank,
-    redundancy,
-    token_scale,
-)
-from advchunk.evaluation.robustness import (
+from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
+from advchunk.evaluation.comparison.candidates import Candidate, Matched, candidate, evenly, matched, peer, size_matched
+from advchunk.evaluation.comparison.harness import Outcome, evaluate, run
+from advchunk.evaluation.comparison.recommend import Option, Recommendation, recommend
+from advchunk.evaluation.comparison.robustness import (
     Effect,
     Scores,
     Sensitivity,
@@ -53,10 +22,42 @@ from advchunk.evaluation.robustness import (
     sensitivity,
     variations,
 )
-from advchunk.evaluation.standings import Standing, as_csv, as_markdown, compare, compare_each
-from advchunk.evaluation.statistics import Difference, Interval, holm, mean_interval, paired_difference
-from advchunk.evaluation.synthetic import synthetic
-from advchunk.evaluation.trial import Trial
+from advchunk.evaluation.comparison.standings import Standing, as_csv, as_markdown, compare, compare_each
+from advchunk.evaluation.comparison.trial import Trial
+from advchunk.evaluation.data.builders import (
+    PROMPT,
+    PROMPT_VERSION,
+    Built,
+    asked_by,
+    held_out,
+    section_boundaries,
+    write_questions,
+)
+from advchunk.evaluation.data.datasets import Segmented, read_choi, read_folder
+from advchunk.evaluation.data.questions import Question, Reference, find_quote, read_corpus, read_questions
+from advchunk.evaluation.data.synthetic import synthetic
+from advchunk.evaluation.metrics.boundaries import (
+    BoundaryScores,
+    boundary_scores,
+    even_split,
+    no_boundary,
+    pk,
+    random_cuts,
+    window_diff,
+)
+from advchunk.evaluation.metrics.metering import Cost, Prices
+from advchunk.evaluation.metrics.retrieval import (
+    Overlaps,
+    RetrievalScores,
+    at_budget,
+    at_k,
+    overlaps,
+    precision_omega,
+    rank,
+    redundancy,
+    token_scale,
+)
+from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
 
 __all__ = [
     "PROMPT",

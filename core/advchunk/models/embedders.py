@@ -21,11 +21,12 @@ from advchunk.errors import (
     first_line,
     refuse_misspelt,
 )
-from advchunk.models.counters import Counter, as_counter, sayable
+from advchunk.models.counters import as_counter, sayable
 from advchunk.models.identity import identity, sentence_transformer
 from advchunk.models.static import default_embedder
+from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats
-from advchunk.signals import unit_rows
+from advchunk.text.counters import Counter
 
 
 class Embedder(Protocol):

@@ -1,0 +1,1 @@
+"""Biomedical abstracts: the chunker, what it keeps together, settings and re-ranking."""

@@ -1,0 +1,98 @@
+"""Numeric claims: what a text says with a statistic, and what that is compared with.
+
+A number is worth little without its comparator ("12.4 %" without "vs 2.1 % on placebo"), and a cut between the two loses the
+claim.
+
+What is a claim is decided by sentence, by rule, and so the same for everyone:
+
+* a *statistic* is a percentage, a p-value, a confidence interval, an effect size (HR 0.7, OR = 2, Δ = 3, β, r, Cohen's d ...),
+  a mean with its deviation (3 ± 1), or a multiple (2-fold, 3 times higher);
+* a *comparator* is a word that says with what: than, vs, compared with, relative to, placebo, control, baseline, whereas,
+  respectively ..., or from one number to another; in English and, less fully, in ten other languages;
+* a sentence with both is a claim. One with a statistic only is a claim together with its neighbour of the same paragraph that
+  has a comparator: the sentence before it, unless that makes a claim of its own; else the one after it. Without any, a
+  p-value, an interval or an effect size still is a claim by itself, as it is of a comparison; a percentage is not.
+
+Digits may be of any script.
+
+References
+----------
+Ours. The need is that of Bio-MCP's chunking strategy (2025), steps 6 and 10: "Recall@K of numeric claims".
+"""
+# ruff: noqa: RUF001 - the signs of many scripts are the subject here
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from advchunk.records import Span, Units
+from advchunk.text import tiling
+from advchunk.text.sentences import sentences as split_sentences
+
+_NUMBER = r"(?:(?<![\d.,])(?:[+−–-]\s?)?(?:\d+(?:[.,٫·’]\d+)*|[.·]\d+))"
+_PERCENT = r"(?:[%％٪﹪‰]|\bper\s?cent|percentage points?|\bpp\b|Prozent|pour cent|por ciento|por cento|процент)"
+# Compiled when first used, and kept by `re`: that takes milliseconds, which ``import advchunk`` shall not.
+_SHARE = rf"{_NUMBER}(?:\s|-)?{_PERCENT}"
+# Of a comparison by themselves.
+_INFERENTIAL = rf"""(?x)
+    \b[pPР]\s?(?:-?values?)?\s?(?:[<>=≤≥≦≧]|of\b|was\b|is\b)\s?{_NUMBER}                     # p < 0.05
+    | (?:\bC(?:r)?I\b|\bIC\b|\bKI\b|ДИ|confidence\ intervals?|信頼区間|置信区间)[^\d\n]{{0,20}}{_NUMBER}  # 95 % CI 0.5 to 0.9
+    | (?:\b(?:[aA]?HR|[aA]?OR|I?RR|SMD|WMD|MD|NNT|AUC|ES)|(?i:(?:hazard|odds|risk|rate)\ ratio|relative\ risk
+        |mean\ difference|effect\ size|correlation\ coefficient))\b(?:\s?\([^()\d]*\))?[\s:,=≈]*(?:of|was|is)?\s?{_NUMBER}
+    | (?:\bCohen['’]s\ d|\b[drtFz]|\bR2|R²|Δ|β|\bbeta|η²|χ²)(?:\s?\([^()]*\))?\s?[=≈]\s?{_NUMBER}  # d = 0.3, F(1, 20) = 4.1
+    | {_NUMBER}\s?±\s?{_NUMBER}
+    | {_NUMBER}[\s-]?fold\b
+    | {_NUMBER}\s?(?:times|×|x)\s(?:as|more|less|higher|lower|greater|larger|smaller|faster|slower|fewer)\b
+    """
+_COMPARATOR = rf"""(?xis)
+    \b(?: vs?\. | vs | versus | than | compar(?:ed|ing|ison|able)\w* | relative\ to | in\ contrast | as\ against | whereas
+        | respectively | controls? | placebo | sham | baseline | from\s{_NUMBER}.{{0,200}}?\bto\s{_NUMBER}
+        | between\b.{{1,200}}\band | verglichen | Vergleich | gegenüber | comparé\w* | par\ rapport | comparad[oa]s? | frente\ a
+        | respecto\ a | rispetto | confronto | сравнени\w* | сравнению | контрол\w* )(?!\w)
+    | 相比 | 相较 | 相較 | 对照 | 對照 | 比べ | 対照 | より | 대비 | 비해 | مقارنة | तुलना
+    """
+
+
+class Claim(NamedTuple):
+    """A numeric claim: where it stands, and its statistics within."""
+
+    span: Span
+    statistics: tuple[Span, ...]
+
+
+def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
+    """Find the numeric claims of a text (see the module).
+
+    Parameters
+    ----------
+    sentences : of the text; None for those of `tiling.sentences`.
+
+    >>> text = "We enrolled 90. Weight fell by 12.4% vs 2.1% (p<0.001). Nausea was 8%."
+    >>> [text[slice(*claim.span)] for claim in numeric_claims(text)]
+    ['Weight fell by 12.4% vs 2.1% (p<0.001).']
+    """
+    units = split_sentences(text) if sentences is None else sentences
+    edges, said = units.edges.tolist(), units.strings()
+    compares = [bool(re.search(_COMPARATOR, one)) for one in said]
+    parted = [one[len(one.rstrip()) :].count("\n") > 1 for one in said]  # by a blank line behind it
+    inferred = [_places(_INFERENTIAL, one, start) for one, start in zip(said, edges, strict=False)]
+    statistics = [some + _places(_SHARE, one, start) for some, one, start in zip(inferred, said, edges, strict=False)]
+    found = []
+    for i, some in enumerate(statistics):
+        first = last = i
+        if some and not compares[i]:
+            if i and compares[i - 1] and not statistics[i - 1] and not parted[i - 1]:
+                first = i - 1
+            elif i + 1 < len(said) and compares[i + 1] and not parted[i]:
+                last = i + 1
+            elif not inferred[i]:
+                continue
+        if some:
+            start, end = tiling.next_ink(text, edges[first]), edges[last] + len(said[last].rstrip())
+            found.append(Claim(Span(start, end), tuple(sorted(some))))
+    return found
+
+
+def _places(pattern: str, text: str, start: int) -> list[Span]:
+    return [Span(start + match.start(), start + match.end()) for match in re.finditer(pattern, text)]

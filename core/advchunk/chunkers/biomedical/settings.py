@@ -1,0 +1,90 @@
+"""The settings of Bio-MCP's chunking and search, which it takes from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from advchunk.chunkers.biomedical.chunker import NAMESPACE, BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.reranking import Boosts
+from advchunk.errors import ConfigurationError, nearest
+
+_OURS = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_QUALITY_", "BIO_MCP_UUID_")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Every setting of the strategy, by the name that it has in the environment, without ``BIO_MCP_`` and in small letters.
+
+    >>> settings = Settings.from_environment({"BIO_MCP_CHUNKER_MAX_TOKENS": "500", "BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})
+    >>> settings.chunker(mesh=True)
+    BiomedicalAbstractChunker(max_tokens=500, mesh=True)
+    >>> settings.boosts.sections["Results"]
+    0.3
+    """
+
+    chunker_target_tokens: int = 325
+    chunker_max_tokens: int = 450
+    chunker_min_tokens: int = 120
+    chunker_overlap_tokens: int = 50
+    chunker_version: str = "v1.2.0"
+    uuid_namespace: str = NAMESPACE
+    boost_results_section: float = 0.15
+    boost_conclusions_section: float = 0.12
+    boost_methods_section: float = 0.05
+    boost_background_section: float = 0.02
+    quality_boost_factor: float = 0.1
+    recency_recent_years: int = 2
+    recency_moderate_years: int = 5
+    recency_old_years: int = 10
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Read the settings from an environment; None is this process's. Other names of Bio-MCP's are passed over.
+
+        Raises
+        ------
+        ConfigurationError : a value that is no number, or a name like one of these that is none of them.
+        """
+        given = os.environ if environment is None else environment
+        known = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
+        for name in sorted(given):
+            if name.startswith(_OURS) and name not in known:
+                msg = f"there is no setting {name}{nearest(name, known)}"
+                raise ConfigurationError(msg)
+        return cls(
+            **{known[name].name: _read(name, given[name], type(known[name].default)) for name in known if name in given}
+        )
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the chunker, and of its adapters."""
+        sizes = {
+            f"{name}_tokens": getattr(self, f"chunker_{name}_tokens") for name in ("target", "max", "min", "overlap")
+        }
+        return {**sizes, "namespace": self.uuid_namespace, "chunker_version": self.chunker_version}
+
+    @property
+    def boosts(self) -> Boosts:
+        """What `reranking.rerank` takes."""
+        names = ("results", "conclusions", "methods", "background")
+        years = (self.recency_recent_years, self.recency_moderate_years, self.recency_old_years)
+        return Boosts(
+            sections={name.capitalize(): getattr(self, f"boost_{name}_section") for name in names},
+            quality=self.quality_boost_factor,
+            recency=tuple((most, boost) for most, (_, boost) in zip(years, Boosts.recency, strict=True)),
+        )
+
+    def chunker(self, **others: Any) -> BiomedicalAbstractChunker:
+        """Build the chunker, with these and other parameters and resources."""
+        return BiomedicalAbstractChunker(**{**self.parameters, **others})
+
+
+def _read(name: str, said: str, kind: type) -> Any:
+    try:
+        return kind(said)
+    except ValueError:
+        msg = f"{name} must be a {'whole ' if kind is int else ''}number, got {said!r}"
+        raise ConfigurationError(msg) from None

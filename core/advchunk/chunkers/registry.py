@@ -1,0 +1,192 @@
+"""One table of the chunkers by name, and the gate before those whose results may still change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from inspect import getdoc
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from advchunk.chunkers import gate
+from advchunk.chunkers.auto import AutoChunker
+from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
+from advchunk.chunkers.bayesseg import BayesSegChunker
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.c99 import C99Chunker
+from advchunk.chunkers.chaptering import LLMChapteringChunker
+from advchunk.chunkers.clusters import SemanticClusterChunker
+from advchunk.chunkers.discourse import DiscourseSegmenterChunker
+from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.grobid import GrobidSectionChunker
+from advchunk.chunkers.layout_aware import LayoutAwareChunker
+from advchunk.chunkers.lda import LDATopicChunker
+from advchunk.chunkers.margin import MarginSamplingChunker
+from advchunk.chunkers.mst import MSTSemanticChunker
+from advchunk.chunkers.optimal import OptimalSemanticChunker
+from advchunk.chunkers.params import ALIASES, Params, resources
+from advchunk.chunkers.partition import GraphPartitionChunker
+from advchunk.chunkers.perplexity import PerplexityChunker
+from advchunk.chunkers.texttiling import TextTilingChunker
+from advchunk.chunkers.threshold import SemanticThresholdChunker
+from advchunk.chunkers.universal import UniversalSemanticChunker
+from advchunk.errors import ConfigurationError, nearest
+
+Group: TypeAlias = Literal["stable", "experimental"]
+_WARNINGS = (
+    "experimental: results, parameters and speed may change in any release, and are not guaranteed",
+    "for production take a stable one, such as universal-semantic, which also stands in where this one fails",
+)
+
+
+class Entry(NamedTuple):
+    """A chunker, where it comes from, the extra it needs."""
+
+    chunker: type[Chunker]
+    source: str
+    extra: str | None = None
+
+    @property
+    def group(self) -> Group:
+        """How far its results may still change."""
+        return "experimental" if issubclass(self.chunker, ExperimentalChunker) else "stable"
+
+
+TABLE: dict[str, Entry] = {
+    "sliding-window": Entry(SlidingWindowChunker, "baseline"),
+    "recursive": Entry(RecursiveChunker, "baseline"),
+    "semantic-threshold": Entry(
+        SemanticThresholdChunker, "Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter"
+    ),
+    "mst-semantic": Entry(MSTSemanticChunker, "MST Semantic Chunker v2"),
+    "universal-semantic": Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
+    "optimal-semantic": Entry(
+        OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"
+    ),
+    "perplexity": Entry(PerplexityChunker, "Zhao et al. 2024 (Meta-Chunking, PPL chunking)", "transformers"),
+    "margin-sampling": Entry(
+        MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"
+    ),
+    "auto": Entry(AutoChunker, "ours: by what a document is written in"),
+    "biomedical-abstract": Entry(BiomedicalAbstractChunker, "Bio-MCP chunking strategy v1.2.0"),
+    "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
+    "c99": Entry(C99Chunker, "Choi 2000"),
+    "bayesseg": Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
+    "lda-topic": Entry(LDATopicChunker, "Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003", "lda"),
+    "semantic-cluster": Entry(
+        SemanticClusterChunker, "Ward 1963, also of neighbours only; HDBSCAN (Campello et al. 2013)", "cluster"
+    ),
+    "graph-partition": Entry(
+        GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"
+    ),
+    "llm-chaptering": Entry(
+        LLMChapteringChunker,
+        "ours: numbered lines, answers in headings; after Duarte et al. 2024 (LumberChunker)",
+        "llm",
+    ),
+    "discourse": Entry(DiscourseSegmenterChunker, "ours: after Marcu 2000; connectives after Prasad et al. 2008"),
+    "grobid-section": Entry(GrobidSectionChunker, "GROBID's TEI; IMRaD (Sollaci & Pereira 2004)"),
+    "layout-aware": Entry(
+        LayoutAwareChunker,
+        "ours: regions of Docling, layoutparser, docTR or rapid-layout; Ha et al. 1995 (X-Y cuts)",
+        "layout",
+    ),
+}
+
+
+def names(group: Group | None = None) -> list[str]:
+    """Return the registered names, of one group or all, in table order."""
+    return [name for name, entry in TABLE.items() if group in (None, entry.group)]
+
+
+def needs(name: str) -> str | None:
+    """Return the model that a chunker cannot do without, "lm" or "llm"; None if it runs as it comes."""
+    return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
+
+
+def general(name: str) -> bool:
+    """Return whether a chunker runs as it comes, on texts of any kind: one that reads its own kind changes the text too."""
+    return needs(name) is None and _entry(name).chunker.reads_any()
+
+
+def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chunker:
+    """Build the chunker ``name`` from its parameters and resources.
+
+    Raises
+    ------
+    ConfigurationError : no such name or parameter, a value that breaks a rule, or an
+        experimental name without ``experimental=True``, `settings` or ``ADVCHUNK_EXPERIMENTAL=1``.
+
+    >>> create("recursive", max_tokens=300).chunk("Short.")[0].spans
+    (Span(start=0, end=6),)
+    """
+    entry = _entry(name)
+    if entry.group == "experimental":
+        gate.let_in(name, experimental)
+    known = [field.name for field in fields(entry.chunker)]
+    if "experimental" in known:  # it chooses among others, and asks itself
+        params["experimental"] = experimental
+    for param in params.keys() - set(known):
+        alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in known else ""
+        msg = f"{name} has no parameter {param!r}{alias or nearest(param, known) or '; it has ' + ', '.join(known)}"
+        raise ConfigurationError(msg)
+    return entry.chunker(**params)
+
+
+def describe(name: str) -> dict[str, Any]:
+    """Return what there is to know of a chunker before building it; JSON-able.
+
+    >>> describe("mst-semantic")["parameters"]["max_tokens"]
+    400
+    """
+    entry = _entry(name)
+    experimental = entry.group == "experimental"
+    return {
+        "name": name,
+        "group": entry.group,
+        "experimental": experimental,
+        "warnings": [*(_WARNINGS if experimental else ()), *_brittle(name)],
+        "needs": needs(name),
+        "extra": entry.extra,
+        "source": entry.source,
+        "summary": summary(name),
+        "documentation": getdoc(params_of(entry.chunker)) or "",
+        "parameters": {f.name: f.default for f in fields(params_of(entry.chunker))},
+        "presets": {name: dict(values) for name, values in entry.chunker.presets.items()},
+        "resources": resources(entry.chunker),
+    }
+
+
+@cache
+def sensitivities() -> Mapping[str, Any]:
+    """Return what benchmarks/robustness.py measured and published; ``chunkers`` has names, some with a preset."""
+    read: Mapping[str, Any] = json.loads(
+        files("advchunk.chunkers").joinpath("sensitivity.json").read_text(encoding="utf-8")
+    )
+    return read
+
+
+def _brittle(name: str) -> list[str]:
+    """Return what is said of a chunker if it is brittle: as it comes, and with its presets."""
+    said = sensitivities()["chunkers"]
+    return [of["warning"] for label, of in said.items() if label.partition(",")[0] == name and "warning" in of]
+
+
+def params_of(chunker: type[Chunker]) -> type[Params]:
+    """Return the class of a chunker's hyper-parameters."""
+    return next(c for c in chunker.__mro__ if issubclass(c, Params) and not issubclass(c, Chunker))
+
+
+def summary(name: str) -> str:
+    """Return what a chunker does in one line."""
+    return (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0].replace("``", "")
+
+
+def _entry(name: str) -> Entry:
+    if name not in TABLE:
+        msg = f"no chunker {name!r}{nearest(name, TABLE) or '; there are ' + ', '.join(TABLE)}"
+        raise ConfigurationError(msg)
+    return TABLE[name]

@@ -1,0 +1,1 @@
+"""Chunkers side by side: candidates, one harness, tables, reports, recommendations."""

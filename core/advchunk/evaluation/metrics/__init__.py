@@ -1,0 +1,1 @@
+"""Scores: of boundaries, of retrieval, of the shape and the cost of chunks, and statistics over them."""

@@ -1,0 +1,45 @@
+"""Ask for the vectors of texts that an embedder may not be able to read whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from advchunk import sizes
+from advchunk.engine import Embed, Plan
+from advchunk.models.embedders import CheckedEmbedder
+from advchunk.numerics import signals
+from advchunk.records import Floats, Units
+from advchunk.sizes import Limits
+
+
+def vectors_of(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
+    """Ask for the vector of each text.
+
+    A text that the embedder could not read whole, which most would cut off without a word, is asked for in parts, and
+    gets their mean, weighted by tokens.
+
+    Parameters
+    ----------
+    model : what is asked in place of ``embedder``, such as it behind a cache.
+
+    Returns
+    -------
+    (n, d) unit rows.
+    """
+    model = model or embedder
+    limits = Limits(embedder.max_tokens or 1, 0, 0, embedder.counter)
+    tokens = limits.counter.counts(texts) if embedder.max_tokens else np.zeros(len(texts), dtype=np.int64)
+    if tokens.max(initial=0) <= limits.max_tokens:
+        whole: Floats = yield Embed(tuple(texts), model)
+        return whole
+    split = [
+        sizes.fit(Units(text, np.array([0, len(text)]), np.array([size])), limits)
+        for text, size in zip(texts, tokens, strict=True)
+    ]
+    rows: Floats = yield Embed(tuple(part for units in split for part in units.strings()), model)
+    weights = np.concatenate([units.counted() for units in split]).astype(rows.dtype)
+    first = np.cumsum([0, *(len(units) for units in split[:-1])])
+    return signals.unit_rows(np.add.reduceat(rows * np.maximum(weights, 1)[:, None], first))

@@ -1,0 +1,243 @@
+"""Topics: which words go together in a collection of texts (LDA), and what of a text is about which."""
+
+from __future__ import annotations
+
+import json
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, NotConverged, first_line, needed, require
+from advchunk.records import Document, Floats, Ints
+from advchunk.text.terms import Terms, Wording, WordSplitter
+
+_FORMAT = "advchunk topic model 1"
+_SETTLED = 1e-3  # the change of a probability under which inference stops
+_ROUNDS = 100  # of inference, at most; a word that is still undecided then lies between equals
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topics:
+    """K topics over V words.
+
+    Parameters
+    ----------
+    shares : (K, V) the probability of each word in each topic, float32.
+    prior : (K,) the Dirichlet parameter of a text's topics, > 0.
+    """
+
+    shares: Floats
+    prior: Floats
+
+    def infer(self, words: Terms) -> tuple[Floats, Floats]:
+        """Return the number of words that each unit is expected to have of each topic, and that are likeliest of it.
+
+        Each unit is a text of its own. The probability that a word is of a topic is in proportion to its share in
+        the topic, times the prior and what the unit's other words give to the topic; it is computed over and over
+        until it stays (CVB0 with the topics held fixed), which is what a Gibbs sampler estimates by chance.
+
+        Returns
+        -------
+        Twice (n, K); each row adds up to the words of the unit. Of equally likely topics the first has the word.
+
+        References
+        ----------
+        Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and Inference for Topic Models", UAI, section 2.4.
+        """
+        from scipy.sparse import csr_array
+
+        counts = words.counts()
+        share = self.shares[:, counts.indices].T  # a row for each distinct word of a unit
+        unit = np.repeat(np.arange(len(words)), np.diff(counts.indptr))
+        total = csr_array((counts.data, np.arange(len(unit)), counts.indptr), shape=(len(words), len(unit)))
+        found = _normal(share * self.prior)
+        for _ in range(_ROUNDS):
+            others = np.maximum((total @ found)[unit] - found, 0)  # rounding may leave less than nothing
+            before, found = found, _normal(share * (self.prior + others))
+            if np.abs(found - before).max(initial=0) < _SETTLED:
+                break
+        likeliest = np.eye(len(self.prior))[found.argmax(axis=1)]
+        return np.asarray(total @ found), np.asarray(total @ likeliest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicModel:
+    """Topics of a collection of texts, their vocabulary, and how its words are normalised: fit once, save, use again.
+
+    Made by `fit` or `load`. To use it takes numpy and scipy alone, and gives the same topics on any machine.
+
+    Parameters
+    ----------
+    vocabulary : the V terms, each once.
+
+    >>> model = TopicModel.fit(["Cats purr and nap.", "Courts rule.", "A cat naps.", "The court ruled."], num_topics=2)
+    >>> model.vocabulary
+    ('cat', 'purr', 'nap', 'court', 'rule')
+    """
+
+    topics: Topics
+    vocabulary: tuple[str, ...]
+    wording: Wording
+
+    def __post_init__(self) -> None:
+        shares, prior, size = self.topics.shares, self.topics.prior, len(set(self.vocabulary))
+        right = shares.shape == (len(prior), len(self.vocabulary)) and size == len(self.vocabulary) > 0 < len(prior)
+        require(right, "shares must be (topics, distinct words), neither none", shares.shape)
+        right = all(np.all(np.isfinite(x) & (x > 0)) for x in (shares, prior))
+        require(right, "shares and prior must be finite and", "> 0")
+
+    @classmethod
+    def fit(
+        cls,
+        texts: Iterable[str | Document],
+        *,
+        num_topics: int = 50,
+        iterations: int = 200,
+        seed: int = 0,
+        tolerance: float | None = None,
+        wording: Wording | None = None,
+        word_splitter: WordSplitter | None = None,
+    ) -> TopicModel:
+        """Find the topics of a collection; each text counts as a whole, so long and mixed ones are better cut first.
+
+        Parameters
+        ----------
+        word_splitter : finds the words of a text; it is not saved, so give it to the chunker, too.
+
+        Other parameters, and what it raises: see `train`.
+        """
+        require(not isinstance(texts, (str, Document)), "texts must be several", texts)
+        wording = wording or Wording()
+        given = (text.text if isinstance(text, Document) else text for text in texts)
+        words, forms = wording.numbered(given, word_splitter)
+        used, ids = np.unique(words.ids, return_inverse=True)
+        require(len(used) > 0, "texts must have words that are not stop words", "none")
+        words = Terms(ids, words.edges, len(used))
+        topics = train(words, num_topics=num_topics, iterations=iterations, seed=seed, tolerance=tolerance)
+        return cls(topics, tuple(forms[i] for i in used), wording)
+
+    @property
+    def model_name(self) -> str:
+        """A digest of all that decides what it answers, for fingerprints."""
+        found = sha256(self._header().encode())
+        for array in (self.topics.shares, self.topics.prior):
+            found.update(np.ascontiguousarray(array).tobytes())
+        return found.hexdigest()[:16]
+
+    def terms(self, texts: Iterable[str], split: WordSplitter | None = None) -> Terms:
+        """Return the terms of texts by their numbers in the vocabulary; words that it has not are left out."""
+        words, forms = self.wording.numbered(texts, split)
+        number = {form: i for i, form in enumerate(self.vocabulary)}
+        ids: Ints = np.array([number.get(form, -1) for form in forms], dtype=np.int64)[words.ids]
+        edges = np.r_[0, np.cumsum(ids >= 0)][words.edges]
+        return Terms(ids[ids >= 0], edges, len(self.vocabulary))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file: a zip of numpy arrays and a JSON header, without pickled code."""
+        with Path(path).open("wb") as file:
+            header = np.array(self._header())
+            np.savez_compressed(file, header=header, shares=self.topics.shares, prior=self.topics.prior)
+
+    @classmethod
+    def load(cls, path: str | Path) -> TopicModel:
+        """Read a model that `save` wrote.
+
+        Raises
+        ------
+        ConfigurationError : the file is something else, or damaged.
+        """
+        stored = Path(path).read_bytes()
+        try:
+            with zipfile.ZipFile(BytesIO(stored)) as whole:
+                require(whole.testzip() is None, "its parts must be whole", whole.testzip())
+            with np.load(BytesIO(stored), allow_pickle=False) as arrays:
+                header = json.loads(str(arrays["header"]))
+                require(header["format"] == _FORMAT, f"format must be {_FORMAT!r}", header["format"])
+                topics = Topics(arrays["shares"], arrays["prior"])
+            return cls(topics, tuple(header["vocabulary"]), Wording(**header["wording"]))
+        except _NOT_A_MODEL as error:
+            msg = f"{path} is no topic model that advchunk saved, or damaged: {first_line(error)}"
+            raise ConfigurationError(msg) from error
+
+    def _header(self) -> str:
+        return json.dumps({"format": _FORMAT, "wording": asdict(self.wording), "vocabulary": self.vocabulary})
+
+
+# What reading bytes of any kind as a zip of arrays ends in; ConfigurationError is a ValueError.
+_NOT_A_MODEL = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+
+
+@cache
+def sampler() -> Any:
+    """Return tomotopy, or raise `MissingExtra`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of its types; as an error it would pass for its absence
+        return needed("tomotopy", "lda")
+
+
+def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:
+    """Find the topics of units, each a text of its own, by collapsed Gibbs sampling with tomotopy.
+
+    Parameters
+    ----------
+    words : the terms of the units, at least one between them.
+    num_topics : how many, 2..10,000.
+    iterations : passes over all words, >= 4.
+    seed : 0..2^32 - 1. The same seed gives the same topics in any process, but on a processor with other vector
+        instructions sums are rounded differently; ``TOMOTOPY_ISA=sse2`` in the environment makes x86 processors alike.
+    tolerance : the topics have not converged if the likelihood still rises by more than so many nats a word, > 0,
+        from the end of the third quarter of the passes to the end. For large collections: chance alone moves it by
+        0.3 in a text of 70 sentences, and by 1 in one of ten words. None is no limit.
+
+    Raises
+    ------
+    ConfigurationError : a parameter out of its range.
+    NotConverged : the topics have not converged, or the likelihood is no number.
+    MissingExtra : without tomotopy.
+
+    References
+    ----------
+    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific
+    topics", PNAS 101.
+    """
+    check(num_topics, iterations, seed, tolerance)
+    model = sampler().LDAModel(k=num_topics, seed=seed)
+    numbers = list(map(str, words.ids.tolist()))  # not the words: it takes no half of a surrogate pair
+    for start, end in pairwise(words.edges.tolist()):
+        if start < end:
+            model.add_doc(numbers[start:end])
+    likelihoods = list[float]()
+    for passes in np.diff(np.arange(5) * iterations // 4).tolist():
+        for _ in range(passes):  # it holds the interpreter's lock: between passes a time limit can strike
+            model.train(1, workers=1)  # several workers race, whatever the seed
+        likelihoods.append(model.ll_per_word)
+    rise = likelihoods[-1] - likelihoods[-2]
+    if not (np.isfinite(rise) and (tolerance is None or rise <= tolerance)):
+        msg = f"topics did not converge in {iterations} iterations: the last quarter adds {rise:.3g} nats a word"
+        raise NotConverged(msg)
+    shares = np.zeros((num_topics, words.size), dtype=np.float32)
+    used = list(map(int, model.used_vocabs))
+    shares[:, used] = [model.get_topic_word_dist(topic) for topic in range(num_topics)]
+    return Topics(shares, np.asarray(model.alpha, dtype=np.float64))
+
+
+def check(num_topics: int, iterations: int, seed: int, tolerance: float | None) -> None:
+    """Raise `ConfigurationError` on what `train` does not take: tomotopy would end the process."""
+    require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)
+    require(iterations >= 4, "iterations must be >= 4", iterations)
+    require(0 <= seed < 2**32, "seed must be in 0..2^32 - 1", seed)
+    require(tolerance is None or tolerance > 0, "tolerance must be > 0 or None", tolerance)
+
+
+def _normal(weights: Floats) -> Floats:
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

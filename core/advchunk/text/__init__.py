@@ -1,0 +1,1 @@
+"""Text as it is read: sentences, words, clauses, terms."""

@@ -1,0 +1,73 @@
+"""Count tokens, words and characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+
+from advchunk.errors import BadModelOutput
+from advchunk.records import Ints
+
+
+class Counter(Protocol):
+    """What `sizes` asks of a token counter.
+
+    ``adds_up`` promises that the counts of pieces cut after a space, tab or line end add up to
+    the count of the whole, so that every character need be tokenised only once.
+    """
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether counts of pieces cut at white space add up."""
+        ...
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        ...
+
+    def counts(self, texts: Sequence[str]) -> Ints:
+        """Return the (n,) numbers of tokens of n texts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CallableCounter:
+    """A tokenizer as a counter: ``call`` returns the tokens of a text, or their number."""
+
+    call: Callable[[str], Any]
+    adds_up: bool = False
+    batch: Callable[[list[str]], Sequence[Any]] | None = None
+
+    def __call__(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        return _number(self.call(text))
+
+    def counts(self, texts: Sequence[str]) -> Ints:
+        """Return the (n,) numbers of tokens of n texts."""
+        found = self.batch(list(texts)) if self.batch and texts else map(self.call, texts)
+        return np.fromiter(map(_number, found), dtype=np.int64, count=len(texts))
+
+
+def count_words(text: str) -> int:
+    """Return the number of words: runs of characters that are not white space."""
+    return len(text.split())
+
+
+CHARACTERS = CallableCounter(len, adds_up=True)
+WORDS = CallableCounter(count_words, adds_up=True)
+
+
+def _number(tokens: Any) -> int:
+    try:
+        number = int(tokens) if isinstance(tokens, Integral) else len(tokens)
+    except TypeError:
+        number = -1
+    if number < 0:
+        got = tokens if isinstance(tokens, Integral) else type(tokens).__name__
+        msg = f"a tokenizer must return the tokens of a text or their number, a whole one >= 0, got {got}"
+        raise BadModelOutput(msg)
+    return number

@@ -1,0 +1,194 @@
+"""The words of a text, normalised: what the lexical algorithms count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from advchunk.errors import needed
+from advchunk.records import Ints
+from advchunk.text.sentences import language_code
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+WordSplitter: TypeAlias = Callable[[str], Sequence[str]]
+"""Finds the words of a text, in reading order."""
+
+StopWords: TypeAlias = Literal["snowball", "glasgow", "none"]
+Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
+
+# Scripts that are written without spaces: pairs of characters stand for their words.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_WORD = rf"(?V1){_UNSPACED}+|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
+
+# By language, the name of its list in bm25s.stopwords, which are Snowball's.
+_SNOWBALL = {
+    "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
+    "nl": "DUTCH", "no": "NORWEGIAN", "pt": "PORTUGUESE", "ru": "RUSSIAN", "sv": "SWEDISH", "tr": "TURKISH",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """The terms of n units, in reading order.
+
+    Parameters
+    ----------
+    ids : (m,) a number for each term, 0..size - 1; equal for equal terms.
+    edges : (n + 1,) where each unit's terms begin in ``ids``; the last is m.
+    size : how many distinct terms the text has. They may be more than are counted in ``ids``: those
+        that were left out are still words that the author could have used.
+    """
+
+    ids: Ints
+    edges: Ints
+    size: int
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    def counts(self) -> csr_array:
+        """Return how often each unit has each term: (n, size), sparse."""
+        from scipy.sparse import csr_array
+
+        ones = np.ones(len(self.ids), dtype=np.float64)
+        found = csr_array((ones, self.ids, self.edges), shape=(len(self), self.size), copy=True)
+        found.sum_duplicates()
+        return found
+
+    def backwards(self) -> Terms:
+        """Return the terms from the end of the text to its beginning."""
+        return Terms(self.ids[::-1].copy(), (self.edges[-1] - self.edges)[::-1].copy(), self.size)
+
+
+def terms_of(
+    texts: Iterable[Sequence[str]], form: Callable[[str], str] = str, left_out: Collection[str] = frozenset()
+) -> Terms:
+    """Give each term of units, which come word by word, a number in the order of their first appearance.
+
+    Parameters
+    ----------
+    form : what of a word is compared.
+    left_out : words, in lower case, that are not counted. Their forms still are in ``size``.
+
+    >>> terms = terms_of([["Cat", "the", "cat"], [], ["dog"]], str.lower, {"the"})
+    >>> terms.ids.tolist(), terms.edges.tolist(), terms.size
+    ([0, 0, 2], [0, 2, 2, 3], 3)
+    """
+    number, known = dict[str, int](), dict[str, int]()
+    ids, edges = list[int](), [0]
+    for text in texts:
+        for word in text:
+            if word not in known:
+                i = number.setdefault(form(word), len(number))
+                known[word] = -1 if word.lower() in left_out else i
+        ids += [i for word in text if (i := known[word]) >= 0]
+        edges.append(len(ids))
+    return Terms(np.array(ids, dtype=np.int64), np.array(edges, dtype=np.int64), len(number))
+
+
+def pairs(words: Terms) -> Terms:
+    """Return the pairs of neighbouring terms (bigrams) in each unit.
+
+    >>> pairs(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
+    [0, 1, 0]
+    """
+    unit = np.repeat(np.arange(len(words)), np.diff(words.edges))
+    inner = unit[1:] == unit[:-1]
+    distinct, ids = np.unique((words.ids[:-1] * words.size + words.ids[1:])[inner], return_inverse=True)
+    many = np.maximum(np.diff(words.edges) - 1, 0)
+    return Terms(ids.astype(np.int64), np.r_[0, np.cumsum(many)], len(distinct))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How words are normalised (see `chunkers.lexical.LexicalParams`)."""
+
+    lowercase: bool = True
+    stop_words: StopWords = "snowball"
+    stemmer: Stemmer = "snowball"
+    language: str = "en"
+
+    def numbered(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
+        """Return the terms of texts, and the term that each number stands for."""
+        ending, forms = stem(self.stemmer, self.language), dict[str, None]()
+
+        def form(word: str) -> str:
+            found = ending(word.lower()) if self.lowercase else ending(word)
+            forms[found] = None  # which are numbered in the order of their first appearance
+            return found
+
+        left_out = stop_words(self.stop_words, self.language)
+        return terms_of(map(split or words, texts), form, left_out), list(forms)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, without its numbers; of a script without spaces, the pairs of its characters.
+
+    >>> words("Don't move 3 boats: 天気予報")
+    ["Don't", 'move', 'boats', '天気', '気予', '予報']
+    """
+    word, unspaced, letter = _patterns()
+    found: list[str] = word.findall(text.replace("’", "'"))
+    if not unspaced.search(text):
+        return found
+    pieces = (piece for run in found for piece in (_pairs(run) if unspaced.match(run) else [run]))
+    return [piece for piece in pieces if letter.search(piece)]
+
+
+def stem(stemmer: Stemmer, language: str) -> Callable[[str], str]:
+    """Return what takes the endings off a word in lower case; in a language without a stemmer it takes none.
+
+    "snowball" has some thirty languages; "porter" is the original English one.
+
+    >>> stem("snowball", "en")("sailing")
+    'sail'
+    """
+    from Stemmer import Stemmer as Snowball
+
+    name = {"snowball": language_code(language), "porter": "porter", "none": ""}[stemmer]
+    try:
+        found: Callable[[str], str] = Snowball(name).stemWord
+    except KeyError:
+        return str
+
+    def ending(word: str) -> str:
+        try:
+            return found(word)
+        except UnicodeEncodeError:  # half a surrogate pair, which no language has
+            return word
+
+    return ending
+
+
+@cache
+def stop_words(which: StopWords, language: str) -> frozenset[str]:
+    """Return the words of a language that say nothing of a topic, in lower case; of some, none are known.
+
+    "snowball" has short lists of thirteen languages (179 English words); "glasgow" is a longer one of English (318),
+    which the reference implementation of BayesSeg uses, and needs scikit-learn.
+    """
+    code = language_code(language)
+    if which == "snowball" and code in _SNOWBALL:
+        from bm25s import stopwords
+
+        return frozenset(getattr(stopwords, f"STOPWORDS_{_SNOWBALL[code]}"))
+    if which == "glasgow":
+        return frozenset(needed("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
+    return frozenset()
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+@cache
+def _patterns() -> tuple[Any, Any, Any]:
+    import regex
+
+    return regex.compile(_WORD), regex.compile(_UNSPACED), regex.compile(r"\p{L}")

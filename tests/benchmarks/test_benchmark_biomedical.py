@@ -1,0 +1,89 @@
+"""The benchmark of abstracts runs on made-up ones, and its own counting is right."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from advchunk import Chunk, Span
+from advchunk.readers import abstracts
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "biomedical.py"
+SAID = (
+    "In group {} weight fell by {}.5 kg (95% CI {} to 9; p = 0.03). This was more than on placebo. "
+    "Nobody knew why (see page 3). "
+)
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("benchmark_biomedical", SCRIPT)
+    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "pubmedqa"
+    folder.mkdir()
+    articles = {
+        str(i): {
+            "QUESTION": f"Does tea {i} lower weight?",
+            "LABELS": ["AIM", "METHODS", "RESULTS"],
+            "CONTEXTS": [f"To see whether tea {i} works.", "We asked. " * 20, SAID.format(i, i, i) * 5],
+        }
+        for i in range(4)
+    }
+    (folder / "half.json").write_text(json.dumps(articles), "utf-8")
+    return tmp_path
+
+
+def test_every_figure_is_there(data):
+    command = [sys.executable, SCRIPT, "--data", data]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert found["sections"] == {"lines": 1.0, "one line": 1.0}
+    assert found["seconds_per_1000"].keys() == {"wall", "cpu"}
+    for rows in found["guard"].values():
+        assert rows.keys() == {"biomedical-abstract", "fixed windows", "recursive"}
+        assert rows["biomedical-abstract"]["broken"] == 0
+        assert {row["sentences"] for row in rows.values()} == {20}
+        assert {row["parentheses"] for row in rows.values()} == {40}
+    assert {f"target {size}, overlap {overlap}" for size in (325, 350, 500) for overlap in (0, 50)} < found[
+        "knobs"
+    ].keys()
+    for row in found["knobs"].values():
+        assert row["recall"]["10"] >= row["recall"]["1"]
+        assert row["recall"]["10"] > 0
+
+
+def test_missed_sections_are_counted(script):
+    given = [[("AIM", "To see."), ("RESULTS", "Seen."), ("NOTHING KNOWN", "So."), ("METHODS", "We looked.")]]
+    assert script.recovered(given, "\n") == script.recovered(given, " ") == 0.75
+
+
+def test_what_is_whole_in_a_chunk_is_counted(script):
+    document = abstracts.read("It rained. Weight fell by 4 kg (p = 0.03). Controls gained (a lot). So it is.")
+    text = document.text
+    assert [text[slice(*span)] for span in script.compared(document)] == [
+        "Weight fell by 4 kg (p = 0.03). Controls gained (a lot)."
+    ]
+
+    def kept(*edges):
+        spans = [Span(a, b) for a, b in pairwise(edges)]
+        chunks = [Chunk(text[slice(*span)], (span,), 5) for span in spans]
+        found = script.kept([document], [chunks])
+        return found["with_comparator"], found["parentheses"], found["broken"]
+
+    end, inside, controls = len(text), text.index("= 0.03"), text.index("Controls")
+    assert kept(0, end) == (1, 1, 0)
+    assert kept(0, controls, end) == (0, 1, 0)
+    assert kept(0, inside, end) == (0, 1, 1)
+    assert kept(0, text.index("(p"), end) == (0, 1, 0)  # of "kg": only a number is bound to what follows
+    assert script._without_labels(abstracts.read("AIM: To see. RESULTS: Seen.")).text == "To see. Seen."

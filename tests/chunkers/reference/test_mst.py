@@ -1,0 +1,382 @@
+"""MST Semantic Chunker, version 2: what the published code gave on the same input, and its formulae by double loop.
+
+The golden figures come from the unmodified ``mstchunker.py`` by way of tools/pack_mst.py.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk import sizes
+from advchunk.chunkers import mst
+from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
+from advchunk.numerics import graphs, signals
+from advchunk.numerics.graphs import Edges
+from advchunk.records import Units
+from advchunk.sizes import Limits
+from advchunk.text.counters import WORDS
+
+GOLDEN = np.load(Path(__file__).parents[2] / "data/golden_mst.npz")
+NAMES = sorted({key.partition("/")[0] for key in GOLDEN if "/" in key})
+PUBLISHED = MSTSemanticParams()
+
+
+def units_of(lengths):
+    """Pieces of so many words, and therefore tokens."""
+    text = "".join("w " * size for size in lengths)
+    return Units(text, np.r_[0, 2 * np.cumsum(lengths)], np.array(lengths))
+
+
+def limits_of(most):
+    return Limits(most, 0, 0, WORDS)
+
+
+def joined(blocks):
+    """All edges of all blocks, in reading order."""
+    found = Edges(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    order = np.lexsort((found.right, found.left))
+    return Edges(*(part[order] for part in found))
+
+
+def segmented(vectors, lengths, **params):
+    return MSTSemanticChunker(**params).segment(units_of(lengths), vectors, limits_of(10**9))
+
+
+class Golden:
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, key):
+        return GOLDEN[f"{self.name}/{key}"]
+
+
+@pytest.fixture(params=NAMES)
+def golden(request):
+    return Golden(request.param)
+
+
+def test_the_golden_documents_are_worth_comparing():
+    assert len(NAMES) == 5
+    assert max(Golden(name).figures[0] for name in NAMES) > 5, "no window grows with its document"
+    assert any(np.diff(Golden(name).labels).min() < 0 for name in NAMES), "no component has a gap"
+    assert sum(len(Golden(name).lambdas) for name in NAMES) >= 8
+
+
+def test_the_published_figures(golden):
+    assert mst.profile(golden.vectors, golden.sizes, PUBLISHED) == pytest.approx(golden.figures, abs=1e-6)
+
+
+def test_the_published_distance_of_every_pair(golden):
+    of = mst.profile(golden.vectors, golden.sizes, PUBLISHED)
+    found = joined(mst.near(golden.vectors, golden.sizes, of, inf, PUBLISHED))
+    assert found.weight == pytest.approx(golden.edges, abs=1e-6)
+
+
+def test_the_published_components(golden):
+    found = segmented(golden.vectors, golden.sizes.tolist())
+    assert found.labels.tolist() == golden.labels.tolist()
+
+
+def test_the_published_components_at_other_lambdas(golden):
+    for lambda_, expected in zip(golden.lambdas.tolist(), golden.labels_at, strict=True):
+        just_over = lambda_ + 1e-6  # some are the very weight of an edge, which float32 may put on either side
+        found = segmented(golden.vectors, golden.sizes.tolist(), lambda_=just_over)
+        assert found.labels.tolist() == expected.tolist()
+
+
+def test_the_published_tree(golden):
+    found = segmented(golden.vectors, golden.sizes.tolist()).figures["tree"]()
+    assert found.weight == pytest.approx(golden.tree, abs=1e-6)
+
+
+def test_the_published_chunks(golden):
+    units = units_of(golden.sizes.tolist())
+    expected = [np.flatnonzero(golden.chunks == first).tolist() for first in np.unique(golden.chunks)]
+    assert pieces(sizes.gather(units, golden.labels, limits_of(400)), units) == expected
+
+
+def test_the_published_lambda_of_a_mean():
+    mean, expected = GOLDEN["lambda_of_mean"].T
+    assert [mst.threshold(m, PUBLISHED) for m in mean] == pytest.approx(expected, rel=1e-6, abs=1e-12)
+
+
+# The formulae, pair by pair.
+
+
+def slow(rows, lengths, p):
+    """Return profile and the distance of every pair, as the paper writes them."""
+    n = len(rows)
+    reach = min(max(p.base_threshold, int(n * p.scaling_factor)), n)
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, min(i + reach, n))]
+    cosine = {(i, j): 1 - float(rows[i] @ rows[j]) for i, j in pairs}
+    rho = 1 - sum(cosine.values()) / len(pairs)
+    phi = sum(size < p.short_factor * sum(lengths) / n for size in lengths) / n
+    semantic = p.semantic_base + p.semantic_density * rho
+    locality = p.locality_base + exp(-p.locality_density * rho - p.locality_fragmentation * phi)
+    vicinity = p.vicinity_base + p.vicinity_scale * exp(p.vicinity_rate * (phi - p.vicinity_pivot))
+    distance = {}
+    for i, j in pairs:
+        d, a, b, reward = j - i, max(lengths[i], p.min_len), max(lengths[j], p.min_len), 0.0
+        if d <= p.long_term_window and a < p.short_threshold and b < p.short_threshold:
+            reward -= p.vicinity_reward * exp(-min(a, b) / p.short_threshold)
+        if d == p.immediate_window and a < p.short_threshold:
+            reward -= p.heading_reward * exp(-a / p.short_threshold)
+        penalty = p.gamma * d * log(1 + d / 2)
+        distance[i, j] = cosine[i, j] * semantic + penalty * locality + reward * vicinity
+    mean = sum(distance.values()) / len(pairs)
+    if p.lambda_ is not None:
+        lambda_ = p.lambda_
+    elif 1 - rho < 1e-6:
+        lambda_ = inf
+    elif mean <= 0:
+        lambda_ = 0.0
+    else:
+        lambda_ = mean ** (p.alpha_slope * mean + p.alpha_base) * exp(-p.lambda_decay / mean)
+    return (reach, rho, phi, semantic, locality, vicinity, mean, lambda_), distance
+
+
+def kruskal(n, weighted):
+    """Return the tree of edges (weight, left, right), lightest first, equal ones in reading order."""
+    parent, tree = list(range(n)), []
+
+    def root(i):
+        return i if parent[i] == i else root(parent[i])
+
+    for weight, left, right in sorted(weighted):
+        a, b = root(left), root(right)
+        if a != b:
+            parent[max(a, b)] = min(a, b)
+            tree.append((weight, left, right))
+    return tree, [root(i) for i in range(n)]
+
+
+def labelled(n, weighted):
+    return kruskal(n, weighted)[1]
+
+
+OTHER = [
+    {},
+    {"gamma": 0.0},
+    {"gamma": 0.0, "vicinity_reward": 0.0, "heading_reward": 0.0},
+    {"base_threshold": 2},
+    {"base_threshold": 400},
+    {"scaling_factor": 0.4, "long_term_window": 4, "immediate_window": 3},
+    {"long_term_window": 0, "immediate_window": 0},
+    {"long_term_window": 1, "immediate_window": 3},
+    {"short_factor": 1.0},
+    {"min_len": 40, "short_threshold": 50, "short_factor": 0.9},
+    {"semantic_base": 0.9, "semantic_density": 0.1, "vicinity_base": 0.3, "vicinity_rate": -1.0},
+    {"alpha_slope": 1.0, "alpha_base": 0.5, "lambda_decay": 0.3, "locality_fragmentation": 0.1},
+    {"lambda_": 0.25},
+]
+params = st.sampled_from(OTHER).map(lambda given: MSTSemanticParams(**given))
+
+
+@st.composite
+def documents(draw, most=40):
+    """Unit rows around a few topics, and lengths on both sides of every limit."""
+    n = draw(st.integers(2, most))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    topics = rng.normal(size=(draw(st.integers(1, 4)), 3))
+    rows = topics[rng.integers(len(topics), size=n)] + draw(st.sampled_from([0.0, 0.1, 1.0])) * rng.normal(size=(n, 3))
+    return signals.unit_rows(rows), rng.choice([1, 3, 5, 8, 40, 79, 80, 81, 200], size=n)
+
+
+@given(documents(), params)
+def test_profile(document, p):
+    figures, _ = slow(*document, p)
+    assert mst.profile(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
+
+
+def test_a_piece_of_exactly_short_factor_mean_lengths_is_no_fragment():
+    rows, p = np.eye(4), MSTSemanticParams(short_factor=1.5)
+    assert mst.profile(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
+
+
+def test_profile_of_a_document_of_several_blocks():
+    rng = np.random.default_rng(1)
+    rows, n = signals.unit_rows(rng.normal(size=(9000, 2)) + 1), 9000
+    of = mst.profile(rows, np.full(n, 20), PUBLISHED)
+    assert of.reach == 270
+    similar = sum(np.vdot(rows[:-d], rows[d:]) for d in range(1, 270)) / sum(n - d for d in range(1, 270))
+    assert of.semantic_density == pytest.approx(similar)
+
+
+@given(documents(), params, st.sampled_from([-0.4, 0.0, 0.2, 0.5, 1.0, inf]))
+def test_near_finds_all_pairs_within_the_limit(document, p, limit):
+    of = mst.profile(*document, p)
+    _, distance = slow(*document, p)
+    found = joined([NONE, *mst.near(*document, of, limit, p)])
+    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
+    assert dict(zip(pairs, found.weight, strict=True)) == pytest.approx({k: distance[k] for k in pairs}, abs=1e-9)
+    assert all(weight <= limit for weight in found.weight)
+    assert all(distance[pair] > limit - 1e-9 for pair in distance.keys() - set(pairs))
+
+
+NONE = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
+@settings(max_examples=20)
+@given(documents(most=12), params)
+def test_a_pair_exactly_at_the_limit_is_near(document, p):
+    of = mst.profile(*document, p)
+    every = joined(mst.near(*document, of, inf, p))
+    for limit in every.weight.tolist():
+        found = joined([NONE, *mst.near(*document, of, limit, p)])
+        assert found.weight.tolist() == every.weight[every.weight <= limit].tolist()
+
+
+@pytest.mark.parametrize("given", [{}, {"base_threshold": 150}, {"gamma": 0.0, "base_threshold": 150}], ids=str)
+@pytest.mark.parametrize("limit", [0.1, inf])
+def test_near_across_blocks_of_rows(given, limit):
+    rng, p = np.random.default_rng(3), MSTSemanticParams(**given)
+    document = signals.unit_rows(rng.normal(size=(200, 3)) + 1).astype(np.float32), rng.integers(1, 200, 200)
+    _, distance = slow(*document, p)
+    found = joined(mst.near(*document, mst.profile(*document, p), limit, p))
+    expected = {pair for pair, weight in distance.items() if weight <= limit}
+    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
+
+
+@given(documents(), params)
+def test_components_are_those_of_the_pruned_tree(document, p):
+    """The published way round: build the tree of all pairs, then cut what is over lambda."""
+    rows, lengths = document
+    of = mst.profile(rows, lengths, p)
+    every = joined(mst.near(rows, lengths, of, inf, p))
+    tree, _ = kruskal(len(rows), zip(every.weight.tolist(), every.left.tolist(), every.right.tolist(), strict=True))
+    found = MSTSemanticChunker(**vars(p)).segment(units_of(lengths), rows, limits_of(10**9))
+    assert found.labels.tolist() == labelled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
+    drawn = found.figures["tree"]()
+    assert list(zip(drawn.weight, drawn.left, drawn.right, strict=True)) == tree
+
+
+@given(documents(most=15), st.integers(1, 17))
+def test_n_chunks_keeps_the_lightest_edges_of_the_tree(document, wanted):
+    rows, lengths = document
+    n = len(rows)
+    tree, _ = kruskal(n, [(w, i, j) for (i, j), w in slow(rows, lengths, PUBLISHED)[1].items()])
+    found = segmented(rows, lengths.tolist(), n_chunks=wanted)
+    assert len(set(found.labels.tolist())) == min(wanted, n)
+    kept = found.figures["tree"]().lightest(n - min(wanted, n))
+    assert kept.weight == pytest.approx([weight for weight, *_ in tree][: len(kept.weight)], abs=1e-9)
+    assert found.labels.tolist() == labelled(n, zip(kept.weight, kept.left, kept.right, strict=True))
+
+
+@given(
+    st.integers(1, 12),
+    st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 0.5]), st.integers(0, 11), st.integers(0, 11)), max_size=25),
+    st.integers(1, 9),
+)
+def test_tree_and_components_of_any_edges_in_any_blocks(n, drawn, at_once):
+    """Weights may be equal, zero or negative, none of which scipy's spanning tree takes as it comes."""
+    weighted = list({(min(i, j), max(i, j)): (w, min(i, j), max(i, j)) for w, i, j in drawn if i != j}.values())
+    weighted = [edge for edge in weighted if edge[2] < n]
+    tree, labels = kruskal(n, weighted)
+
+    def blocks():
+        for i in range(0, len(weighted), 2):
+            weight, left, right = zip(*weighted[i : i + 2], strict=True)
+            yield Edges(np.array(left), np.array(right), np.array(weight))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graphs, "_AT_ONCE", at_once)
+        assert graphs.components(n, blocks()).tolist() == labels
+        found = graphs.spanning_tree(n, blocks())
+    assert list(zip(found.weight.tolist(), found.left.tolist(), found.right.tolist(), strict=True)) == tree
+
+
+def pieces(chunks, units):
+    """The indices of the units in each chunk."""
+    place = {edge: i for i, edge in enumerate(units.edges.tolist())}
+    return [[i for a, b in chunk.spans for i in range(place[a], place[b])] for chunk in chunks]
+
+
+def merged(labels, lengths, most):
+    """``_merge_chunks_from_components`` of the published code, on indices."""
+    done = []
+    for label in dict.fromkeys(labels):
+        held, total = [], 0
+        for i in [i for i, other in enumerate(labels) if other == label]:
+            if held and total + lengths[i] > most:
+                done.append(held)
+                held, total = [], 0
+            held.append(i)
+            total += lengths[i]
+        done.append(held)
+    return sorted(done)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 12)), min_size=1, max_size=30), st.integers(9, 25))
+def test_a_component_is_packed_in_order_and_nothing_dropped(drawn, most):
+    labels, lengths = map(list, zip(*drawn, strict=True))
+    units = units_of(lengths)
+    found = pieces(sizes.gather(units, np.array(labels), limits_of(most)), units)
+    assert found == merged(labels, lengths, most)
+    assert sorted(i for piece in found for i in piece) == list(range(len(lengths)))
+
+
+def test_a_short_piece_joins_its_neighbour_in_the_text():
+    """And not in the list of components, where the two of the first come before it."""
+    units = units_of([5, 2, 5])
+    chunks = sizes.gather(units, np.array([0, 1, 0]), limits_of(7)._replace(min_tokens=3))
+    assert pieces(chunks, units) == [[0, 1], [2]]
+
+
+# Where the published formulae are undefined.
+
+
+def test_one_piece_is_one_chunk():
+    assert [c.text for c in MSTSemanticChunker().chunk("Alone.")] == ["Alone."]
+
+
+@pytest.mark.parametrize("size", [8, 300])
+def test_pieces_that_all_say_the_same_are_one_group(size):
+    """The published code makes a chunk of each (failures.json, "ten_identical_short_sentences")."""
+    found = segmented(np.tile([[0.6, 0.8]], (10, 1)), [size] * 10)
+    assert found.figures["lambda_"] == inf
+    assert set(found.labels.tolist()) == {0}
+
+
+def test_a_negative_mean_distance_connects_what_is_nearer_than_nothing():
+    """The published lambda is nan here (failures.json, "two_short_similar")."""
+    rows = np.array([[1.0, 0.0], [0.9043516691288959, (1 - 0.9043516691288959**2) ** 0.5]])
+    found = segmented(rows, [8, 8])
+    assert found.figures["mean_distance"] < 0
+    assert found.figures["lambda_"] == 0
+    assert found.labels.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("mean", [0.0, -0.3])
+def test_lambda_of_no_distance(mean):
+    assert mst.threshold(mean, PUBLISHED) == 0
+
+
+def test_lambda_of_a_huge_distance_connects_everything():
+    assert mst.threshold(2000.0, PUBLISHED) == inf
+
+
+def test_a_piece_without_a_vector_leaves_the_others_as_they_are():
+    """The published density is nan then, and every piece a chunk of its own."""
+    rng = np.random.default_rng(5)
+    rows = signals.unit_rows(np.repeat([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 6, axis=0) + 0.05 * rng.normal(size=(12, 3)))
+    rows[4] = 0
+    lengths = [200] * 12
+    found = segmented(rows, lengths)
+    assert found.labels.tolist() == [0, 0, 0, 0, 4, 0, 6, 6, 6, 6, 6, 6]
+    expected, _ = slow(rows, lengths, PUBLISHED)
+    assert [found.figures[name] for name in mst.Profile._fields] == pytest.approx(expected)
+
+
+def test_a_piece_over_the_budget_is_split():
+    """The published chunks may be of any size."""
+    text = "Cats nap.\n\n" + "Cats purr and cats nap. " * 60 + "\n\nDogs dig."
+    chunks = MSTSemanticChunker(max_tokens=50).chunk(text)
+    assert max(chunk.tokens for chunk in chunks) <= 50
+    assert sorted(i for chunk in chunks for a, b in chunk.spans for i in range(a, b)) == list(range(len(text)))

@@ -1,0 +1,300 @@
+"""Chunks that stay within the regions of a page: columns, tables with their captions, and what is too long."""
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advchunk import Block, ConfigurationError, Document, RecursiveChunker, Span
+from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.layout_aware import LayoutAwareChunker
+from advchunk.models.counters import as_counter
+from advchunk.readers.writing import Writer, pipe_table, table_head
+from advchunk.records import Place, Segmentation
+from pdfs import Paper
+
+DATA = Path(__file__).parents[1] / "data"
+TABLE = pipe_table([["leaf", "colour"], *[[f"leaf {i}", "green and fresh"] for i in range(30)]])
+
+
+@dataclass(kw_only=True)
+class Shredder(LinearChunker):
+    """Cuts wherever it may."""
+
+    algorithm = "shredder"
+
+    def segment(self, units, limits):
+        return Segmentation(np.arange(len(units) + 1))
+
+
+def made(*parts):
+    """Return a document of (kind, text, page, left, top) parts."""
+    writer = Writer()
+    for kind, text, page, left, top in parts:
+        writer.add(kind, text, 2 if kind == "heading" else 0, places=[Place(page, (left, top, left + 200, top + 90))])
+    return writer.document("made")
+
+
+def chunked(document, **params):
+    chunker = LayoutAwareChunker(**{"inner": RecursiveChunker(), "tokenizer": "words", "fallback": None, **params})
+    return chunker.chunk(document)
+
+
+def texts(document, **params):
+    return [chunk.text.strip() for chunk in chunked(document, **params)]
+
+
+PAGE = made(
+    ("heading", "Results", 1, 50, 80),
+    ("paragraph", "Cats nap. Cats purr.", 1, 50, 100),
+    ("paragraph", "Cats eat.", 1, 50, 200),
+    ("item", "- fish", 1, 50, 300),
+    ("item", "- mice", 1, 50, 310),
+    ("paragraph", "Courts rule.", 1, 300, 100),
+    ("heading", "Methods", 2, 50, 100),
+    ("paragraph", "Judges sit.", 2, 50, 120),
+)
+
+
+@pytest.mark.parametrize(
+    ("stops", "expected"),
+    [
+        (
+            "region",
+            [
+                "Results\n\nCats nap. Cats purr.",
+                "Cats eat.",
+                "- fish\n\n- mice",
+                "Courts rule.",
+                "Methods\n\nJudges sit.",
+            ],
+        ),
+        (
+            "column",
+            [
+                "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice",
+                "Courts rule.",
+                "Methods\n\nJudges sit.",
+            ],
+        ),
+        (
+            "section",
+            [
+                "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice\n\nCourts rule.",
+                "Methods\n\nJudges sit.",
+            ],
+        ),
+    ],
+)
+def test_no_chunk_crosses_a_hard_stop_whatever_is_short(stops, expected):
+    assert texts(PAGE, hard_stops=stops, min_tokens=60, overlap_tokens=20) == expected
+
+
+def test_within_a_region_the_inner_chunker_decides():
+    long = made(("paragraph", "Cats nap. " * 8, 1, 50, 100), ("paragraph", "Courts rule. " * 8, 1, 50, 300))
+    assert [len(text.split()) for text in texts(long, max_tokens=12)] == [12, 4, 12, 4]
+
+
+def test_what_runs_over_two_columns_is_one_region():
+    writer = Writer()
+    places = [Place(1, (50, 700, 250, 800)), Place(1, (300, 100, 500, 150)), Place(2, (50, 100, 250, 150))]
+    writer.add("paragraph", "It begins here and goes on.", places=places)
+    writer.add("paragraph", "So does this.", places=[Place(2, (50, 160, 250, 200))])
+    assert texts(writer.document(), hard_stops="column") == ["It begins here and goes on.\n\nSo does this."]
+
+
+def test_the_next_page_is_another_column():
+    pages = [("paragraph", "Cats nap.", 1, 50, 100), ("paragraph", "Cats purr.", 2, 50, 300)]
+    assert texts(made(*pages), hard_stops="column") == ["Cats nap.", "Cats purr."]
+    assert texts(made(*pages), hard_stops="section") == ["Cats nap.\n\nCats purr."]
+
+
+BESIDE = [("paragraph", "Before it.", 1, 50, 50), ("paragraph", "After it.", 1, 50, 600)]
+
+
+@pytest.mark.parametrize("kind", ["table", "figure"])
+@pytest.mark.parametrize("stops", ["region", "column", "section"])
+def test_tables_and_figures_are_whole_whatever_their_size(kind, stops):
+    document = made(BESIDE[0], (kind, TABLE, 1, 50, 100), BESIDE[1])
+    before, whole, after = chunked(document, hard_stops=stops, max_tokens=40, overlap_tokens=10, min_tokens=30)
+    assert (before.text.strip(), whole.text.strip(), after.text.strip()) == ("Before it.", TABLE, "After it.")
+    assert whole.metadata["oversize"] is True
+    assert "oversize" not in before.metadata | after.metadata
+
+
+@pytest.mark.parametrize("order", [("caption", "table"), ("table", "caption"), ("caption", "caption", "figure")])
+def test_captions_are_in_one_chunk_with_what_they_are_of(order):
+    said = {"caption": "Table 1. Leaves of tea. They are green.", "table": pipe_table([["a", "b"], ["c", "d"]])}
+    said["figure"] = "an axis"
+    parts = [(kind, said[kind], 1, 50, 100 + 50 * i) for i, kind in enumerate(order)]
+    assert texts(made(BESIDE[0], *parts, BESIDE[1]), inner=Shredder()) == [
+        "Before it.",
+        "\n\n".join(said[kind] for kind in order),
+        "After it.",
+    ]
+
+
+def test_a_caption_that_does_not_fit_is_a_chunk_before_its_table():
+    document = made(("caption", "Table 1. Leaves of tea.", 1, 50, 50), ("table", TABLE, 1, 50, 100))
+    assert texts(document, max_tokens=40, overlap_tokens=10) == ["Table 1. Leaves of tea.", TABLE]
+    below = made(("table", TABLE, 1, 50, 50), ("caption", "Table 1. Leaves of tea.", 1, 50, 700))
+    assert texts(below, max_tokens=40, overlap_tokens=10) == [TABLE, "Table 1. Leaves of tea."]
+
+
+def test_a_caption_between_two_is_that_of_one():
+    table, figure = ("table", pipe_table([["a", "b"], ["c", "d"]]), 1, 50, 200), ("figure", "an axis", 1, 50, 100)
+    shown = [("caption", said, 1, 50, 150) for said in ("Figure 1. Axes.", "Table 1. Leaves.")]
+    assert [len(text.split("\n\n")) for text in texts(made(figure, shown[0], table))] == [2, 1]
+    assert [len(text.split("\n\n")) for text in texts(made(figure, shown[1], table))] == [1, 2]
+    assert [len(text.split("\n\n")) for text in texts(made(figure, *shown, table))] == [2, 2]
+
+
+def test_a_heading_stays_with_the_table_below_it():
+    document = made(("heading", "Leaves", 1, 50, 50), ("table", "| a |\n| --- |\n| b |", 1, 50, 100))
+    assert texts(document) == ["Leaves\n\n| a |\n| --- |\n| b |"]
+
+
+@pytest.mark.parametrize("context", [False, True])
+def test_a_table_that_is_split_repeats_its_head_as_context(context):
+    document = made(("heading", "Leaves", 1, 50, 50), ("table", TABLE, 1, 50, 100), BESIDE[1])
+    found = chunked(document, split_tables=True, max_tokens=60, include_context=context)
+    *pieces, after = found
+    head = "| leaf | colour |\n| --- | --- |"
+    assert len(pieces) > 3
+    assert "".join(piece.text for piece in pieces).strip() == f"Leaves\n\n{TABLE}"
+    assert head not in pieces[0].context
+    assert all(piece.context == ("Leaves\n\n" if context else "") + head for piece in pieces[1:])
+    assert all(line.endswith("|") for piece in pieces for line in piece.text.strip().splitlines()[2:])
+    assert head not in after.context
+    counter = as_counter("words")
+    assert all(counter(piece.embed_text) == piece.tokens <= 60 for piece in pieces)
+
+
+def test_a_head_that_takes_more_than_half_of_a_chunk_is_not_repeated():
+    table = pipe_table([["very " * 20, "long"], *[["a", "b"]] * 40])
+    assert {
+        chunk.context for chunk in chunked(made(("table", table, 1, 50, 50)), split_tables=True, max_tokens=30)
+    } == {""}
+
+
+def test_the_head_of_a_table_is_what_stands_above_its_rule():
+    def head(text):
+        return table_head(text, Block("table", Span(0, len(text))))
+
+    assert head("a | b\n:-- | --:\nc | d") == "a | b\n:-- | --:"
+    assert head("> | a |\n> | - |\n> | b |") == "> | a |\n> | - |"
+    assert head("| a |\n| b |\n| --- |\n| c |") == "| a |\n| b |\n| --- |"
+    assert head("| --- |\n| c |") == head("leaf 7\nstem 8") == head("a\n---\nb") == ""
+    assert table_head("| a |\n| - |", Block("paragraph", Span(0, 11))) == ""
+
+
+# What it is given.
+
+
+@pytest.mark.parametrize("detector", ["auto", "layoutparser", len])
+def test_json_is_converted_as_the_detector_says_or_as_it_looks(detector):
+    text = (DATA / "layoutparser_two_columns.json").read_text(encoding="utf-8")
+    found = chunked(Document(text, "tea"), detector=detector)
+    assert [chunk.text.strip() for chunk in found] == [
+        "Tea and cats\n\nGreen tea is grown in the hills and dried in the sun.",
+        "- green",
+        "Table 1. Leaves.\n\nleaf 7\nstem 8",
+        "An advertisement of the day.",
+    ]
+    assert found[0].metadata["section"] == "Tea and cats"
+
+
+def test_doctr_and_docling_json_are_converted():
+    text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
+    assert texts(text)[:2] == ["The cat naps on the sofa and", "The court rules on the law."]
+    said = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
+    body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
+    docling = {"schema_name": "DoclingDocument", "version": "1.10.0", "name": "a", "body": body, "texts": [said]}
+    assert texts(json.dumps(docling)) == ["Weight fell."]
+
+
+def test_what_doclings_loaders_hand_over_has_its_pages():
+    said = json.loads((DATA / "docling_loaders.json").read_text(encoding="utf-8"))["doc_chunks"]
+    found = [chunked(Document(each["page_content"], metadata=each["metadata"]))[0] for each in said]
+    assert found[0].metadata["title_path"] == "Methods"
+    assert found[0].metadata["pages"] == [1, 2]
+
+
+def test_json_of_another_detector_than_the_one_named_is_an_error():
+    text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="a layout of layoutparser's must have blocks"):
+        texts(text, detector="layoutparser")
+
+
+@pytest.mark.parametrize("text", ["Cats nap.", "# Cats\n\nThey nap.", '{"tea": 1}', "%PDF-1.4"])
+def test_what_has_no_regions_gets_an_error_that_says_what_to_give(text):
+    with pytest.raises(ConfigurationError, match=r"must be given regions: a PDF \(chunk_file\), the JSON of Docling"):
+        texts(text)
+
+
+def test_a_document_is_taken_as_it_is_even_without_blocks():
+    assert texts(Document("Cats nap. Cats purr.", blocks=())) == ["Cats nap. Cats purr."]
+    furniture = made(("furniture", "Journal", 1, 50, 20), ("paragraph", "Cats nap.", 1, 50, 100))
+    assert texts(furniture) == ["Journal", "Cats nap."]
+
+
+def test_a_text_without_pages_is_read_if_that_is_said():
+    assert texts("# Cats\n\nThey nap.\n\nThey purr.", markup="markdown") == ["# Cats\n\nThey nap.", "They purr."]
+
+
+@pytest.mark.parametrize("wrong", ["detectron2", None, 3])
+def test_a_detector_is_a_name_or_a_callable(wrong):
+    with pytest.raises(ConfigurationError, match="detector must be a callable or one of auto, docling"):
+        LayoutAwareChunker(detector=wrong)
+
+
+def test_another_detector_is_another_fingerprint():
+    made = [LayoutAwareChunker(detector=each).fingerprint() for each in ("auto", "rapid", len)]
+    assert len(set(made)) == 3
+
+
+def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
+    paper = Paper(title="Cats").page()
+    paper.lines(60, 120, ["The cat naps on the sofa in the", "sun. It purrs."]).lines(
+        315, 120, ["A court rules on the law."]
+    )
+    path = tmp_path / "cats.pdf"
+    path.write_bytes(paper.page().text(60, 120, "Judges sit on the second page.").data())
+
+    looked = []
+
+    def look(picture):
+        looked.append(picture.shape)
+        return [("Text", (100, 200, 580, 280), 0.9), ("Text", (600, 200, 1000, 250), 0.9)]
+
+    chunker = LayoutAwareChunker(detector=look, inner=RecursiveChunker(), hard_stops="column")
+    found = chunker.chunk_file(path, metadata={"shelf": 3})
+    assert [chunk.text.strip() for chunk in found] == [
+        "The cat naps on the sofa in the sun. It purrs.",
+        "A court rules on the law.",
+        "Judges sit on the second page.",
+    ]
+    assert [chunk.metadata["page"] for chunk in found] == [1, 1, 2]
+    assert found[0].metadata["shelf"] == 3
+    assert chunker.chunk(chunker.read_file(path, metadata={"shelf": 3}))[0].spans == found[0].spans
+    assert len(looked) == 4  # pages
+    with pytest.raises(ConfigurationError, match="detector must be"):
+        LayoutAwareChunker(detector="doctr").chunk_file(path)
+
+
+def test_regions_tile_the_text_and_a_model_is_asked_once():
+    class Counting:
+        asked = 0
+
+        def embed(self, texts):
+            self.asked += 1
+            return [[1.0, len(text)] for text in texts]
+
+    model = Counting()
+    found = LayoutAwareChunker(embedder=model, fallback=None).chunk(PAGE)
+    assert "".join(chunk.text for chunk in found) == PAGE.text
+    assert all(a.end == b.start for a, b in pairwise(found))
+    assert model.asked == 1

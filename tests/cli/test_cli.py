@@ -1,0 +1,386 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from advchunk import Document
+from advchunk.chunkers import registry
+from advchunk.cli import chunking, main
+from advchunk.models.static import StaticEmbedder
+from stand_ins import STAND_INS
+
+TOWN = Path(__file__).parents[1] / "data" / "harbour_town.md"
+
+
+def run(*args: str | Path, stdin: str | bytes = "") -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+
+
+def python_m(*args: str | Path, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "advchunk", *map(str, args)]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False, env={**os.environ, **env})
+
+
+def lines(output: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+@pytest.fixture
+def two_files(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / "a.md", tmp_path / "b.md"]
+    paths[0].write_text("# Cats\n\nCats purr.\n\nJudges sit in court.\n", encoding="utf-8")
+    paths[1].write_text("Boats are moored in the harbour.\n", encoding="utf-8")
+    return paths
+
+
+@pytest.mark.parametrize("method", [name for name in registry.names() if registry.needs(name) is None])
+def test_jsonl_says_what_the_chunker_says(method):
+    given = STAND_INS.get(method, {})
+    pairs = [part for name, value in given.items() for part in ("-p", f"{name}={json.dumps(value)}")]
+    result = run("chunk", TOWN, "-m", method, "-f", "jsonl", "--experimental", *pairs)
+    text = TOWN.read_text(encoding="utf-8")
+    found = lines(result.output)
+    assert result.exit_code == 0
+    assert all(row["document"] == str(TOWN) for row in found)
+    assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in found)
+    chunks = registry.create(method, experimental=True, **given).chunk(Document(text, str(TOWN)))
+    assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in found] == [
+        (c.index, c.text, c.tokens, c.metadata) for c in chunks
+    ]
+
+
+def test_the_default_puts_distant_passages_of_the_demo_together():
+    found = lines(run("chunk", TOWN, "-f", "jsonl").output)
+    assert any(len(row["spans"]) > 1 for row in found)
+    assert "[...]" in run("chunk", TOWN).output
+
+
+def test_json_lists_each_document(two_files):
+    found = json.loads(run("chunk", *two_files, "-f", "json").output)
+    assert [row["document"] for row in found] == [str(path) for path in two_files]
+    assert [c["text"] for c in found[1]["chunks"]] == ["Boats are moored in the harbour.\n"]
+    assert set(found[1]["chunks"][0]) == {
+        "index", "id", "text", "spans", "tokens", "context", "level", "parent", "metadata", "source_spans",
+    }  # fmt: skip
+
+
+def test_json_of_no_readable_document_is_an_empty_list(tmp_path):
+    result = run("chunk", tmp_path / "none", "-f", "json")
+    assert (result.exit_code, json.loads(result.stdout)) == (1, [])
+
+
+def test_text_shows_each_chunk_and_a_summary(two_files):
+    output = run("chunk", *two_files, "-m", "recursive", "-p", "max_tokens=8", "-p", "include_context=true").output
+    first, rest = output.split("\n", 1)
+    assert first == "[0]  0-20  6 tokens  Cats"
+    assert "  > Cats\n" in rest
+    assert "    Judges sit in court.\n" in rest
+    assert f"{two_files[1]}: 1 chunk, 33 characters, tokens min 8 mean 8 max 8, " in rest
+    assert "\x1b" not in output
+
+
+def test_a_blank_file_has_no_chunks(tmp_path):
+    path = tmp_path / "blank.md"
+    path.write_text(" \n")
+    assert run("chunk", path).output.startswith(f"{path}: 0 chunks, 2 characters, ")
+
+
+def test_standard_input_is_read_without_files_and_for_a_dash():
+    for args in ((), ("-",)):
+        (row,) = lines(run("chunk", *args, "-f", "jsonl", stdin="Über naïve cafés.").output)
+        assert (row["document"], row["text"]) == ("stdin", "Über naïve cafés.")
+
+
+def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
+    path = tmp_path / "windows.md"
+    path.write_bytes("\ufeffOne.\r\n\r\nTwo.\r\n".encode())
+    found = lines(run("chunk", path, "-f", "jsonl").output)
+    assert "".join(row["text"] for row in found) == "One.\r\n\r\nTwo.\r\n"
+
+
+def test_a_file_that_cannot_be_read_is_reported_and_the_rest_go_on(two_files, tmp_path):
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"ab\xff")
+    result = run("chunk", two_files[0], tmp_path, tmp_path / "none", bad, two_files[1], "-f", "json")
+    assert [row["document"] for row in json.loads(result.stdout)] == [str(path) for path in two_files]
+    assert result.exit_code == 1
+    assert result.stderr.splitlines() == [
+        f"advchunk: {tmp_path}: Is a directory",
+        f"advchunk: {tmp_path / 'none'}: No such file or directory",
+        f"advchunk: {bad}: a text must be UTF-8, got byte 0xff at 2",
+    ]
+
+
+def fail_on_boats(_self, texts):
+    if any("Boats" in text for text in texts):
+        msg = "no\nboats"
+        raise RuntimeError(msg)
+    return np.eye(len(texts), 8, dtype=np.float32)
+
+
+def test_a_file_on_which_the_chunker_fails_is_reported_and_the_rest_go_on(two_files, tmp_path, monkeypatch):
+    monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
+    boats = tmp_path / "boats.md"
+    boats.write_text("Boats.\n\nCats.\n")
+    result = run("chunk", boats, tmp_path / "none", two_files[0], "-f", "json")
+    assert [row["document"] for row in json.loads(result.stdout)] == [str(two_files[0])]
+    assert f"advchunk: {boats}: RuntimeError: no boats\n" in result.stderr
+    assert result.exit_code == 1
+
+
+def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
+    monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
+    boats = tmp_path / "boats.md"
+    boats.write_text("Boats sail.\n\nCats sleep.\n")
+    result = run("chunk", boats, "--fallback", "recursive", "-p", "max_tokens=3", "-f", "jsonl")
+    found = lines(result.stdout)
+    assert [row["text"].strip() for row in found] == ["Boats sail.", "Cats sleep."]
+    assert all(row["metadata"]["fallback_from"] == "mst-semantic" for row in found)
+    assert result.exit_code == 0
+
+
+def test_a_fallback_has_no_time_limit_of_the_method(tmp_path, monkeypatch):
+    def slow(_self, texts):
+        time.sleep(0.2)
+        return np.eye(len(texts), 8, dtype=np.float32)
+
+    monkeypatch.setattr(StaticEmbedder, "embed", slow)
+    boats = tmp_path / "boats.md"
+    boats.write_text("Boats sail.\n\nCats sleep.\n")
+    args = ["chunk", boats, "-p", "timeout=0.1", "-f", "jsonl"]
+    assert "advchunk: " in run(*args).stderr
+    row, *_ = lines(run(*args, "--fallback", "semantic-threshold").stdout)
+    assert row["metadata"]["fallback_from"] == "mst-semantic"
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "sections"),
+    [
+        ("a.md", [], True),
+        ("a.RMD", [], True),
+        ("a.py", [], False),
+        ("a.py", ["-p", "markup=markdown"], True),
+        ("a.md", ["-p", "markup=plain"], False),
+    ],
+)
+def test_only_what_is_named_markdown_is_read_as_such_unless_said(tmp_path, name, more, sections):
+    path = tmp_path / name
+    path.write_text("# Comment\n\nOne is here.\n\nTwo is here.\n")
+    args = ["chunk", path, "-m", "recursive", "-p", "max_tokens=8", "-p", "include_context=true", "-f", "jsonl"]
+    assert ("Comment" in lines(run(*args, *more).output)[-1]["context"]) is sections
+
+
+def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
+    read = TOWN.open("rb")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
+    with read:
+        assert chunking._standard_input().text == TOWN.read_text(encoding="utf-8")
+    assert capsys.readouterr().err == "advchunk: reading standard input\n"
+
+
+def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
+    asked = []
+
+    def embed(_self, texts):
+        asked.append(len(texts))
+        return np.eye(len(texts), 64, dtype=np.float32)
+
+    monkeypatch.setattr(StaticEmbedder, "embed", embed)
+    paths = [tmp_path / f"{i}.md" for i in range(10)]
+    for i, path in enumerate(paths):
+        path.write_text(f"One is {i}.\n\nTwo is {i}.\n")
+    assert run("chunk", *paths).exit_code == 0
+    assert asked == [20]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["-m", "mst-semantik"], "did you mean 'mst-semantic'?"),
+        (["-p", "max_tokns=3"], "did you mean 'max_tokens'?"),
+        (["-p", "chunk_size=300"], "in the core this is max_tokens"),
+        (["-p", "max_tokens"], "NAME=VALUE"),
+        (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
+        (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
+        (["-p", "contiguous=False"], "contiguous must be true or false, got 'False'"),
+        (["-p", "markup=latex"], "markup must be one of 'auto', 'markdown', 'plain'"),
+        (["-p", "markup=[]"], "markup must be"),
+        (["-p", "embedder=minilm"], "use --embedder"),
+        (["-p", "prechunker=x"], "Python only"),
+        (["-m", "recursive", "--embedder", "minilm"], "no parameter 'embedder'"),
+        (["--fallback", "recursiv"], "did you mean 'recursive'?"),
+    ],
+)
+def test_a_mistake_in_the_options_is_explained(args, says):
+    result = run("chunk", TOWN, *args)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stdout == ""
+
+
+def test_params_are_json_where_they_are_json():
+    pairs = ["-p", "n_chunks=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
+    found = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
+    chunker = registry.create("mst-semantic", n_chunks=None, gamma=0, granularity="sentence", contiguous=True)
+    assert [row["text"] for row in found] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
+
+
+def test_explain_gives_the_reason_and_score_of_each_cut():
+    args = ["chunk", TOWN, "-m", "semantic-threshold", "--explain"]
+    *cut, last = (row["metadata"] for row in lines(run(*args, "-f", "jsonl").output))
+    assert all(metadata["cut"] for metadata in cut)
+    assert "cut" not in last
+    assert f"  -- {cut[0]['cut']} {cut[0]['cut_score']}\n" in run(*args).output
+
+
+def test_tokenizer_and_cache_are_passed_on(tmp_path):
+    cache = tmp_path / "cache.db"
+    text = "One two three.\n\nFour five.\n"
+    found = lines(run("chunk", "--tokenizer", "words", "--cache", cache, "-f", "jsonl", stdin=text).output)
+    assert sum(row["tokens"] for row in found) == 5
+    assert cache.stat().st_size > 0
+
+
+def test_out_holds_what_would_have_been_printed(two_files, tmp_path):
+    out = tmp_path / "out" / "chunks.jsonl"
+    assert run("chunk", *two_files, "-o", out).exit_code == 1
+    out.parent.mkdir()
+    assert run("chunk", *two_files, "-f", "jsonl", "-o", out).output == ""
+    assert out.read_text(encoding="utf-8") == run("chunk", *two_files, "-f", "jsonl").output
+    assert list(out.parent.iterdir()) == [out]
+
+
+def test_a_run_that_breaks_off_leaves_the_old_output_as_it_was(two_files, tmp_path, monkeypatch):
+    def interrupted(_self, _texts):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StaticEmbedder, "embed", interrupted)
+    out = tmp_path / "out" / "chunks.txt"
+    out.parent.mkdir()
+    out.write_text("old")
+    assert run("chunk", *two_files, "-o", out).exit_code == 1
+    assert [path.read_text() for path in out.parent.iterdir()] == ["old"]
+
+
+def test_a_device_is_written_to_not_replaced():
+    assert run("chunk", TOWN, "-o", os.devnull).exit_code == 0
+    assert not Path(os.devnull).is_file()
+
+
+def test_list_names_every_method_of_a_group():
+    rows = json.loads(run("list", "-f", "json").output)
+    assert [row["name"] for row in rows] == registry.names()
+    printed = run("list", "--group", "stable").output.splitlines()
+    assert [line.split()[:2] for line in printed] == [[name, "stable"] for name in registry.names("stable")]
+    assert all(line.endswith(registry.summary(line.split()[0])) for line in printed)
+    assert "`" not in run("list").output
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_describe_shows_every_parameter_with_its_default_and_what_it_does(name):
+    known = registry.describe(name)
+    output = run("describe", name).output
+    for param, default in known["parameters"].items():
+        _, _, after = output.partition(f"\n  {param} = {json.dumps(default)}\n")
+        assert after.startswith("    ")
+        assert not after.startswith("    as in")
+        assert after.partition("\n")[0].strip()
+    assert json.loads(run("describe", name, "-f", "json").output) == known
+
+
+def test_describe_hints_at_the_nearest_name():
+    result = run("describe", "recursiv")
+    assert (result.exit_code, "did you mean 'recursive'?" in result.stderr) == (2, True)
+
+
+def test_help_shows_examples():
+    assert "\n    advchunk chunk notes.md\n" in run("--help").output
+
+
+def test_python_m_is_the_command():
+    assert python_m("--version").stdout.split()[0] == b"advchunk"
+    done = python_m("chunk", "-f", "jsonl", stdin="→ déjà vu".encode(), PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(done.stdout)["text"] == "→ déjà vu"
+    assert python_m("chunk", "no such file").returncode == 1
+    assert python_m("chunk", "--no-such-option").returncode == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
+def test_a_file_name_that_is_not_utf8_is_written_escaped(tmp_path):
+    path = os.fsencode(tmp_path) + b"/na\xffme.md"
+    Path(os.fsdecode(path)).write_text("Cats.")
+    done = python_m("chunk", os.fsdecode(path), "-f", "jsonl")
+    assert os.fsencode(json.loads(done.stdout)["document"]) == path
+
+
+def test_a_reader_that_goes_away_meets_no_traceback(tmp_path):
+    path = tmp_path / "long.md"
+    path.write_text("Cats purr and sleep.\n\n" * 20_000)  # more than a pipe holds
+    command = [sys.executable, "-m", "advchunk", "chunk", str(path), "-m", "recursive"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_importing_the_package_does_not_import_click_or_tqdm():
+    code = "import sys, advchunk; sys.exit(bool({'click', 'tqdm'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_files_are_read_as_what_they_are(tmp_path):
+    page, record = tmp_path / "page.html", tmp_path / "record.xml"
+    page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")
+    abstract = "<Abstract><AbstractText Label='AIM'>To see.</AbstractText></Abstract>"
+    record.write_text(
+        "<PubmedArticle><MedlineCitation><PMID>7</PMID><Article><ArticleTitle>Tea</ArticleTitle>"
+        f"{abstract}</Article></MedlineCitation></PubmedArticle>",
+        encoding="utf-8",
+    )
+    found = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
+    assert [(row["text"], row["metadata"]["title"]) for row in found] == [
+        ("Green tea.", "Tea"),
+        ("AIM: To see.", "Tea"),
+    ]
+
+
+def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
+    path = tmp_path / "abstract.txt"
+    path.write_text("AIM: To   see.\nRESULTS: Seen  (p &lt; 0.05).", encoding="utf-8")
+    [row] = lines(run("chunk", path, "-m", "biomedical-abstract", "-f", "jsonl").output)
+    assert row["text"] == "AIM: To see.\nRESULTS: Seen (p < 0.05)."
+    assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
+
+
+def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
+    monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
+    paper, notes = tmp_path / "paper.tei.xml", tmp_path / "notes.md"
+    paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
+    notes.write_text("# Tea\n\nGreen tea.", "utf-8")
+    args = ["chunk", paper, notes, "--method", "auto", "-f", "jsonl"]
+    result = run(*args)
+    assert result.exit_code == 1
+    assert [row["document"] for row in lines(result.stdout)] == [str(notes)]
+    assert f"{paper}: ConfigurationError: grobid-section, which tei documents need, is experimental" in result.stderr
+    assert "--experimental" in result.stderr
+    found = lines(run(*args, "--experimental").stdout)
+    assert [row["metadata"]["chunker"] for row in found] == ["grobid-section", "universal-semantic"]
+    assert found[0]["metadata"]["imrad"] == "Results"
+
+
+def test_a_file_that_is_not_what_its_name_says_is_reported(tmp_path):
+    path = tmp_path / "paper.xml"
+    path.write_text('<TEI xmlns="http://www.tei-c.org/ns/1.0"><text>', encoding="utf-8")
+    result = run("chunk", path, "-m", "recursive")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"advchunk: {path}: XML must be well-formed: no element found, at line 1")

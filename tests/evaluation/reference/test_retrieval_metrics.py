@@ -1,0 +1,222 @@
+"""Retrieval metrics against sets of characters, and against what the published evaluator said of two chunkers.
+
+`golden_chroma.npz` holds numbers only: ranges of chunks and references, the five chunks that all-MiniLM-L6-v2
+retrieved for each of 220 questions, and the scores of chunking_evaluation, which lets a chunk count that only touches
+a reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import Chunk, Span
+from advchunk.evaluation.data.questions import Question, Reference
+from advchunk.evaluation.metrics.retrieval import at_budget, at_k, overlaps, precision_omega, rank, token_scale
+from advchunk.text.counters import CallableCounter
+
+GOLDEN = np.load(Path(__file__).parents[2] / "data" / "golden_chroma.npz")
+DOCUMENTS = ("a", "b")
+
+
+@st.composite
+def corpora(draw):
+    """Chunks of any spans, in both documents; questions; what a position is."""
+    span = st.tuples(st.integers(0, 20), st.integers(0, 12)).map(lambda at: Span(at[0], at[0] + at[1]))
+    filled = span.filter(lambda span: span.start < span.end)
+    chunk = st.tuples(st.lists(span, max_size=3).map(sorted).map(tuple), st.integers(1, 9))
+    chunks = {
+        name: [Chunk("", spans, tokens) for spans, tokens in draw(st.lists(chunk, max_size=6))] for name in DOCUMENTS
+    }
+    reference = st.builds(Reference, st.sampled_from(DOCUMENTS), filled)
+    question = st.lists(reference, min_size=1, max_size=3).map(lambda found: Question("?", tuple(found)))
+    questions = draw(st.lists(question, min_size=1, max_size=3))
+    steps = st.one_of(st.just([1] * 32), st.lists(st.integers(0, 2), min_size=32, max_size=32))
+    scale = {name: np.cumsum([0, *draw(steps)]) for name in DOCUMENTS}
+    several = all(answer(question, scale) for question in questions)
+    scale = scale if several else {name: np.arange(33) for name in DOCUMENTS}
+    many = sum(map(len, chunks.values()))
+    ranking = np.array([draw(st.permutations(range(many))) for _ in questions], dtype=np.int64)
+    return chunks, questions, scale, ranking.reshape(len(questions), many)
+
+
+def held(document, spans, scale):
+    return {(document, i) for start, end in spans for i in range(scale[document][start], scale[document][end])}
+
+
+def answer(question, scale):
+    return {at for document, span in question.references for at in held(document, [span], scale)}
+
+
+def characters(chunks, scale):
+    return [sorted(held(name, chunk.spans, scale)) for name, of_one in chunks.items() for chunk in of_one]
+
+
+def scored(texts, answer, heads, tokens):
+    """All scores of the heads of chunks, in the order of their ranking."""
+    seen, gained, first = set(), 0, 0
+    for place, head in enumerate(heads, start=1):
+        adds = (head & answer) - seen
+        first = first or (place if head & answer else 0)
+        gained += len(adds) / log2(1 + place)
+        seen |= head
+    depth = max((place for place, head in enumerate(heads, start=1) if head), default=0)
+    left, could = set(answer), 0
+    for place in range(1, depth + 1):
+        best = max(texts, key=lambda text: len(left & set(text)))
+        could += len(left & set(best)) / log2(1 + place)
+        left -= set(best)
+    found, total = len(seen & answer), sum(map(len, heads))
+    return (
+        found / len(answer),
+        found / total if total else 0,
+        found / (total + len(answer - seen)),
+        float(found > 0),
+        1 / first if first else 0,
+        min(gained / could, 1) if could else 0,
+        tokens,
+    )
+
+
+def within(budget, texts, tokens, crossing):
+    """Heads of the chunks that a budget pays for, and what it pays."""
+    heads, left = [], budget
+    for text, cost in zip(texts, tokens, strict=True):
+        if cost > left:
+            paid = left if crossing == "cut" else 0
+            return [*heads, set(text[: len(text) * paid // cost])], budget - left + paid
+        heads.append(set(text))
+        left -= cost
+    return heads, budget - left
+
+
+def rows(scores):
+    return np.column_stack(astuple(scores))
+
+
+@given(corpora(), st.integers(1, 14))
+def test_first_k_as_sets_of_characters(corpus, k):
+    chunks, questions, scale, ranking = corpus
+    texts = characters(chunks, scale)
+    tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
+    said = at_k(overlaps(chunks, questions, scale=scale), ranking, k)
+    expected = [
+        scored(texts, answer(question, scale), [set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k]))
+        for question, order in zip(questions, ranking, strict=True)
+    ]
+    np.testing.assert_allclose(rows(said), expected, rtol=1e-12)
+
+
+@given(corpora(), st.integers(1, 60), st.sampled_from(["cut", "stop"]))
+def test_budget_as_sets_of_characters(corpus, budget, crossing):
+    chunks, questions, scale, ranking = corpus
+    texts = characters(chunks, scale)
+    tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
+    said = at_budget(overlaps(chunks, questions, scale=scale), ranking, budget, crossing=crossing)
+    expected = [
+        scored(
+            texts,
+            answer(question, scale),
+            *within(budget, [texts[i] for i in order], [tokens[i] for i in order], crossing),
+        )
+        for question, order in zip(questions, ranking, strict=True)
+    ]
+    np.testing.assert_allclose(rows(said), expected, rtol=1e-12)
+
+
+@given(corpora())
+def test_precision_omega_as_sets_of_characters(corpus):
+    chunks, questions, scale, _ = corpus
+    expected = []
+    for question in questions:
+        wanted = answer(question, scale)
+        opened = set().union(*(text for text in characters(chunks, scale) if set(text) & wanted))
+        expected.append(len(opened & wanted) / len(opened | wanted))
+    np.testing.assert_array_equal(precision_omega(overlaps(chunks, questions, scale=scale)), expected)
+
+
+@given(corpora())
+def test_a_scale_of_ones_is_none(corpus):
+    chunks, questions, _, ranking = corpus
+    ones = {name: np.arange(33) for name in DOCUMENTS}
+    plain, scaled = overlaps(chunks, questions), overlaps(chunks, questions, scale=ones)
+    np.testing.assert_array_equal(rows(at_k(plain, ranking, 3)), rows(at_k(scaled, ranking, 3)))
+    np.testing.assert_array_equal(precision_omega(plain), precision_omega(scaled))
+
+
+@given(st.text("ab c\n", max_size=30), st.integers(0, 3))
+def test_tokens_of_a_text_end_where_their_words_do(text, each):
+    scale = token_scale(text, CallableCounter(lambda word: each * len(word)))
+    assert scale.tolist() == [each * sum(not c.isspace() for c in text[:i]) for i in range(len(text) + 1)]
+    halves = token_scale(text, CallableCounter(lambda word: (len(word) + 1) // 2))
+    ends = [i for i in range(len(text) + 1) if i in (0, len(text)) or text[i - 1].isspace() or text[i].isspace()]
+    assert halves[ends].tolist() == [sum((len(word) + 1) // 2 for word in text[:end].split()) for end in ends]
+
+
+@given(st.integers(1, 5), st.integers(1, 12), st.integers(1, 3), st.integers(1, 14), st.integers(0, 99))
+def test_ranks_like_sorted(queries, chunks, block, depth, seed):
+    rng = np.random.default_rng(seed)
+    asked, there = rng.integers(-2, 3, (queries, 4)), rng.integers(-2, 3, (chunks, 4))
+
+    def nearness(a, b):
+        return round(float(a @ b) / max(float(np.sqrt((a @ a) * (b @ b))), 1e-9), 6)
+
+    expected = [sorted(range(chunks), key=lambda i: (-nearness(query, there[i]), i))[:depth] for query in asked]
+    assert rank(asked, there, depth=depth, block=block).tolist() == expected
+
+
+def published(chunks, references, retrieved, touches):
+    """Recall, precision, IoU and precision-omega of one question, as chunking_evaluation has them.
+
+    ``touches(start, end)`` says whether a range from start to end makes its chunk count.
+    """
+
+    def meet(chunk, reference):
+        return chunk[0] == reference[0] and touches(max(chunk[1], reference[1]), min(chunk[2], reference[2]))
+
+    def places(ranges):
+        return {(document, i) for document, start, end in ranges for i in range(start, end)}
+
+    wanted = places(references)
+    length = sum(end - start for _, start, end in references)
+    seen = places(retrieved) & wanted
+    total = sum(end - start for _, start, end in retrieved)
+    opened = places(chunk for chunk in chunks if any(meet(chunk, reference) for reference in references))
+    return (
+        len(seen) / length,
+        len(seen) / total,
+        len(seen) / (total + len(wanted - seen)),
+        len(opened & wanted) / len(opened | wanted),
+    )
+
+
+@pytest.mark.parametrize(("name", "touched"), [("fixed800chars", 0), ("cluster_semantic", 12)])
+def test_the_published_evaluator_question_by_question(name, touched):
+    rows, references, ranking = GOLDEN[f"{name}/chunks"], GOLDEN["references"], GOLDEN[f"{name}/ranking"]
+    order = np.argsort(rows[:, 1], kind="stable")
+    chunks = {"0": [], "1": []}
+    for _, document, start, end in rows[order].tolist():
+        chunks[str(document)].append(Chunk("", (Span(start, end),), 1))
+    asked = [[tuple(row[1:]) for row in references[references[:, 0] == q].tolist()] for q in range(len(ranking))]
+    questions = [Question("?", tuple(Reference(str(d), Span(a, b)) for d, a, b in found)) for found in asked]
+    found = overlaps(chunks, questions)
+    said = at_k(found, np.argsort(order)[ranking], k=5)
+    ours = np.column_stack([said.recall, said.precision, said.iou, precision_omega(found)])
+
+    def twin(touches):
+        ranges = [tuple(row[1:]) for row in rows.tolist()]
+        several = zip(asked, ranking, strict=True)
+        return np.array([published(ranges, wanted, [ranges[i] for i in top], touches) for wanted, top in several])
+
+    theirs, quirk = GOLDEN[f"{name}/scores"].T, twin(lambda start, end: start <= end)
+    np.testing.assert_allclose(quirk, theirs, rtol=1e-14)
+    np.testing.assert_allclose(ours, twin(lambda start, end: start < end), rtol=1e-14)
+    np.testing.assert_allclose(ours[:, :3], theirs[:, :3], rtol=1e-14)
+    more = ours[:, 3] - theirs[:, 3]
+    assert np.count_nonzero(abs(more) > 1e-14) == np.count_nonzero(more > 1e-14) == touched

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from advchunk.errors import ConfigurationError
+from advchunk.evaluation import boundary_scores, even_split, no_boundary, pk, random_cuts, window_diff
+from advchunk.evaluation.metrics.boundaries import rising
+
+
+def test_pk_by_hand():
+    # k = round(9 / 6) = 2, half to even; of the pairs (0, 2) ... (6, 8) the reference parts 1, 2 and 4, 5.
+    # A boundary one late parts 2, 3 and 4, 5.
+    assert pk([0, 3, 6, 9], [0, 4, 6, 9]) == 2 / 7
+    assert pk([0, 3, 6, 9], [0, 9]) == 4 / 7
+    assert pk([0, 3, 6, 9], range(10)) == 3 / 7
+    assert pk([0, 3, 6, 9], [0, 3, 6, 9]) == 0
+
+
+def test_window_diff_sees_a_second_boundary_where_pk_does_not():
+    # k = 3: the windows (1, 4), (2, 5) and (3, 6) hold the boundary before 4, the first two and (4, 7) that before 5.
+    assert pk([0, 4, 8], [0, 4, 5, 8], k=3) == 1 / 5
+    assert window_diff([0, 4, 8], [0, 4, 5, 8], k=3) == 3 / 5
+
+
+def test_each_convention_rounds_half_a_segment_in_its_own_way():
+    # T / 2S is 2.5 for ten units of two segments, 3.5 for fourteen.
+    for n, k in ((10, {"nltk": 2, "choi": 3, "bayesseg": 2}), (14, {"nltk": 4, "choi": 4, "bayesseg": 3})):
+        reference, found = [0, n // 2, n], [0, 1, n // 2 + 1, n]
+        for convention, expected in k.items():
+            scores = [pk(reference, found, k=k, convention=convention) for k in range(1, n)]
+            same = pk(reference, found, convention=convention)
+            assert same == scores[expected - 1]
+            assert scores.count(same) == 1
+
+
+def test_bayes_seg_also_sees_the_boundary_before_its_window():
+    # T = 4, k = 1: boundaries 0..1, 1..2 and 2..3. The one at 3 is in the last, that at 1 in the first two.
+    assert pk([0, 3, 4], [0, 4], k=1, convention="bayesseg") == 1 / 3
+    assert pk([0, 1, 4], [0, 4], k=1, convention="bayesseg") == 2 / 3
+
+
+def test_weights_count_words_instead_of_units():
+    reference, found, words = [0, 1, 3], [0, 2, 3], [2, 1, 3]
+    # As words: 0 0 | 1 1 1 1 and 0 0 0 | 1 1 1; k = round(6 / 4) = 2; of four pairs (0, 2) and (2, 4) are wrong.
+    assert pk(reference, found, weights=words) == 2 / 4
+    assert pk(reference, found, weights=words) == pk([0, 2, 6], [0, 3, 6])
+    assert pk(reference, found, weights=[1, 1, 1]) == pk(reference, found)
+
+
+def test_a_unit_without_words_moves_no_boundary():
+    assert pk([0, 2, 4], [0, 3, 4], weights=[3, 2, 0, 4]) == 0
+
+
+@pytest.mark.parametrize("convention", ["nltk", "choi", "bayesseg"])
+def test_a_window_is_never_nothing(convention):
+    assert pk(range(9), [0, 8], convention=convention) == 1
+    assert pk([0, 1], [0, 1], convention=convention) == window_diff([0, 1], [0, 1], convention=convention) == 0
+
+
+@pytest.mark.parametrize("metric", [pk, window_diff, boundary_scores])
+@pytest.mark.parametrize(
+    ("reference", "found", "said"),
+    [
+        ([0, 3, 3, 9], [0, 9], r"reference must be .* rise strictly from 0, got \[0, 3, 3, 9\]"),
+        ([0, 9], [0, 5, 3, 9], "found must be .* rise strictly"),
+        ([0, 9], [1, 9], "found must be .* from 0"),
+        ([0, 9], [0, 4.5, 9], "whole numbers"),
+        ([0, 9], [0], "at least two"),
+        ([], [0, 9], "at least two"),
+        ([[0, 9]], [0, 9], "at least two"),
+        ([0, 9], [0, 4, 8], "found must cut the 9 units of the reference, got 8"),
+    ],
+)
+def test_refuses_cuts_that_are_none(metric, reference, found, said):
+    with pytest.raises(ConfigurationError, match=said):
+        metric(reference, found)
+
+
+@pytest.mark.parametrize("metric", [pk, window_diff])
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"k": 0}, "k must be in 1..8, got 0"),
+        ({"k": 9}, "k must be in 1..8, got 9"),
+        ({"k": 18, "weights": [2] * 9}, "k must be in 1..17, got 18"),
+        ({"weights": [1, 2]}, "weights must be 9 whole numbers"),
+        ({"weights": [1.5] * 9}, "weights must be 9 whole numbers"),
+        ({"weights": [1] * 8 + [-1]}, ">= 0"),
+        ({"weights": [0] * 9}, "not all 0"),
+        ({"convention": "segeval"}, "convention must be one of .*, got 'segeval'"),
+    ],
+)
+def test_refuses_windows_that_are_none(metric, settings, said):
+    with pytest.raises(ConfigurationError, match=said):
+        metric([0, 4, 9], [0, 9], **settings)
+
+
+def test_every_width_in_range_is_taken():
+    assert [pk([0, 4, 9], [0, 9], k=k) for k in (1, 8)] == [1 / 8, 1]
+    assert pk([0, 4, 9], [0, 9], k=8, convention="bayesseg") == 1
+
+
+def test_unsigned_numbers_are_numbers_like_any():
+    assert pk([0, 1, 3], [0, 2, 3], weights=np.array([2, 1, 3], dtype=np.uint64)) == 2 / 4
+    with pytest.raises(ConfigurationError):
+        rising(np.array([0, 5, 3, 9], dtype=np.uint8))
+
+
+def test_boundary_scores_by_hand():
+    exact = boundary_scores([0, 4, 8, 12], [0, 4, 7, 9, 12])
+    assert exact == (1 / 3, 1 / 2, 2 / 5, 3, 4)
+    near = boundary_scores([0, 4, 8, 12], [0, 4, 7, 9, 12], tolerance=1)
+    assert near == (2 / 3, 1, 4 / 5, 3, 4)
+
+
+def test_a_boundary_is_matched_once():
+    assert boundary_scores([0, 5, 12], [0, 4, 5, 6, 12], tolerance=1)[:3] == (1 / 3, 1, 1 / 2)
+    # 5 must leave 6 to 7, and take 4.
+    assert boundary_scores([0, 5, 7, 12], [0, 4, 6, 12], tolerance=1)[:3] == (1, 1, 1)
+
+
+def test_boundary_scores_without_boundaries():
+    assert boundary_scores([0, 5], [0, 5]) == (1, 1, 1, 1, 1)
+    assert boundary_scores([0, 3, 5], [0, 5]) == (0, 0, 0, 2, 1)
+    assert boundary_scores([0, 5], [0, 3, 5]) == (0, 0, 0, 1, 2)
+
+
+def test_refuses_a_negative_tolerance():
+    with pytest.raises(ConfigurationError, match="tolerance must be >= 0, got -1"):
+        boundary_scores([0, 5], [0, 5], tolerance=-1)
+
+
+def test_an_even_split_differs_by_a_unit_at_most():
+    for n in range(1, 40):
+        for segments in range(1, n + 1):
+            cuts = even_split(n, segments)
+            lengths = np.diff(cuts)
+            assert (cuts[0], cuts[-1], len(lengths)) == (0, n, segments)
+            assert lengths.min() >= 1
+            assert lengths.max() - lengths.min() <= (n % segments > 0) + 1
+            assert np.abs(cuts - np.arange(segments + 1) * n / segments).max() <= 0.5
+
+
+def test_no_boundary_is_one_segment():
+    assert no_boundary(3).tolist() == [0, 3]
+
+
+def test_random_cuts_reach_every_segmentation_about_as_often():
+    drawn = [tuple(random_cuts(5, 3, seed).tolist()) for seed in range(600)]
+    assert drawn == [tuple(random_cuts(5, 3, seed).tolist()) for seed in range(600)]
+    assert {cuts[0] for cuts in drawn} == {0}
+    assert {cuts[-1] for cuts in drawn} == {5}
+    often = [drawn.count(cuts) for cuts in set(drawn)]
+    assert len(often) == 6  # the pairs of four gaps
+    assert 60 < min(often) <= max(often) < 140
+    assert random_cuts(4, 4, seed=0).tolist() == [0, 1, 2, 3, 4]
+    assert random_cuts(1, 1, seed=0).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("split", [even_split, lambda n, segments: random_cuts(n, segments, seed=0)])
+@pytest.mark.parametrize(
+    ("n", "segments", "said"), [(0, 1, "n must be >= 1"), (3, 4, "in 1..3, got 4"), (3, 0, "got 0")]
+)
+def test_refuses_segments_that_units_cannot_make(split, n, segments, said):
+    with pytest.raises(ConfigurationError, match=said):
+        split(n, segments)

@@ -1,0 +1,334 @@
+"""The recommendation: it names what is planted to win, the simplest where nothing does, and says so."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shlex
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import advchunk
+from advchunk import ConfigurationError, Document, Span
+from advchunk.cli import main
+from advchunk.evaluation import Question, Reference, synthetic
+from advchunk.evaluation.comparison.recommend import (
+    Option,
+    Recommendation,
+    _going_on,
+    _named,
+    _options,
+    _why,
+    recommend,
+)
+from advchunk.evaluation.metrics.statistics import mean_interval
+
+QUICK = {"budget_seconds": None, "sizes": (16, 64)}
+
+
+def asked_for_sentences(documents, count, **made):
+    """Return texts in which no two sentences share a topic, and the sentences as questions, answered by themselves."""
+    texts, questions = [], []
+    for seed in range(documents):
+        units = synthetic(seed, segments=count, sentences=(1, 1), words=(9, 11), overlap=0.0, **made).units
+        texts.append(Document(units.text, f"{seed}.md"))
+        for a, b in itertools.pairwise(units.edges.tolist()):
+            words = units.text[a:b].strip(" .").lower().split()
+            questions.append(Question(" ".join(words[::2]), (Reference(f"{seed}.md", Span(a, b)),)))
+    return texts, questions
+
+
+class Words:
+    """Embeds a text as the words it has: made-up ones mean nothing to a real model."""
+
+    model_name = "tests/words"
+
+    def embed(self, texts):
+        rows = np.zeros((len(texts), 512))
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().split():
+                row[sum(31**i * ord(letter) for i, letter in enumerate(word.strip("."))) % 512] += 1
+        return rows
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return asked_for_sentences(4, 24)
+
+
+def test_small_chunks_win_where_a_budget_is_short_and_large_where_chunks_are_counted(corpus):
+    documents, questions = corpus
+    given = {"questions": questions, "chunkers": ["recursive"], "embedder": Words(), "budget_seconds": None}
+    small = recommend(documents, sizes=(32, 512), budget=40, **given)
+    assert small.option == Option("recursive", 32, "none")
+    assert small.parameters == {"max_tokens": 32}
+    assert "The baseline is recursive, max_tokens=512 with " in small.why
+    assert "It has the smallest size tried" in small.why
+    large = recommend(documents, sizes=(4, 512), metric="recall_at_k", **given)
+    assert large.option == Option("recursive", 512, "none")
+    assert " for recall_at_k. It cuts without embeddings. Of what" not in large.why
+    assert "It has the largest size tried" in large.why
+
+
+@pytest.mark.parametrize("names", ["cat owl bat fox", "cat owl bat fox ant bee cow"])
+def test_where_nothing_differs_the_default_is_named_by_rule(names):
+    documents = [Document(f"{name} sleeps by day.", name) for name in names.split()]
+    questions = [Question(f"{one.id}?", (Reference(one.id, Span(0, 3)),)) for one in documents]
+    given = {"questions": questions, "chunkers": ["universal-semantic", "sliding-window"], **QUICK}
+    found = recommend([*documents, Document("", "empty")], **given)
+    assert found.option == Option("recursive", 64, "none")
+    few = "4 questions are too few, of which no difference is more than noise"
+    reason = few if len(questions) == 4 else "the best do as the baseline does, on each question"
+    start = f"Nothing can be told: {reason}. By rule this is the default, recursive, max_tokens=64 with "
+    assert found.why.startswith(start)
+    assert found.why.partition(" retrieved tokens.")[2].startswith(" Asked were ")
+    assert len(found.tried) == 9
+
+
+def test_what_is_for_texts_of_any_kind_and_needs_no_language_model_is_tried_with_all_vectors():
+    tried = _options(None, (64,))
+    plain = ["recursive", "sliding-window"]
+    embed = ["mst-semantic", "optimal-semantic", "semantic-threshold", "universal-semantic"]
+    kinds = {name: ["none"] if name in plain else ["context", "plain", "units"] for name in plain + embed}
+    assert {name: sorted(one.vectors for one in tried if one.chunker == name) for name in kinds} == kinds
+    assert {one.chunker for one in tried} == set(kinds)
+
+
+def told(scores, complete=True):
+    """Return what is said of scores, by option."""
+    found = {option: scored(*one) for option, one in scores.items()}
+    option, options = _named(found, "recall"), tuple(found)
+    rows = [
+        SimpleNamespace(outcome=SimpleNamespace(label=one.label), score=mean_interval(found[one].recall))
+        for one in found
+    ]
+    whole = Recommendation(option, options, tuple(rows), "", 60, False, len(options), complete)
+    return option, _why(whole, found, "recall", 1000)
+
+
+def test_none_is_named_twice():
+    tried = [BASE, PLAIN, EMBEDS, CONTEXT, UNITS, *(Option("other", size, "none") for size in range(1, 7))]
+    option, why = told({**dict.fromkeys(tried, EVEN), BASE: LOW, UNITS: HIGH, EMBEDS: HIGH})
+    assert option == EMBEDS
+    assert why.count("recursive, ") == why.count("context, ") == why.count("units, ") == why.count("none, ") == 1
+    assert "Not to be told" not in why
+    option, why = told({**dict.fromkeys(tried, EVEN), BASE: LOW})
+    assert option == PLAIN
+    rest = "; ".join(f"other, max_tokens={size}" for size in range(1, 5))
+    assert f"Not to be told from it on these questions: {rest} and 2 more." in why
+    assert "Of what cuts by embeddings the best is " in why
+    assert "+0.0 points [+0.0, +0.0], which may be noise" in why
+
+
+def test_a_size_at_the_end_is_told_of_what_was_run_in_time():
+    for sizes, end in (((64, 128), "smallest"), ((32, 64), "largest")):
+        scores = {Option("none", size, "none"): HIGH if size == 64 else LOW for size in sizes}
+        assert f"It has the {end} size tried: one beyond may be better." in told(scores)[1]
+        assert "size tried" not in told(scores, complete=False)[1]
+    middle = {Option("none", size, "none"): HIGH if size == 64 else LOW for size in (32, 64, 128)}
+    assert "size tried" not in told(middle)[1]
+
+
+def test_vectors_are_said_to_be_had_from_python():
+    for best in (CONTEXT, UNITS):
+        option, why = told({PLAIN: LOW, EMBEDS: LOW, CONTEXT: LOW, UNITS: LOW, best: HIGH})
+        assert option == best
+        assert "A store must take them, and they are had from Python: the command only cuts." in why
+    assert "Python" not in told({PLAIN: LOW, EMBEDS: HIGH, UNITS: LOW})[1]
+
+
+@pytest.mark.parametrize(("number", "named"), [(5, "recursive"), (6, "units")])
+def test_a_difference_takes_six_questions(number, named):
+    assert told({BASE: [0.1] * number, PLAIN: [0.2] * number, UNITS: [0.9] * number})[0].chunker == named
+
+
+def scored(*scores):
+    return SimpleNamespace(recall=np.array(scores))
+
+
+BASE = Option("recursive", 64, "none")
+PLAIN, EMBEDS, CONTEXT, UNITS = (Option(kind, 64, kind) for kind in ("none", "plain", "context", "units"))
+LOW, EVEN, HIGH = [0.4, 0.5, 0.6] * 20, [0.5, 0.6, 0.7] * 20, [0.9, 0.8, 0.9] * 20
+WILD = [0.0, 1.0, 0.99] * 20  # the best mean but HIGH's, and far from sure
+
+
+@pytest.mark.parametrize(
+    ("scores", "named"),
+    [
+        ((EVEN, WILD, LOW), PLAIN),
+        ((LOW, EVEN, LOW), EMBEDS),
+        ((LOW, EVEN, HIGH), CONTEXT),
+        ((LOW, HIGH, EVEN), EMBEDS),
+        ((LOW, EVEN, WILD), EMBEDS),
+        ((EVEN, WILD, HIGH), CONTEXT),
+        ((HIGH, WILD, EVEN), PLAIN),
+        ((LOW, EVEN, LOW, HIGH), UNITS),
+        ((LOW, LOW, EVEN, WILD), CONTEXT),
+        ((LOW, LOW, HIGH, EVEN), CONTEXT),
+        ((HIGH, LOW, LOW, EVEN), PLAIN),
+    ],
+)
+def test_what_needs_more_must_be_better_outside_the_noise(scores, named):
+    found = {option: scored(*one) for option, one in zip((PLAIN, EMBEDS, CONTEXT, UNITS), scores, strict=False)}
+    assert _named(found, "recall") == named
+    assert _named(dict(reversed(found.items())), "recall") == named
+
+
+def test_the_baseline_the_best_third_and_the_best_of_each_kind_go_on():
+    options = [Option(f"{kind}-{i}", 64, kind) for kind in ("none", "plain", "context", "units") for i in range(3)]
+    points = dict(zip(options, (0.1, 0.2, 0.3, 0.7, 0.8, 0.9, 0.4, 0.4, 0.1, 0.6, 0.5, 0.5), strict=True))
+    going = _going_on({option: scored(score) for option, score in points.items()}, "recall")
+    assert going == [options[0], options[5], options[4], options[3], options[9], options[2], options[6]]
+
+
+def test_two_go_on_at_least():
+    found = {
+        BASE: scored(0.5),
+        Option("recursive", 32, "none"): scored(0.4),
+        Option("recursive", 16, "none"): scored(0.3),
+    }
+    assert _going_on(found, "recall") == list(found)[:2]
+
+
+def test_questions_are_made_where_none_are_given_and_all_is_the_same_again():
+    text = [synthetic(seed, segments=40, sentences=(4, 4), words=(9, 14), overlap=0.2).units for seed in range(3)]
+    paragraphs = ["\n\n".join("".join(units.strings()[i : i + 4]) for i in range(0, len(units), 4)) for units in text]
+    documents = [Document(paragraph, f"{i}.md") for i, paragraph in enumerate(paragraphs)]
+    lines = []
+    given = {"number": 90, "budget": 100, "chunkers": ["recursive", "universal-semantic"], **QUICK}
+    found = recommend(documents, progress=lines.append, **given)
+    assert found.built
+    assert found.complete
+    assert 70 <= found.questions <= 90
+    assert "made from the documents' own sentences" in found.why
+    assert found.runs == len(lines)
+    first, last = ([line for line in lines if line.startswith(f"round {turn} of 2, ")] for turn in (1, 2))
+    assert lines == first + last
+    assert first[0] == "round 1 of 2, 1 of 8: recursive, max_tokens=64"
+    assert 2 <= len(last) < len(first) == 8
+    assert {row.outcome.label for row in found.rows} == {line.partition(": ")[2] for line in last}
+    again = recommend(documents, **given)
+    assert (again.why, again.option, again.runs) == (found.why, found.option, found.runs)
+
+
+def test_when_time_is_up_what_is_known_decides(corpus):
+    documents, questions = corpus
+    given = {
+        "questions": questions,
+        "chunkers": ["sliding-window", "recursive"],
+        "embedder": Words(),
+        "sizes": (32, 512),
+    }
+    ran = []
+    hurried = recommend(
+        documents, **given, budget=40, budget_seconds=0.5, clock=itertools.count().__next__, progress=ran.append
+    )
+    assert not hurried.complete
+    assert hurried.runs == len(ran) == len(hurried.tried) == 2
+    assert hurried.option.label in {line.partition(": ")[2] for line in ran}
+    assert hurried.why.endswith("in 2 runs. Time was up before all was run.")
+    # The first round takes four: it decides, though the second was begun.
+    begun = recommend(documents, **given, budget=40, budget_seconds=3.5, clock=itertools.count().__next__)
+    assert begun.runs == 5
+    assert not begun.complete
+    assert len(begun.rows) == 4
+    assert begun.questions < len(questions)
+    whole = recommend(documents, **given, budget=40, budget_seconds=1e9)
+    assert whole.complete
+    assert whole.questions == len(questions)
+
+
+def test_documents_beyond_the_limit_are_left_out_those_without_questions_first(corpus):
+    documents, questions = corpus
+    wanted = [question for question in questions if question.references[0].document == "2.md"]
+    room = len(documents[2].text) + min(len(document.text) for document in documents)
+    large = Document("Far too large. " * 10_000, "large.md")
+    told = recommend([large, *documents], questions=wanted, characters=room, chunkers=["recursive"], **QUICK)
+    assert told.questions == len(wanted)
+    none = recommend(documents, questions=wanted, characters=1, chunkers=["recursive"], **QUICK)
+    sizes = [sum(len(chunk.text) for chunk in advchunk.create("recursive", max_tokens=16).chunk(documents[2]))]
+    (row,) = [row for row in none.rows if row.outcome.settings["max_tokens"] == 16]
+    assert [sum(end - start for _, start, end in one) for one in row.outcome.chunks] == sizes
+
+
+def test_it_says_what_to_write(corpus):
+    documents, questions = corpus
+    found = recommend(documents, questions=questions, chunkers=["optimal-semantic"], **QUICK)
+    said = json.loads(json.dumps(found.said()))
+    assert said["chunker"] == found.option.chunker
+    assert said["parameters"] == found.parameters
+    assert len(said["standings"]) == len(found.rows)
+    assert str(found) == f"{found.why}\n\n    {found.python}\n    {found.command}\n"
+    for option in found.tried:
+        built = replace(found, option=option)
+        chunker = eval(built.python, {"advchunk": advchunk})  # the line is the result
+        assert chunker.algorithm == option.chunker
+        assert chunker.max_tokens == option.max_tokens
+        assert getattr(chunker, "vectors", "none") == option.vectors.replace("plain", "none")
+    assert {option.vectors for option in found.tried} == {"none", "plain", "context", "units"}
+
+
+def test_an_embedder_is_named_where_it_is_needed_and_stood_in_for_where_it_has_no_name(corpus, tmp_path):
+    documents, questions = corpus
+    found = recommend(documents, questions=questions, chunkers=["recursive"], **QUICK)
+    plain, embeds = Option("recursive", 64, "none"), Option("optimal-semantic", 64, "context")
+    assert replace(found, option=plain, embedder="minilm").python == "advchunk.create('recursive', max_tokens=64)"
+    named = replace(found, option=embeds, embedder="minilm")
+    assert named.python == "advchunk.create('optimal-semantic', max_tokens=64, embedder='minilm', vectors='context')"
+    assert named.command == "advchunk chunk FILE -m optimal-semantic -p max_tokens=64 --embedder minilm"
+    own = replace(found, option=embeds, embedder=Words())
+    assert own.python == "advchunk.create('optimal-semantic', max_tokens=64, embedder=embedder, vectors='context')"
+    assert own.parameters["embedder"] == "tests/words"
+    path = tmp_path / "a.md"
+    path.write_text("One. Two.", "utf-8")
+    args = shlex.split(replace(found, option=embeds, embedder=None).command.replace("FILE", str(path)))
+    done = CliRunner().invoke(main, args[1:])
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"chunkers": ["recursiv"]}, "chunkers must be registered; did you mean 'recursive'"),
+        ({"sizes": ()}, "sizes must be >= 1"),
+        ({"metric": "recal"}, "metric must be one of .*; did you mean 'recall'"),
+        ({"sizes": (0, 9)}, "sizes must be >= 1"),
+        ({"characters": 0}, "characters must be >= 1"),
+        ({"budget_seconds": 0}, "budget_seconds must be > 0 or None"),
+        ({"budget": 0, "questions": [Question("Who?", (Reference("a.md", Span(0, 1)),))] * 2}, "budgets must be >= 1"),
+        (
+            {"questions": [Question("Who?", (Reference("z.md", Span(0, 1)),))] * 2},
+            "questions must be about the documents",
+        ),
+        ({"questions": []}, "questions must be two or more"),
+        ({}, "documents must have two sentences to ask"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        recommend([Document("Nothing to ask.", "a.md")], **params)
+
+
+def test_questions_of_documents_that_are_left_out_are_not_enough():
+    documents = [Document("x" * 100, "a"), Document("y" * 100, "b")]
+    both = (Reference("a", Span(0, 9)), Reference("b", Span(0, 9)))
+    with pytest.raises(ConfigurationError, match="documents must answer two questions or more"):
+        recommend(documents, questions=[Question("Who?", both), Question("Why?", both)], characters=150)
+
+
+def test_only_questions_with_claims_are_asked_where_claims_are_compared():
+    text = " ".join(
+        f"Ships of kind {n} are slow. The rise of group {n} was {n}.5% vs {n}.1% of it." for n in range(1, 9)
+    )
+    whole = Document(text, "a")
+    places = [(at, text.index(" of it.", at)) for at in (text.index(f"The rise of group {n} ") for n in range(1, 9))]
+    asked = [
+        Question(f"How much rose group {n}?", (Reference("a", Span(*place)),)) for n, place in enumerate(places, 1)
+    ]
+    plain = [Question("What is slow?", (Reference("a", Span(0, 24)),))]
+    found = recommend([whole], questions=plain + asked, metric="claims_at_k", chunkers=["recursive"], sizes=(32, 64))
+    assert found.questions == 8

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from time import process_time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import Chunk, Span
+from advchunk.errors import ConfigurationError
+from advchunk.evaluation import synthetic
+from advchunk.evaluation.data.questions import Question, Reference
+from advchunk.evaluation.metrics.retrieval import at_budget, at_k, overlaps, precision_omega, rank, redundancy
+
+
+def chunk(*spans, tokens=10):
+    return Chunk("", tuple(Span(*span) for span in spans), tokens)
+
+
+def asked(*spans, document="a"):
+    return Question("?", tuple(Reference(document, Span(*span)) for span in spans))
+
+
+def of(chunks, *questions, **told):
+    return overlaps({"a": chunks}, questions, **told)
+
+
+def test_scores_by_hand():
+    # Retrieved: 80 characters of which 30 answer, then 20 of another document; of 40 that answer, 10 are not found.
+    chunks = {"a": [chunk((0, 80)), chunk((80, 200))], "b": [chunk((0, 20))]}
+    scores = at_k(overlaps(chunks, [asked((50, 90))]), np.array([[0, 2, 1]]), k=2).means()
+    assert scores == {
+        "recall": 30 / 40,
+        "precision": 30 / 100,
+        "iou": 30 / 110,
+        "hit": 1,
+        "reciprocal_rank": 1,
+        "ndcg": pytest.approx(30 / (30 + 10 / np.log2(3))),
+        "tokens": 20,
+    }
+    assert precision_omega(overlaps(chunks, [asked((50, 90))])).tolist() == [40 / 200]
+
+
+def test_a_chunk_that_only_touches_an_answer_does_not_hold_some_of_it():
+    found = of([chunk((0, 100)), chunk((100, 150)), chunk((150, 160))], asked((100, 150)))
+    assert precision_omega(found).tolist() == [1]
+    assert at_k(found, np.array([[0, 2, 1]]), k=2).means()["hit"] == 0
+    assert at_k(found, np.array([[0, 2, 1]]), k=3).means()["reciprocal_rank"] == 1 / 3
+
+
+def test_a_chunk_of_several_spans_counts_only_what_it_holds():
+    apart_, whole = of([chunk((0, 10), (90, 100))], asked((0, 5), (95, 100))), of([chunk((0, 100))], asked((0, 5)))
+    assert at_k(apart_, np.array([[0]]), k=1).means()["precision"] == 10 / 20
+    assert precision_omega(apart_).tolist() == [10 / 20]
+    assert precision_omega(whole).tolist() == [5 / 100]
+
+
+def test_spans_that_overlap_within_a_chunk_count_once():
+    found = of([chunk((0, 10), (0, 10), (5, 20))], asked((5, 10)))
+    assert found.sizes.tolist() == [20]
+    assert at_k(found, np.array([[0]]), k=1).means()["precision"] == 5 / 20
+
+
+def test_references_that_overlap_can_be_found_whole():
+    assert at_k(of([chunk((0, 30))], asked((0, 20), (10, 30))), np.array([[0]]), k=1).means()["recall"] == 1
+
+
+def test_equal_places_of_two_documents_are_different_places():
+    chunks = {"a": [chunk((0, 10))], "b": [chunk((0, 10))]}
+    scores = at_k(overlaps(chunks, [asked((0, 10), document="b")]), np.array([[0, 1]]), k=1).means()
+    assert (scores["recall"], scores["precision"]) == (0, 0)
+    # The end of one is not next to the start of the other.
+    assert precision_omega(overlaps(chunks, [asked((0, 10)), asked((0, 10), document="b")])).tolist() == [1, 1]
+
+
+def test_a_corpus_without_chunks_scores_nothing():
+    found = of([], asked((0, 10)))
+    nothing = np.zeros((1, 0), dtype=np.int64)
+    assert set(at_k(found, nothing, k=5).means().values()) == {0}
+    assert set(at_budget(found, nothing, 100).means().values()) == {0}
+    assert precision_omega(found).tolist() == [0]
+
+
+def test_a_chunk_that_is_all_context_takes_of_the_budget():
+    found = of([chunk(tokens=6), chunk((0, 10))], asked((0, 10)))
+    assert at_budget(found, np.array([[0, 1]]), 11).means()["recall"] == 5 / 10
+    assert at_k(found, np.array([[0, 1]]), k=2).means()["reciprocal_rank"] == 1 / 2
+
+
+def test_of_the_chunk_that_crosses_the_budget_the_head_is_taken():
+    found = of([chunk((0, 40), tokens=10), chunk((40, 60), (80, 100), tokens=10)], asked((50, 90)))
+    cut = at_budget(found, np.array([[0, 1]]), 15)
+    stop = at_budget(found, np.array([[0, 1]]), 15, crossing="stop")
+    assert (cut.recall.tolist(), cut.precision.tolist(), cut.tokens.tolist()) == ([10 / 40], [10 / 60], [15])
+    assert (stop.recall.tolist(), stop.hit.tolist(), stop.tokens.tolist()) == ([0], [0], [10])
+    both = [at_budget(found, np.array([[0, 1]]), 20, crossing=crossing).recall.tolist() for crossing in ("cut", "stop")]
+    assert both == [[20 / 40]] * 2
+
+
+def test_nothing_is_taken_after_the_chunk_that_crosses_the_budget():
+    chunks = [chunk((0, 40), tokens=10), chunk((40, 1000), tokens=300), chunk((1000, 1010), tokens=2)]
+    for crossing in ("cut", "stop"):
+        scores = at_budget(of(chunks, asked((1000, 1010))), np.array([[0, 1, 2]]), 15, crossing=crossing)
+        assert scores.hit.tolist() == [0]
+
+
+def test_a_chunk_larger_than_the_budget_is_read_as_far_as_it_goes():
+    document = [chunk((0, 10_000), tokens=2000)]
+    found = of(document, asked((0, 100)), asked((4990, 5010)), asked((9000, 9100)))
+    ranking = np.zeros((3, 1), dtype=np.int64)
+    assert at_budget(found, ranking, 1000).recall.tolist() == [1, 0.5, 0]
+    assert at_budget(found, ranking, 1000, crossing="stop").recall.tolist() == [0, 0, 0]
+
+
+def test_pieces_smaller_than_any_answer_add_up():
+    letters = [chunk((i, i + 1), tokens=1) for i in range(100)]
+    found = of(letters, asked((20, 40)))
+    assert at_budget(found, np.arange(100)[None], 30).recall.tolist() == [0.5]
+    assert at_budget(found, np.arange(100)[None], 100).precision.tolist() == [0.2]
+    assert precision_omega(found).tolist() == [1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 400])
+def test_the_size_of_chunks_that_are_ranked_by_chance_decides_nothing_at_a_budget(size):
+    # 4000 tokens of 1 character, a quarter of them within the budget: any chunker should find a quarter.
+    rng = np.random.default_rng(0)
+    chunks = [chunk((start, min(start + size, 4000)), tokens=min(size, 4000 - start)) for start in range(0, 4000, size)]
+    places = rng.integers(0, 3950, 500).tolist()
+    ranking = rng.permuted(np.tile(np.arange(len(chunks)), (500, 1)), axis=1)
+    scores = at_budget(of(chunks, *(asked((at, at + 50)) for at in places)), ranking, 950)
+    assert scores.means()["recall"] == pytest.approx(950 / 4000, abs=0.06)
+    assert set(scores.tokens) == {950}
+
+
+def test_a_larger_budget_never_finds_less():
+    rng = np.random.default_rng(1)
+    starts = rng.integers(0, 900, 40)
+    chunks = [
+        chunk((at, at + size), tokens=max(size // 4, 1)) for at, size in zip(starts, starts % 90 + 1, strict=True)
+    ]
+    found = of(chunks, *(asked((at, at + 60)) for at in range(0, 900, 60)))
+    ranking = rng.permuted(np.tile(np.arange(40), (15, 1)), axis=1)
+    for crossing in ("cut", "stop"):
+        curve = np.array([at_budget(found, ranking, budget, crossing=crossing).recall for budget in range(1, 500)])
+        assert (np.diff(curve, axis=0) >= 0).all()
+        assert curve[-1].min() > curve[0].min()
+
+
+def test_ndcg_is_for_the_order_of_what_chunks_add():
+    found = of([chunk((0, 10)), chunk((0, 10)), chunk((10, 20)), chunk((50, 60))], asked((0, 20)))
+    best = 10 + 10 / np.log2(3)
+    orders = np.array([[0, 2, 1, 3]]), np.array([[0, 1, 2, 3]]), np.array([[3, 0, 2, 1]])
+    said = [at_k(found, order, k=3).ndcg.item() for order in orders]
+    assert said == pytest.approx([1, (10 + 10 / 2) / best, (10 / np.log2(3) + 10 / 2) / best])
+
+
+def test_a_ranking_better_than_the_greedy_one_has_an_ndcg_of_1():
+    found = of([chunk((4, 15)), chunk((0, 10)), chunk((10, 20))], asked((0, 20)))
+    assert at_k(found, np.array([[1, 2, 0]]), k=2).ndcg.tolist() == [1]
+    assert at_k(found, np.array([[0, 2, 1]]), k=2).ndcg.tolist() == [1]
+    assert at_k(found, np.array([[0, 1, 2]]), k=2).ndcg.item() < 1
+
+
+def test_scores_in_tokens_weigh_characters():
+    # One token in the first half of the answer, three in the second.
+    scale = {"a": np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 4])}
+    found = of([chunk((0, 5)), chunk((5, 10))], asked((0, 10)), scale=scale)
+    assert at_k(found, np.array([[0, 1]]), k=1).recall.tolist() == [1 / 4]
+    assert at_k(found, np.array([[1, 0]]), k=1).recall.tolist() == [3 / 4]
+
+
+@cache
+def library():
+    """Four texts, questions that two of their sentences answer, and what a bag of words says of a text."""
+    texts = {str(seed): synthetic(seed, segments=6, sentences=(5, 9), overlap=0.8).units for seed in range(4)}
+    words = sorted({word for units in texts.values() for word in units.text.lower().replace(".", "").split()})
+    column = {word: i for i, word in enumerate(words)}
+
+    def vector(text):
+        counts = np.zeros(len(words))
+        np.add.at(counts, [column[word] for word in text.lower().replace(".", "").split()], 1)
+        return counts
+
+    questions, queries = [], []
+    for name, units in texts.items():
+        sentences = list(zip(units.strings(), pairwise(units.edges.tolist()), strict=True))
+        for pair in zip(sentences, sentences[10:], strict=False):
+            questions.append(Question("?", tuple(Reference(name, Span(*span)) for _, span in pair)))
+            queries.append(vector(" ".join(word for text, _ in pair for word in text.split()[::3])))
+    return texts, questions, np.array(queries), vector
+
+
+@cache
+def judged(cut):
+    """Return what is said of the chunks that ``cut`` makes of n sentences; higher is better throughout."""
+    texts, questions, queries, vector = library()
+    chunks = {}
+    for name, units in texts.items():
+        edges = units.edges.tolist()
+        spans = [Span(edges[first], edges[last]) for first, last in cut(len(units))]
+        chunks[name] = [Chunk(units.text[a:b], (Span(a, b),), len(units.text[a:b].split())) for a, b in spans]
+    found = overlaps(chunks, questions)
+    order = rank(queries, np.array([vector(one.text) for of_one in chunks.values() for one in of_one]))
+    return {
+        **{f"{name} in a budget": value for name, value in at_budget(found, order, 200).means().items()},
+        **{f"{name} at 5": value for name, value in at_k(found, order, k=5).means().items()},
+        "precision-omega": precision_omega(found).mean(),
+        "said once": 1 / redundancy(found),
+    }
+
+
+def threes(n):
+    return [(i, min(i + 3, n)) for i in range(0, n, 3)]
+
+
+def twice(n):
+    return threes(n) * 2
+
+
+def whole(n):
+    return [(0, n)]
+
+
+def overlapping(n):
+    return [(i, min(i + 3, n)) for i in range(n)]
+
+
+def around(n):
+    return [(max(i - 9, 0), min(i + 10, n)) for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("cheat", "caught"),
+    [
+        (twice, ["recall in a budget", "iou in a budget", "recall at 5", "iou at 5", "ndcg at 5", "said once"]),
+        (whole, ["recall in a budget", "iou in a budget", "iou at 5", "precision at 5", "precision-omega"]),
+        (overlapping, ["precision-omega", "said once"]),
+        (around, ["recall in a budget", "iou at 5", "precision-omega", "said once"]),
+    ],
+)
+def test_a_cheat_is_caught(cheat, caught):
+    honest, cheating = judged(threes), judged(cheat)
+    assert {name for name, value in honest.items() if cheating[name] < 0.9 * value} >= set(caught)
+
+
+def test_redundancy_by_hand():
+    assert redundancy(of([chunk((0, 10)), chunk((10, 30))], asked((0, 1)))) == 1
+    assert redundancy(of([chunk((0, 10), (20, 30)), chunk((5, 25))], asked((0, 1)))) == 40 / 30
+    assert redundancy(of([chunk()], asked((0, 1)))) == 0
+
+
+def test_ranks_by_cosine_whatever_the_length():
+    chunks = np.array([[1.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [3.0, 4.0]])
+    assert rank(np.array([[0.5, 0.0]]), chunks).tolist() == [[0, 3, 1, 2]]
+    assert rank(np.array([[0.5, 0.0]]), chunks, depth=2).tolist() == [[0, 3]]
+    assert rank(np.zeros((1, 2)), chunks).tolist() == [[0, 1, 2, 3]]
+
+
+def test_equal_vectors_rank_by_index_wherever_they_stand():
+    rng = np.random.default_rng(0)
+    different = rng.standard_normal((37, 96)).astype(np.float32)
+    chunks = np.tile(different, (5, 1)) * rng.uniform(0.5, 2, (185, 1))
+    for order in rank(rng.standard_normal((70, 96)), chunks, block=7).tolist():
+        for first in range(0, 185, 5):
+            same = order[first : first + 5]
+            assert same == sorted(same)
+            assert len({index % 37 for index in same}) == 1
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=1, max_size=12).map(lambda some: np.unique(some, return_inverse=True)[1]),
+    st.integers(0, 99),
+)
+def test_a_chunk_of_several_vectors_is_as_near_as_the_nearest(owners, seed):
+    rng = np.random.default_rng(seed)
+    queries, rows = rng.integers(-1, 2, (5, 2)).astype(float), rng.integers(-1, 2, (len(owners), 2)).astype(float)
+
+    def cosine(a, b):
+        return round(a @ b / ((np.linalg.norm(a) or 1) * (np.linalg.norm(b) or 1)), 9)
+
+    for query, order in zip(queries, rank(queries, rows, owners, block=2).tolist(), strict=True):
+        near = {chunk: max(cosine(query, rows[i]) for i in np.flatnonzero(owners == chunk)) for chunk in set(owners)}
+        assert order == sorted(near, key=lambda chunk: (-near[chunk], chunk))
+    assert rank(queries, rows, owners.tolist(), depth=1).tolist() == rank(queries, rows, owners)[:, :1].tolist()
+
+
+def test_one_vector_each_is_what_owners_say_by_themselves():
+    rng = np.random.default_rng(0)
+    queries, chunks = rng.standard_normal((9, 8)), rng.standard_normal((30, 8))
+    assert rank(queries, chunks, np.arange(30)).tolist() == rank(queries, chunks).tolist()
+    assert rank(queries, np.zeros((0, 8)), []).shape == rank(queries, np.zeros((0, 8))).shape == (9, 0)
+
+
+def test_hundreds_of_questions_of_thousands_of_chunks_take_a_moment():
+    rng = np.random.default_rng(0)
+    chunks = [chunk((at * 100, at * 100 + 150), tokens=30) for at in range(6000)]
+    questions = [asked(*((at, at + 120) for at in rng.integers(0, 600_000, 2).tolist())) for _ in range(319)]
+    order = rng.permuted(np.tile(np.arange(6000), (319, 1)), axis=1)
+    start = process_time()
+    found = of(chunks, *questions)
+    at_k(found, order, k=5), at_budget(found, order, 1000), precision_omega(found)
+    assert process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("ranking", "said"),
+    [
+        ([[0, 0]], "a ranking must not have a chunk twice"),
+        ([[0, 2]], "a ranking must have indices of 2 chunks for 1 questions"),
+        ([[0, -1]], "indices of 2 chunks"),
+        ([[0, 1], [0, 1]], "for 1 questions"),
+        ([0, 1], "indices of 2 chunks"),
+        ([[0.0, 1.0]], "indices of 2 chunks"),
+        ([[0]], "a ranking must (have the first 2 chunks|fill 15 tokens)"),
+    ],
+)
+def test_refuses_rankings_that_are_none(ranking, said):
+    found = of([chunk((0, 10)), chunk((10, 20))], asked((0, 10)))
+    with pytest.raises(ConfigurationError, match=said):
+        at_k(found, np.array(ranking), k=2)
+    with pytest.raises(ConfigurationError, match=said):
+        at_budget(found, np.array(ranking), 15)
+
+
+def test_a_ranking_may_end_where_what_is_asked_for_does():
+    found = of([chunk((0, 10)), chunk((10, 20))], asked((0, 10)))
+    assert at_budget(found, np.array([[0]]), 10).recall.tolist() == [1]
+    assert at_k(found, np.array([[0]]), k=1).recall.tolist() == [1]
+    assert at_k(found, np.array([[1, 0]]), k=9).recall.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: overlaps({"a": []}, []), "there must be a question"),
+        (lambda: of([], asked((0, 5), document="b")), "a question must be of a document that has chunks, got 'b'"),
+        (lambda: overlaps({"notes.md": []}, [asked((0, 5), document="note.md")]), "did you mean 'notes.md'"),
+        (lambda: of([chunk((0, 5))], asked((0, 5)), tokens=[1, 2]), "tokens must be 1 numbers >= 0"),
+        (lambda: of([chunk((0, 5))], asked((0, 5)), tokens=[-1]), "tokens must be"),
+        (lambda: of([], asked((0, 5)), scale={}), r"scale must have every document, got \['a'\]"),
+        (lambda: of([], asked((0, 5)), scale={"a": np.arange(5)}), "scale must have a number for each character"),
+        (lambda: of([chunk((0, 5))], asked((0, 4)), scale={"a": np.arange(5)}), "scale must have a number"),
+        (
+            lambda: of([], asked((0, 5)), scale={"a": np.zeros(6, dtype=int)}),
+            r"an answer must hold a token, got \['\?'",
+        ),
+        (lambda: at_k(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 0), "k must be >= 1, got 0"),
+        (lambda: at_budget(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 0), "budget must be >= 1, got 0"),
+        (
+            lambda: at_budget(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 9, crossing="skip"),
+            "crossing must be one of .*, got 'skip'",
+        ),
+        (
+            lambda: at_budget(of([chunk((0, 5), tokens=0)], asked((0, 5))), np.array([[0]]), 9),
+            "chunks with text must have tokens >= 1",
+        ),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((1, 3))), "vectors must have 3 dimensions, got 2"),
+        (lambda: rank(np.zeros(2), np.zeros((1, 2))), r"vectors must be \(n, d\)"),
+        (lambda: rank(np.full((1, 2), np.nan), np.zeros((1, 2))), "finite numbers"),
+        (
+            lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0]),
+            "owners must be the indices of the chunks of 2 vectors",
+        ),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0.0, 1.0]), "owners must be the indices"),
+        (
+            lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0, 2]),
+            r"owners must name each chunk from 0 on, got .*\[0, 2\]",
+        ),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [-1, 0]), "owners must name each chunk"),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), depth=0), "depth must be >= 1"),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), block=0), "block must be >= 1"),
+    ],
+)
+def test_refuses_what_cannot_be_scored(call, said):
+    with pytest.raises(ConfigurationError, match=said):
+        call()

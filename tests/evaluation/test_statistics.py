@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk.errors import ConfigurationError
+from advchunk.evaluation.metrics.statistics import holm, mean_interval, paired_difference
+
+
+def test_an_interval_has_the_percentiles_of_all_samples():
+    # The mean of four draws of 0 or 1, three to one for 1, is binomial.
+    below = np.cumsum([comb(4, k) * 0.75**k * 0.25 ** (4 - k) for k in range(5)])
+    for confidence in (0.5, 0.8, 0.95):
+        expected = [np.searchsorted(below, at) / 4 for at in ((1 - confidence) / 2, (1 + confidence) / 2)]
+        assert mean_interval(np.array([0, 1, 1, 1]), confidence=confidence)[1:] == tuple(expected)
+
+
+def test_p_is_the_share_of_samples_on_the_other_side_twice():
+    # Differences of -1, 1, 1, 1: the mean is <= 0 with at most two of four draws positive.
+    other = sum(comb(4, k) * 0.75**k * 0.25 ** (4 - k) for k in range(3))
+    said = paired_difference(np.array([1, 3, 5, 7]), np.array([2, 2, 4, 6]), resamples=99_999)
+    assert said.mean == 0.5
+    assert said.p == pytest.approx(2 * other, abs=0.01)
+    back = paired_difference(np.array([2, 2, 4, 6]), np.array([1, 3, 5, 7]), resamples=99_999)
+    assert back == pytest.approx((-said.mean, -said.high, -said.low, said.p), abs=0.01)
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say():
+    rng = np.random.default_rng(0)
+    runs = [paired_difference(rng.normal(1.3, 2, 60), rng.normal(1, 1, 60), resamples=499) for _ in range(300)]
+    inside = np.mean([run.low <= 0.3 <= run.high for run in runs])
+    assert 0.91 < inside < 0.98
+
+
+def test_p_says_noise_as_often_as_it_may():
+    rng = np.random.default_rng(1)
+    found = [paired_difference(rng.normal(0, 2, 60), rng.normal(0, 1, 60), resamples=499).p for _ in range(300)]
+    assert 0.02 < np.mean(np.array(found) < 0.05) < 0.1
+    assert 0.4 < np.mean(found) < 0.6
+
+
+def test_pairing_sees_what_questions_of_all_kinds_hide():
+    rng = np.random.default_rng(2)
+    hardness = rng.normal(0, 5, 100)
+    ours, theirs = hardness + rng.normal(0.3, 0.5, 100), hardness + rng.normal(0, 0.5, 100)
+    assert paired_difference(ours, theirs).p < 0.01
+    assert paired_difference(rng.permutation(ours), theirs).p > 0.1
+
+
+def test_equal_scores_do_not_differ():
+    same = np.array([0.2, 0.5, 0.9])
+    assert paired_difference(same, same) == (0, 0, 0, 1)
+    assert mean_interval(np.full(5, 0.25)) == (0.25, 0.25, 0.25)
+
+
+def test_p_is_never_less_than_the_samples_can_tell():
+    assert paired_difference(np.arange(20) + 1.0, np.arange(20.0), resamples=999).p == 2 / 1000
+
+
+def test_a_seed_makes_it_the_same_again():
+    values = np.random.default_rng(3).random(40)
+    assert mean_interval(values, seed=1) == mean_interval(values, seed=1)
+    assert mean_interval(values, seed=1) != mean_interval(values, seed=2)
+
+
+@given(st.lists(st.integers(0, 40).map(lambda n: n / 40), max_size=8))
+def test_holm_adjusts_to_the_least_level_that_rejects(p):
+    def rejected(level):
+        """Holm's procedure, as he states it."""
+        left = sorted(range(len(p)), key=lambda i: p[i])
+        while left and p[left[0]] <= level / len(left):
+            left.pop(0)
+        return set(range(len(p))) - set(left)
+
+    adjusted = holm(np.array(p))
+    for i, level in enumerate(adjusted.tolist()):
+        assert level == 1 or i in rejected(level * (1 + 1e-12))
+        assert i not in rejected(level * (1 - 1e-12)) or level == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mean_interval(np.array([1.0])), r"scores must be \(n,\) finite numbers of n >= 2"),
+        (lambda: mean_interval(np.array([1.0, np.nan])), "finite"),
+        (lambda: mean_interval(np.ones((2, 2))), r"\(n,\)"),
+        (lambda: mean_interval(np.ones(3), confidence=1), "confidence must be in 0..1, got 1"),
+        (lambda: mean_interval(np.ones(3), resamples=0), "resamples must be >= 1"),
+        (lambda: paired_difference(np.ones(3), np.ones(2)), "theirs must score the 3 questions of ours, got 2"),
+        (lambda: holm(np.array([0.5, 1.1])), "p must be"),
+        (lambda: holm(np.array([np.nan])), "p must be"),
+        (lambda: holm(np.array([[0.5]])), "p must be"),
+    ],
+)
+def test_refuses_what_it_cannot_judge(call, message):
+    with pytest.raises(ConfigurationError, match=message):
+        call()

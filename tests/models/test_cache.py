@@ -1,0 +1,740 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from advchunk import BadModelOutput, ConfigurationError, MissingExtra, SemanticThresholdChunker
+from advchunk.engine import Choose, Complete, Embed, Job, Request, Score, adrive, drive
+from advchunk.models.cache import Cached, DictStore, FileStore, RedisStore, with_cache
+from advchunk.models.causal import as_causal
+from advchunk.models.chat import as_chat
+from advchunk.models.embedders import as_embedder
+from advchunk.models.endpoint import OpenAIChat
+from servers import Redis
+
+TEXT = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law. \ud800 too."
+
+
+class Model:
+    """Counts the texts it is shown."""
+
+    batch_size = 3
+
+    def __init__(self, model_name="named"):
+        self.model_name, self.shown, self.awaited = model_name, [], []
+
+    def rows(self, texts):
+        return [[len(text), text.count("a") + 1.0] for text in texts]
+
+    def embed(self, texts):
+        self.shown += texts
+        return self.rows(texts)
+
+    async def aembed(self, texts):
+        self.awaited += texts
+        return self.rows(texts)
+
+
+class Shelf:
+    """A store of one's own."""
+
+    def __init__(self):
+        self.kept, self.asked = {}, 0
+
+    def get_many(self, keys):
+        self.asked += 1
+        return {key: self.kept[key] for key in keys if key in self.kept}
+
+    def set_many(self, values):
+        assert all(isinstance(key, str) and isinstance(value, bytes) for key, value in values.items())
+        self.kept.update(values)
+
+
+@pytest.fixture(scope="session")
+def running_redis(tmp_path_factory):
+    with Redis(tmp_path_factory.mktemp("redis")) as redis:
+        yield redis
+
+
+@pytest.fixture(params=["path", "str", "dict", "store", "redis"])
+def cache(request, tmp_path):
+    if request.param == "redis":
+        redis = request.getfixturevalue("running_redis")
+        redis.empty()
+        return redis.url
+    path = tmp_path / "not" / "yet" / "there.db"
+    return {"path": path, "str": str(path), "dict": {}, "store": Shelf()}[request.param]
+
+
+def test_a_second_run_calls_no_model(cache):
+    model, other = Model(), Model()
+    first = SemanticThresholdChunker(embedder=model, cache=cache).chunk(TEXT)
+    assert len(model.shown) == 5
+    assert SemanticThresholdChunker(embedder=other, cache=cache).chunk(TEXT) == first
+    assert other.shown == []
+
+
+def test_the_cache_changes_no_row(cache):
+    plain = as_embedder(Model())
+    texts = ["a", "bb", "a", "\ud800", "", "e\u0301"]
+    cached = with_cache(plain, cache)
+    for _ in range(2):
+        rows = cached.embed(texts)
+        assert rows.dtype == np.float32
+        assert rows.tolist() == plain.embed(texts).tolist()
+
+
+def test_only_what_is_new_is_asked(cache):
+    model = Model()
+    chunker = SemanticThresholdChunker(embedder=model, cache=cache, buffer_size=0)
+    chunker.chunk(TEXT)
+    model.shown.clear()
+    chunker.chunk("A new one. " + TEXT)
+    assert model.shown == ["A new one. "]
+
+
+def test_another_model_name_is_another_model(cache):
+    one, two = Model("one"), Model("two")
+    SemanticThresholdChunker(embedder=one, cache=cache).chunk(TEXT)
+    SemanticThresholdChunker(embedder=two, cache=cache).chunk(TEXT)
+    assert len(two.shown) == len(one.shown) == 5
+
+
+def test_awaited_and_called_share_what_is_kept(cache):
+    model = Model()
+    chunker = SemanticThresholdChunker(embedder=model, cache=cache)
+    found = asyncio.run(chunker.achunk(TEXT))
+    assert len(model.awaited) == 5
+    assert chunker.chunk(TEXT) == found == asyncio.run(chunker.achunk(TEXT))
+    assert len(model.awaited) == 5
+    assert model.shown == []
+
+
+def test_looking_up_does_not_hold_up_the_event_loop():
+    class Where(Shelf):
+        threads = frozenset()
+
+        def get_many(self, keys):
+            self.threads |= {threading.get_ident()}
+            return super().get_many(keys)
+
+        def set_many(self, values):
+            self.threads |= {threading.get_ident()}
+            super().set_many(values)
+
+    store = Where()
+    asyncio.run(SemanticThresholdChunker(embedder=Model(), cache=store).achunk(TEXT))
+    assert store.threads
+    assert threading.get_ident() not in store.threads
+
+
+def test_a_model_without_a_name_is_refused():
+    with pytest.raises(ConfigurationError, match="a cache needs a model with a model_name"):
+        SemanticThresholdChunker(embedder=lambda texts: [[1.0]] * len(texts), cache={})
+    with pytest.raises(ConfigurationError, match="a cache needs a model with a model_name"):
+        with_cache(as_chat(lambda prompt: prompt), {})
+
+
+def test_a_refusal_tells_no_secret():
+    class Hosted:
+        api_key = "sk-secret"
+
+        def __repr__(self):
+            return f"Hosted(api_key={self.api_key!r})"
+
+        def embed(self, texts):
+            return [[1.0]] * len(texts)
+
+    with pytest.raises(ConfigurationError) as caught:
+        SemanticThresholdChunker(embedder=Hosted(), cache={})
+    assert "sk-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", [7, object(), ["a"]])
+def test_what_is_no_cache_is_refused(bad):
+    with pytest.raises(
+        ConfigurationError, match="a cache is a path, a Redis URL, a dict, or has get_many and set_many"
+    ):
+        SemanticThresholdChunker(embedder=Model(), cache=bad)
+
+
+def test_a_file_keeps_bytes(tmp_path):
+    store = FileStore(str(tmp_path / "a.db"))
+    values = {f"k{i}": bytes([i % 256]) * (i % 7) for i in range(2100)}  # more keys than one statement takes
+    assert store.get_many(list(values)) == {}
+    store.set_many(values)
+    assert store.get_many([*values, "absent"]) == values
+    store.set_many({"k1": b"new"})
+    assert store.get_many(["k1"]) == {"k1": b"new"}
+    assert store.get_many([]) == {}
+    assert pickle.loads(pickle.dumps(store)) == store
+
+
+def write(store, name):
+    for i in range(10):
+        store.set_many({f"{name} {i}": name.encode(), "shared": b"same"})
+        assert store.get_many([f"{name} {i}", "shared"]) == {f"{name} {i}": name.encode(), "shared": b"same"}
+    return name
+
+
+def test_threads_share_a_file(tmp_path):
+    store = FileStore(str(tmp_path / "new" / "a.db"))
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(write, [store] * 8, map(str, range(8))))
+    assert len(store.get_many([f"{name} {i}" for name in names for i in range(10)])) == 80
+
+
+def test_processes_share_a_file(tmp_path):
+    store = FileStore(str(tmp_path / "new" / "a.db"))
+    values = [{f"{name} {i}": name.encode(), "shared": b"same"} for name in "ab" for i in range(20)]
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        list(pool.map(FileStore.set_many, [store] * 40, values))
+        found = list(pool.map(FileStore.get_many, [store] * 2, [[key for some in values for key in some]] * 2))
+    assert [len(some) for some in found] == [41, 41]
+
+
+def test_a_file_is_opened_once(tmp_path, monkeypatch):
+    opened, files = [], [FileStore(str(tmp_path / f"{i}.db")) for i in range(12)]
+    connect = sqlite3.connect
+    monkeypatch.setattr("sqlite3.connect", lambda path, **given: opened.append(path) or connect(path, **given))
+    for i in range(50):
+        files[0].set_many({f"k{i}": b"x"})
+        assert files[0].get_many([f"k{i}"]) == {f"k{i}": b"x"}
+    assert opened == [tmp_path / "0.db"]
+    for file in files:
+        file.set_many({"k": b"x"})
+    assert len(opened) == 12
+    assert len(list(tmp_path.glob("*-wal"))) == 8  # of many files the latest
+    for file in files:
+        file.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"{i}.db" for i in range(12))
+    assert files[0].get_many(["k49"]) == {"k49": b"x"}
+
+
+@pytest.mark.parametrize("what", ["*", "a.db"])
+def test_a_file_may_be_removed(what, tmp_path, caplog):
+    path, plain = tmp_path / "a.db", chunks_of(None)
+    assert chunks_of(path) == plain
+    for file in tmp_path.glob(what):
+        file.unlink()
+    asked, kept = Model(), Model()
+    assert chunks_of(path, model=asked) == chunks_of(path, model=kept) == plain
+    assert (len(asked.shown) > 0, kept.shown) == (True, [])
+    FileStore(str(path)).close()
+    assert chunks_of(path, model=kept) == plain
+    assert kept.shown == []
+    assert not warnings_in(caplog)
+
+
+FORKED = """
+import atexit, os, sqlite3, sys
+atexit.register(lambda: print(os.listdir(os.path.dirname(sys.argv[1]))))
+from advchunk.models.cache import FileStore
+
+store = FileStore(sys.argv[1])
+store.set_many({"parent 0": b"x"})
+children = []
+for name in range(4):
+    if not (child := os.fork()):
+        for i in range(60):
+            store.set_many({f"{name} {i}": b"y" * 900})
+        os._exit(0)
+    children.append(child)
+    store.set_many({f"parent {name + 1}": b"x"})
+    store.close()  # which must not take the log away from under the children
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
+keys = [f"{name} {i}" for name in range(4) for i in range(60)] + [f"parent {i}" for i in range(5)]
+print(len(store.get_many(keys)))
+with sqlite3.connect(sys.argv[1]) as file:
+    print(*file.execute("PRAGMA integrity_check").fetchone())
+file.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_forked_processes_share_a_file(tmp_path):
+    found = subprocess.run(
+        [sys.executable, "-c", FORKED, tmp_path / "a.db"], capture_output=True, text=True, check=False
+    )
+    assert found.stdout.split("\n") == ["245", "ok", "['a.db']", ""], (
+        found.stderr
+    )  # the log goes into the file at the end
+
+
+def test_a_cached_embedder_is_told_apart_by_model_and_store():
+    one, two = as_embedder(Model()), as_embedder(Model("two"))
+    store = Shelf()
+    cached = Cached(one, store)
+    assert cached == Cached(one, store)
+    assert hash(cached) == hash(Cached(one, store))
+    assert cached != Cached(two, store)
+    assert cached != Cached(one, DictStore({}))
+    assert cached.batch_size == 3
+
+
+def test_rows_of_another_length_than_those_kept_are_refused():
+    kept, model = {}, Model()
+    with_cache(as_embedder(model), kept).embed(["a"])
+    model.rows = lambda texts: [[1.0, 2.0, 3.0]] * len(texts)
+    with pytest.raises(BadModelOutput, match=r"got lengths \[2, 3\]"):
+        with_cache(as_embedder(model), kept).embed(["a", "b"])
+
+
+# Every kind of answer.
+
+
+class Writer:
+    """A chat model that notes its prompts, and refuses some."""
+
+    model_name = "writer"
+
+    def __init__(self, refuses=()):
+        self.prompts, self.refuses = [], refuses
+
+    def __call__(self, prompt):
+        self.prompts.append(prompt)
+        return "" if prompt in self.refuses else f"{prompt}: \u00fc\ud800"
+
+
+class Reader:
+    """A language model that notes what it is shown."""
+
+    def __init__(self, model_name="reader"):
+        self.model_name, self.shown = model_name, []
+
+    def surprise(self, text):
+        self.shown.append(text)
+        return np.arange(1, len(text) + 1), np.linspace(0.1, 3, len(text))
+
+    def choose(self, prompt, options):
+        self.shown.append(prompt)
+        return np.full(len(options), 0.3)
+
+
+def said(ask):
+    rows = yield ask
+    return [row if isinstance(row, str) else row.tolist() for row in rows]
+
+
+def answers(asks, awaited):
+    async def run():
+        return [found async for found in adrive(jobs)]
+
+    jobs = [Job(said(ask)) for ask in asks]
+    return asyncio.run(run()) if awaited else list(drive(jobs))
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_every_kind_of_answer_is_kept(cache, awaited):
+    def asks(chat, lm, embedder, cache):
+        return [
+            Complete((Request((("user", "a"),)), Request((("user", "b"),))), with_cache(as_chat(chat), cache)),
+            Score((("some text", (0, 5, 9)), ("text", (0, 4))), with_cache(as_causal(lm), cache)),
+            Choose((("Split?", ("yes", "no")),), with_cache(as_causal(lm), cache)),
+            Embed(("a", "bb"), with_cache(as_embedder(embedder), cache)),
+        ]
+
+    plain = answers(asks(Writer(), Reader(), Model(), None), awaited)
+    chat, lm, model = Writer(), Reader(), Model()
+    assert answers(asks(chat, lm, model, cache), awaited) == plain
+    assert [len(chat.prompts), len(lm.shown), len(model.shown) + len(model.awaited)] == [2, 3, 2]
+    chat, lm, model = Writer(), Reader(), Model()
+    assert answers(asks(chat, lm, model, cache), not awaited) == plain
+    assert chat.prompts == lm.shown == model.shown == model.awaited == []
+
+
+ASKED = Request((("user", "u"),))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Request((("user", "v"),)),
+        Request((("system", "u"),)),
+        Request((("user", "u"), ("user", "u"))),
+        Request((("user", "u"),), schema="{}"),
+        Request((("user", "u"),), max_tokens=9),
+        Request((("user", "u"),), temperature=0.5),
+        Request((("user", "u"),), seed=0),
+        Request((("user", "u"),), version="2"),
+    ],
+)
+def test_another_request_is_asked_again(other):
+    kept, chat = {}, Writer()
+    cached = with_cache(as_chat(chat), kept)
+    cached.complete([ASKED])
+    cached.complete([Request((("user", "u"),))])
+    assert len(chat.prompts) == len(kept) == 1
+    cached._look_up("complete", [other])
+    assert len(cached._look_up("complete", [other])[2]) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        OpenAIChat("http://localhost:1/v1", "n"),
+        OpenAIChat("http://localhost:2/v1", "m"),
+        OpenAIChat("http://localhost:1/v1", "m", options={"top_p": 0.5}),
+        as_chat(Writer()),
+    ],
+)
+def test_another_chat_model_is_asked_again(other):
+    (one,), (two,) = (
+        with_cache(chat, {})._look_up("complete", [ASKED])[0]
+        for chat in (OpenAIChat("http://localhost:1/v1", "m"), other)
+    )
+    assert one != two
+
+
+@pytest.mark.parametrize(
+    ("lm", "item"),
+    [
+        (as_causal(Reader("other")), ("text", (0, 4))),
+        (as_causal(Reader(), measure="perplexity"), ("text", (0, 4))),
+        (as_causal(Reader()), ("Text", (0, 4))),
+        (as_causal(Reader()), ("text", (0, 2, 4))),
+    ],
+)
+def test_another_score_is_asked_for_again(lm, item):
+    kept = {}
+    with_cache(as_causal(Reader()), kept).score([("text", (0, np.int64(4)))])
+    with_cache(lm, kept).score([item])
+    assert len(kept) == 2
+    with_cache(lm, kept).score([item, item])
+    with_cache(as_causal(Reader()), kept).score([("text", (0, 4))])
+    assert len(kept) == 2
+
+
+def test_a_score_is_no_choice():
+    kept, lm = {}, Reader()
+    cached = with_cache(as_causal(lm), kept)
+    assert cached._look_up("score", [("a", ())])[0] != cached._look_up("choose", [("a", ())])[0]
+
+
+def test_errors_are_not_kept():
+    kept, chat = {}, Writer(refuses=["bad"])
+    cached = with_cache(as_chat(chat), kept)
+    good, bad = Request((("user", "good"),)), Request((("user", "bad"),))
+    rows = cached.complete([good, bad])
+    assert rows[0].startswith("good")
+    assert isinstance(rows[1], BadModelOutput)
+    assert len(kept) == 1
+    chat.refuses = []
+    assert cached.complete([good, bad])[1].startswith("bad")
+    assert chat.prompts == ["good", "bad", "bad"]
+
+
+def test_a_cached_model_is_called_as_the_model_is():
+    cached = with_cache(as_chat(Writer(), concurrency=3), {})
+    assert (cached.batch_size, cached.concurrency) == (1, 3)
+    assert with_cache(as_embedder(Model()), {}).concurrency is None
+
+
+# What may be wrong with a cache.
+
+
+def warnings_in(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def chunks_of(cache, documents=4, model=None):
+    chunker = SemanticThresholdChunker(embedder=model or Model(), cache=cache)
+    return [chunker.chunk(f"{i}. {TEXT}") for i in range(documents)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda _: b"", lambda _: b"abc", lambda v: v[:-1], lambda v: v[:9] + b"!" + v[10:], str, lambda _: 7, list],
+)
+@pytest.mark.parametrize("kind", ["dict", "store"])
+def test_what_was_never_put_there_is_asked_again(damage, kind, caplog):
+    kept = {}
+    cache = kept if kind == "dict" else Shelf()
+    plain = chunks_of(cache)
+    kept = kept or cache.kept
+    good = dict(kept)
+    kept.update((key, damage(value)) for key, value in good.items())
+    assert chunks_of(cache, 1) == plain[:1]
+    assert len(warnings_in(caplog)) == 1
+    assert "holds what was never put there" in warnings_in(caplog)[0]
+    assert chunks_of(cache) == plain
+    assert kept == good  # mended
+
+
+@pytest.mark.parametrize("value", ["text", 7, None, b"ab"])
+def test_wrong_types_in_a_file(value, tmp_path, caplog):
+    path = tmp_path / "a.db"
+    plain = chunks_of(path)
+    file = sqlite3.connect(path)
+    with file:
+        file.execute("UPDATE kv SET v = ?", [value])
+    file.close()
+    assert chunks_of(path) == plain
+    assert len(warnings_in(caplog)) == (value is not None)
+    other = Model()
+    assert chunks_of(path, model=other) == plain
+    assert other.shown == []
+
+
+def unreadable(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("No database at all. " * 500)
+    return path
+
+
+def torn(tmp_path):
+    path = tmp_path / "a.db"
+    chunks_of(path, 40)
+    FileStore(str(path)).close()
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 8192)
+    return path
+
+
+def in_a_file(tmp_path):
+    (tmp_path / "file").write_text("x")
+    return tmp_path / "file" / "a.db"
+
+
+def of_another_shape(tmp_path):
+    file = sqlite3.connect(tmp_path / "a.db")
+    file.execute("CREATE TABLE kv (name TEXT)")
+    file.close()
+    return tmp_path / "a.db"
+
+
+@pytest.mark.parametrize("make", [unreadable, torn, in_a_file, of_another_shape, lambda tmp_path: tmp_path])
+def test_a_file_that_is_no_cache_costs_a_warning(make, tmp_path, caplog):
+    plain = chunks_of(None)
+    path = make(tmp_path)
+    before = path.read_bytes() if path.is_file() else None
+    assert chunks_of(path) == plain
+    assert len(warnings_in(caplog)) == 1
+    assert str(path) in warnings_in(caplog)[0]
+    assert before is None or path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("pragma", "said"), [("max_page_count=3", "full"), ("query_only=1", "readonly"), ("no_such_pragma", None)]
+)
+def test_what_cannot_be_written_can_be_read(pragma, said, tmp_path, monkeypatch, caplog):
+    path, opened = tmp_path / "a.db", FileStore._file
+    plain = chunks_of(path, 2)
+    FileStore(str(path)).close()
+
+    def limited(place):
+        file = opened(place)
+        file.execute(f"PRAGMA {pragma}")
+        return file
+
+    monkeypatch.setattr(FileStore, "_file", staticmethod(limited))
+    model = Model()
+    long = " ".join(f"Sentence {i} on cats and courts." for i in range(300))
+    SemanticThresholdChunker(embedder=model, cache=path).chunk(long)
+    SemanticThresholdChunker(embedder=model, cache=path).chunk(long[:-1])
+    assert [said in warning for warning in warnings_in(caplog)] == [True] * bool(said)
+    model.shown.clear()
+    assert chunks_of(path, 2, model) == plain
+    assert model.shown == []
+
+
+class Odd(Shelf):
+    """A store that does not do what it should, from its third call on."""
+
+    def __init__(self, fault):
+        super().__init__()
+        self.fault, self.calls = fault, 0
+
+    def get_many(self, keys):
+        self.calls += 1
+        if self.calls < 3:
+            return super().get_many(keys)
+        if isinstance(self.fault, Exception):
+            raise self.fault
+        return self.fault
+
+
+@pytest.mark.parametrize("fault", [OSError("gone"), TimeoutError("late"), None, 7, "text", [1]])
+def test_a_store_of_ones_own_may_fail(fault, caplog):
+    store = Odd(fault)
+    assert chunks_of(store, 6) == chunks_of(None, 6)
+    assert len(warnings_in(caplog)) == 1
+    assert store.calls == 3  # then it rests
+
+
+def test_a_cache_that_works_again_is_used_again(monkeypatch, caplog):
+    class Unsteady(Shelf):
+        fails = False
+
+        def get_many(self, keys):
+            if self.fails:
+                raise OSError
+            return super().get_many(keys)
+
+    store, model, now = Unsteady(), Model(), time.monotonic()
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    chunks_of(store)
+    for i in range(1, 4):
+        store.fails = True
+        chunks_of(store)
+        chunks_of(store)
+        assert len(warnings_in(caplog)) == i
+        store.fails, now = False, now + 60
+        model.shown.clear()
+        chunks_of(store, model=model)
+        assert model.shown == []
+        before = len(store.kept)
+        chunks_of(store, 5 + i)
+        assert len(store.kept) > before
+
+
+def test_a_store_that_nothing_can_refer_to_may_fail_too(caplog):
+    class Slotted(dict):
+        __slots__ = ()
+
+        def get_many(self, keys):
+            raise OSError
+
+        def set_many(self, values):
+            raise OSError
+
+    cached = Cached(as_embedder(Model()), Slotted())
+    assert cached.embed(["a"]).shape == (1, 2)
+    assert warnings_in(caplog)
+
+
+# Redis.
+
+
+def test_redis_keeps_bytes(running_redis):
+    running_redis.empty()
+    store = RedisStore(running_redis.url)
+    values = {f"k{i}": bytes([i % 256]) * (i % 7) for i in range(1100)}
+    assert store.get_many(list(values)) == {}
+    store.set_many(values)
+    assert store.get_many([*values, "absent"]) == values
+    assert store.get_many([]) == {}
+    assert pickle.loads(pickle.dumps(store)) == store
+
+
+def test_threads_share_a_redis(running_redis):
+    running_redis.empty()
+    store = RedisStore(running_redis.url)
+    with ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(write, [store] * 8, map(str, range(8))))
+    assert len(store.get_many([f"{name} {i}" for name in names for i in range(10)])) == 80
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_redis_may_stop_in_the_middle_of_a_run(tmp_path, caplog, monkeypatch, awaited):
+    documents = [f"{i}. {TEXT}" for i in range(30)]
+
+    def until(n, redis):
+        for i, document in enumerate(documents):
+            if i == n:
+                redis.stop()
+            yield document
+
+    async def run():
+        return [chunks async for chunks in chunker.astream(until(10, redis), concurrency=1)]
+
+    plain = SemanticThresholdChunker(embedder=Model()).chunk_many(documents)
+    with Redis(tmp_path) as redis:
+        chunker = SemanticThresholdChunker(embedder=Model(), cache=redis.url, batch_size=1)
+        began = time.monotonic()
+        assert (asyncio.run(run()) if awaited else list(chunker.stream(until(10, redis)))) == plain
+        assert time.monotonic() - began < 20
+        assert len(warnings_in(caplog)) == 1
+        assert f"the cache redis://127.0.0.1:{redis.port} fails, and models are asked instead" in warnings_in(caplog)[0]
+        redis.start()
+        now = time.monotonic() + 60
+        monkeypatch.setattr("time.monotonic", lambda: now)
+        for _ in range(2):
+            model = Model()
+            again = SemanticThresholdChunker(embedder=model, cache=redis.url)
+            assert again.chunk(documents[0]) == plain[0]
+        assert model.shown == []
+    assert len(warnings_in(caplog)) == 1
+
+
+def test_a_redis_that_never_answers_is_waited_for_once(tmp_path, caplog):
+    plain = chunks_of(None)
+    with Redis(tmp_path) as redis:
+        redis.freeze()
+        began = time.monotonic()
+        assert chunks_of(redis.url) == plain
+        assert time.monotonic() - began < 2 * 3
+    assert len(warnings_in(caplog)) == 1
+
+
+def test_a_redis_that_holds_something_else(running_redis, caplog):
+    running_redis.empty()
+    plain = chunks_of(running_redis.url, 2)
+    running_redis.damage()
+    assert chunks_of(running_redis.url, 2) == plain
+    assert len(warnings_in(caplog)) == 1
+    model = Model()
+    assert chunks_of(running_redis.url, 2, model) == plain
+    assert model.shown == []
+
+
+def test_a_password_in_a_url_is_never_seen(caplog):
+    caplog.set_level(logging.DEBUG)
+    url = "redis://someone:pass-planted-42@127.0.0.1:1/0"
+    chunker = SemanticThresholdChunker(embedder=Model(), cache=url)
+    chunker.chunk(TEXT)
+    store = RedisStore(url)
+    with pytest.raises(ConnectionError) as caught:
+        store.get_many(["a"])
+    seen = [repr(chunker), repr(store), str(store), caplog.text, str(caught.value), repr(chunker.model)]
+    assert caught.value.__context__ is None
+    assert not any("planted" in text for text in seen)
+    assert str(store) == "redis://127.0.0.1:1"
+
+
+def test_without_the_client_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(MissingExtra, match=r"redis is not installed: pip install 'advchunk\[redis\]'"):
+        SemanticThresholdChunker(embedder=Model(), cache="redis://localhost:6/3")
+
+
+def test_processes_make_a_file_together(tmp_path):
+    store = FileStore(str(tmp_path / "new" / "a.db"))
+    values = [{f"{i}": b"x"} for i in range(24)]
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        list(pool.map(FileStore.set_many, [store] * 24, values))
+    assert len(store.get_many([str(i) for i in range(24)])) == 24
+
+
+def test_a_frameworks_embedder_with_other_settings_is_another():
+    from langchain_core.embeddings import Embeddings
+    from pydantic import BaseModel
+
+    class Named(BaseModel, Embeddings):
+        model: str = "small"
+        dimensions: int = 2
+
+        def embed_documents(self, texts):
+            return [[1.0] * self.dimensions for _ in texts]
+
+        def embed_query(self, text):
+            return self.embed_documents([text])[0]
+
+    kept = {}
+    for dimensions in (2, 3):
+        assert with_cache(as_embedder(Named(dimensions=dimensions)), kept).embed(["a"]).shape == (1, dimensions)
+    assert len(kept) == 2

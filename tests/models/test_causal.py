@@ -1,0 +1,597 @@
+"""Causal language models: one pass, a rolling window, prompts with a shared beginning, and what is no model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import pipeline
+
+import lm as models
+from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunker
+from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
+from advchunk.models import causal, huggingface, rolling
+from advchunk.models.causal import CausalLM, as_causal
+from advchunk.models.huggingface import PROMPTS, decisive
+from advchunk.models.rolling import SINKS, turns_of
+
+SENTENCES = (
+    "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
+    "The miller works when the water is low. ", "One sack in sixteen was his pay.\n\n", "The lighthouse was first lit later. ",
+    "Its lamp burned oil, then gas. ", "Sailors know it by its flashes.",
+)  # fmt: skip
+TEXT = "".join(SENTENCES)
+EDGES = (0, *accumulate(map(len, SENTENCES)))
+LONG = "the cat naps and the court rules on the law. " * 40
+every_build = pytest.mark.parametrize("build", models.BUILDS)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def real():
+    return as_causal(models.smollm2())
+
+
+def tiny(build="llama", lead=False, positions=128, **params):
+    return as_causal((models.tiny(build, positions), models.tokenizer(lead)), **params).model
+
+
+def tokens_of(text, lead=False):
+    return [0] * lead + models.tokenizer()(text, split_special_tokens=True).input_ids
+
+
+def logs(model, ids):
+    """The log-probabilities after each token, by one plain forward pass."""
+    with torch.inference_mode():
+        return model(torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
+
+
+def plain(model, ids):
+    """The surprise of each token but the first, by one plain forward pass."""
+    return -logs(model, ids)[np.arange(len(ids) - 1), ids[1:]]
+
+
+class Spy:
+    """Notes what a model is fed: how many tokens, from which position on, of how many rows."""
+
+    def __init__(self, monkeypatch, model):
+        self.fed, forward = [], model.forward
+
+        def noting(*args, input_ids, past_key_values=None, **kwargs):
+            held = 0 if past_key_values is None else past_key_values.get_seq_length()
+            if "position_ids" not in kwargs:  # else positions are tried out
+                self.fed.append((held, *input_ids.shape[::-1]))
+            return forward(*args, input_ids=input_ids, past_key_values=past_key_values, **kwargs)
+
+        monkeypatch.setattr(model, "forward", noting)
+
+
+# Surprise.
+
+
+@every_build
+@pytest.mark.parametrize("lead", [False, True])
+def test_a_short_text_is_read_in_one_pass(build, lead):
+    model, ids = tiny(build, lead), tokens_of(TEXT[:90], lead)
+    ends, nats = model.surprise(TEXT[:90])
+    assert len(ends) == len(nats) == len(ids) - lead
+    assert np.isnan(nats).tolist() == [not lead] + [False] * (len(nats) - 1)
+    assert nats[not lead :] == pytest.approx(plain(model.reader.model, ids), abs=1e-4)
+
+
+@every_build
+def test_reading_in_blocks_changes_nothing_while_nothing_is_dropped(build, monkeypatch):
+    model = tiny(build)
+    whole = model.surprise(TEXT[:110])[1]
+    monkeypatch.setattr(huggingface, "LOGITS", 0)
+    monkeypatch.setattr(huggingface, "LEAST_BLOCK", 9)
+    spy = Spy(monkeypatch, model.reader.model)
+    assert model.surprise(TEXT[:110])[1][1:] == pytest.approx(whole[1:], abs=1e-4)
+    assert [fed for _, fed, _ in spy.fed[:-1]] == [9] * (len(spy.fed) - 1)
+    assert [held for held, _, _ in spy.fed] == [9 * i for i in range(len(spy.fed))]
+
+
+@every_build
+@pytest.mark.parametrize("evict", [0.1, 0.3, 0.7])
+def test_a_long_text_never_takes_more_than_the_context(build, evict, monkeypatch):
+    model = tiny(build, max_context=64, evict=evict)
+    spy = Spy(monkeypatch, model.reader.model)
+    nats = model.surprise(LONG)[1]
+    assert len(nats) == len(tokens_of(LONG))
+    assert np.isfinite(nats[1:]).all()
+    assert max(held + fed for held, fed, _ in spy.fed) <= 64
+    block, totals = int(64 * evict), [held + fed for held, fed, _ in spy.fed[:-1]]
+    kept = [(before, after - block) for before, after in pairwise(totals) if after < before + block]
+    assert kept
+    assert all(after == min(int((1 - evict) * before), 64 - block) for before, after in kept)
+
+
+def test_positions_never_pass_what_the_model_was_trained_on():
+    """GPT-2 has a table of 128 positions, and no other."""
+    assert np.isfinite(tiny("gpt2").surprise(LONG)[1][1:]).all()
+    assert tiny("llama").context == 128
+    assert tiny("llama", max_context=99).context == 99
+
+
+def single(build):
+    """A model of one layer, whose keys and values depend on a token and its position only."""
+    from transformers import AutoModelForCausalLM
+
+    config = models.tiny(build).config.__class__.from_dict(models.tiny(build).config.to_dict())
+    config.num_hidden_layers = 1
+    for name in ("layer_types", "no_rope_layers"):
+        if getattr(config, name, None):
+            setattr(config, name, getattr(config, name)[:1])
+    torch.manual_seed(6)
+    return AutoModelForCausalLM.from_config(config).eval()
+
+
+@pytest.mark.parametrize("build", ["llama", "gpt_neox", "cohere", "smollm3"])
+@pytest.mark.parametrize("lead", [False, True])
+def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
+    """So one layer says what it says of the kept tokens side by side: the first few, and the latest."""
+    network = single(build)
+    model, ids = as_causal((network, models.tokenizer(lead)), max_context=40).model, tokens_of(LONG, lead)
+    assert turns_of(model.reader, 40) is not None
+    found = model.surprise(LONG)[1]
+    held, at, block = [], 0, 12
+    while at < len(ids) - 1:
+        if len(held) + block > 40:
+            keep = int(0.7 * len(held))
+            held = held[:SINKS] + held[len(held) - (keep - SINKS) :]
+        expected = plain(network, [*held, *ids[at : at + block + 1]])[-block:]
+        following = found[at + 1 - lead : at + block + 1 - lead]
+        assert following == pytest.approx(expected[-len(following) :], abs=1e-4)
+        held, at = [*held, *ids[at : at + block]], at + block
+    assert at > 400
+
+
+@pytest.mark.parametrize("build", ["gpt2", "mistral"])
+def test_where_keys_cannot_be_turned_the_kept_tokens_are_read_again(build):
+    model, ids = tiny(build, max_context=40), tokens_of(LONG)
+    assert turns_of(model.reader, 40) is None
+    found = model.surprise(LONG)[1]
+    held, at, block = [], 0, 12
+    while at < len(ids) - block:
+        if len(held) + block > 40:
+            held = held[len(held) - int(0.7 * len(held)) :]
+        expected = plain(model.reader.model, [*held, *ids[at : at + block + 1]])[-block:]
+        assert found[at + 1 : at + block + 1] == pytest.approx(expected, abs=1e-4)
+        held, at = [*held, *ids[at : at + block]], at + block
+
+
+@pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])
+def test_turns_are_found_whatever_the_precision(half):
+    network = single("llama").to(half)
+    (turn,) = turns_of(as_causal((network, models.tokenizer())).model.reader, 128)
+    assert not turn.interleaved
+
+
+def test_a_block_larger_than_what_is_dropped_makes_its_own_room(monkeypatch):
+    model = tiny()
+    window, spy = rolling.Window(model.reader, 40, 0.3), Spy(monkeypatch, model.reader.model)
+    with torch.inference_mode():
+        assert [len(window.read(torch.arange(30))) for _ in range(3)] == [30, 30, 30]
+    assert spy.fed == [(0, 30, 1), (10, 30, 1), (10, 30, 1)]
+
+
+def test_memory_bounds_the_context():
+    model = tiny(positions=10**6)
+    assert model.reader.token_bytes == 2 * 2 * 4 * 8 * 4  # keys and values, layers, heads, width, bytes
+    assert model.context == 8192
+    assert tiny(positions=10**6, max_memory=1).context == 2**20 // 512
+    assert tiny(positions=10**6, max_memory=1, max_context=70).context == 70
+    with pytest.raises(ConfigurationError, match=r"must hold the keys and values of 16 tokens, 512 bytes each, got 0"):
+        _ = tiny(positions=10**6, max_memory=0).context
+    with pytest.raises(ConfigurationError, match="a language model must read >= 16 tokens at a time, got 8"):
+        _ = tiny(positions=8).context
+
+
+def test_twenty_thousand_tokens_take_no_more_memory_than_two_thousand(monkeypatch):
+    model, most = tiny(max_context=100), []
+    for repeats in (5, 50):
+        spy = Spy(monkeypatch, model.reader.model)
+        assert len(model.surprise(LONG * repeats)[1]) > 440 * repeats
+        most.append(max(held + fed for held, fed, _ in spy.fed))
+        monkeypatch.undo()
+    assert most[0] == most[1] <= 100
+
+
+@pytest.mark.parametrize("text", ["", "x", " ", "\ud800", "é"])
+def test_hardly_any_text_is_hardly_any_surprise(text):
+    for lead in (False, True):
+        ends, nats = tiny(lead=lead).surprise(text)
+        assert len(ends) == len(nats) == len(tokens_of(text.replace("\ud800", "\ufffd")))
+        assert np.isnan(nats[:1]).all() != (lead and len(nats) > 0)
+    edges = (0, len(text)) if text else (0,)
+    (found,) = as_causal((models.tiny(), models.tokenizer())).score([(text, edges)])
+    assert len(found) == len(edges) - 1
+    assert np.isfinite(found).all()
+
+
+def test_what_looks_like_a_special_token_is_text():
+    ends, _ = tiny().surprise("a </s> b")
+    assert len(ends) == 8
+
+
+def test_half_a_surrogate_pair_moves_no_offset():
+    ends, _ = tiny().surprise("a\ud800b")
+    assert ends.tolist() == [1, 2, 2, 2, 3]
+
+
+def test_the_users_model_and_tokenizer_are_left_as_they_are():
+    tokenizer = models.tokenizer()
+    before = tokenizer.backend_tokenizer.to_str()
+    tiny().surprise(TEXT)
+    assert tokenizer.backend_tokenizer.to_str() == before
+
+
+HARD = {
+    "one sentence": "The cat naps.",
+    "Chinese": "猫在睡觉。法官在工作。法院宣布了判决！" * 9,
+    "code": "Intro.\n\n```python\nx = 1. + 2.\n\n```\n\nEnd. " * 9,
+    "no punctuation": "lorem ipsum dolor " * 400,
+    "no spaces": "abcdefghij" * 300,
+    "emoji": "👨\u200d👩\u200d👧 naps! 🦛🦛 run. " * 20,
+    "half a pair": "One \ud800 two. Three \udfff. Four. " * 5,
+    "CRLF": "One. Two.\r\n\r\nThree\r\nfour. Five.\r\n" * 9,
+    "special tokens": "a <s> b. </s> c. <|im_end|> d. " * 9,
+}
+
+
+@pytest.mark.parametrize("build", ["llama", "gpt2"])
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_any_text_is_cut_whatever_it_is_made_of_and_none_of_it_lost(build, text):
+    lm = models.tiny(build, 1024), models.tokenizer(lead=True)
+    for chunker in (
+        PerplexityChunker(lm=lm, max_tokens=40, max_context=64),
+        MarginSamplingChunker(lm=lm, max_tokens=40, prompt="{before} | {sentence} ="),
+        MarginSamplingChunker(lm=lm, max_tokens=40, prompt="{before} | {sentence} =", context="pair"),
+    ):
+        chunks = chunker.chunk(text)
+        assert "".join(chunk.text for chunk in chunks) == text
+        assert all(chunk.tokens <= 40 for chunk in chunks)
+
+
+# A real model.
+
+
+def test_one_pass_is_naive_recomputation_of_every_prefix(real):
+    reader = real.model.reader
+    said = reader.tokenizer(TEXT, return_offsets_mapping=True)
+    ids, ends = said.input_ids, np.array(said.offset_mapping)[:, 1]
+    (found,) = real.score([(TEXT, EDGES)])
+    for value, start, end in zip(found, EDGES[:-1], EDGES[1:], strict=True):
+        mine = np.flatnonzero((start < ends) & (ends <= end) & (np.arange(len(ids)) > 0))
+        naive = plain(reader.model, ids[: mine[-1] + 1])[mine - 1].mean()
+        assert value == pytest.approx(naive, abs=1e-4)
+
+
+def test_a_real_model_is_less_surprised_by_language_than_by_its_words_in_any_order(real):
+    words = TEXT.split()
+    shuffled = " ".join(np.random.default_rng(3).permutation(words))
+    (said,), (jumbled,) = real.score([(TEXT, (0, len(TEXT))), (shuffled, (0, len(shuffled)))])
+    assert said < 5
+    assert jumbled > 6.5
+
+
+def test_perplexity_is_the_mean_of_exponentials(real):
+    nats = real.model.surprise(TEXT)[1]
+    ((found,),) = as_causal(real, measure="perplexity").score([(TEXT, (0, len(TEXT)))])
+    assert found == pytest.approx(np.exp(nats[1:]).mean())
+
+
+def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
+    """A window of 128 tokens over a text of ours; with first tokens dropped, or positions left, the model is lost."""
+    text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1500]
+    window = as_causal(models.smollm2(), max_context=128).model
+
+    def read(model):
+        return model.surprise(text)[1][128:].mean()
+
+    whole, rolled = read(real.model), read(window)
+    monkeypatch.setattr(rolling, "SINKS", 0)
+    without_first = read(window)
+    monkeypatch.undo()
+    monkeypatch.setitem(real.model.reader.turns, 128, [None] * 30)
+    unturned = read(window)
+    assert rolled < whole + 0.3
+    assert without_first > rolled + 0.3
+    assert unturned > rolled + 0.5
+
+
+# Choosing.
+
+
+def by_hand(model, prompt, options):
+    """The probability of each option: of its tokens one after the other, with a space before it or without."""
+    found = np.zeros(len(options))
+    spelled = {
+        (i, space): tokens_of(prompt + space + option) for i, option in enumerate(options) for space in ("", " ")
+    }
+    start = len(tokens_of(prompt))
+    for (i, _), ids in spelled.items():
+        chance = 1.0
+        for at in range(start, len(ids)):
+            rivals = [other for (j, _), other in spelled.items() if j != i and other[:at] == ids[:at]]
+            if not rivals:
+                break
+            chance *= np.exp(logs(model, ids[:at])[-1, ids[at]])
+        found[i] += chance
+    return found
+
+
+@every_build
+@pytest.mark.parametrize("options", [("1", "2"), ("split", "keep"), ("10", "11", "2"), ("the court", "the cat", "a")])
+def test_options_of_any_tokens_are_as_likely_as_token_by_token(build, options, monkeypatch):
+    model, prompt = tiny(build), "the cat naps. Answer:"
+    expected = by_hand(model.reader.model, prompt, options)
+    spy = Spy(monkeypatch, model.reader.model)
+    assert model.choose(prompt, options) == pytest.approx(expected, rel=1e-3)
+    assert len(spy.fed) == 1
+
+
+def test_spellings_that_begin_alike_count_once():
+    assert decisive([(0, [7, 1, 5]), (1, [7, 2]), (0, [7, 1])]) == [(0, [7, 1]), (1, [7, 2])]
+    with pytest.raises(ConfigurationError, match="no option may be what another begins with"):
+        decisive([(0, [7]), (1, [7, 2])])
+    with pytest.raises(ConfigurationError, match="options must be >= 2 different ones"):
+        tiny().choose("the", ["cat", "cat"])
+
+
+def test_a_prompt_that_grows_is_not_read_from_its_start_again(monkeypatch):
+    model = tiny()
+    prompts = ["the law rules on " + "the cat naps. " * i + "Split?" for i in range(1, 12)]
+    fresh = [tiny().choose(prompt, ["1", "2"]) for prompt in prompts]
+    spy = Spy(monkeypatch, model.reader.model)
+    assert np.array([model.choose(prompt, ["1", "2"]) for prompt in prompts]) == pytest.approx(
+        np.array(fresh), rel=1e-3
+    )
+    assert max(fed for _, fed, _ in spy.fed[1:]) <= 15
+    assert max(held for held, _, _ in spy.fed) > 40
+    assert len(model.reader.prompts) == 1
+
+
+def test_prompts_of_several_documents_stand_side_by_side_and_no_more_than_a_few(monkeypatch):
+    model, spy = tiny(), None
+    texts = [letter * 30 for letter in "bdfg"]
+    for i in range(4):
+        if i == 1:
+            spy = Spy(monkeypatch, model.reader.model)
+        for text in texts:
+            model.choose("the " + text + " cat" * i + "?", ["1", "2"])
+    assert all(held > 30 for held, _, _ in spy.fed)
+    for letter in "hijklm":
+        model.choose(letter * 30, ["1", "2"])
+    assert len(model.reader.prompts) == PROMPTS
+
+
+def test_options_that_need_several_rows_use_what_is_remembered_too(monkeypatch):
+    model, options = tiny(), ("the court", "the cat", "a")
+    fresh = tiny().choose("the cat naps and naps and naps. Now:", options)
+    model.choose("the cat naps and naps and naps. Then:", ["1", "2"])
+    spy = Spy(monkeypatch, model.reader.model)
+    assert model.choose("the cat naps and naps and naps. Now:", options) == pytest.approx(fresh, rel=1e-3)
+    ((held, _, rows),) = spy.fed
+    assert held == 9
+    assert rows > 1
+
+
+def test_a_prompt_too_long_or_too_short_is_refused():
+    with pytest.raises(
+        ConfigurationError, match=r"a prompt must be <= 128 tokens, all .*: make chunks smaller, got \d\d\d"
+    ):
+        tiny().choose(LONG, ["1", "2"])
+    with pytest.raises(ConfigurationError, match="a prompt must have a token that no option is part of, got ''"):
+        tiny().choose("", ["1", "2"])
+    assert tiny(lead=True).choose("", ["1", "2"]).sum() > 0
+
+
+def test_a_dialogue_is_written_as_the_model_was_trained_and_no_text_breaks_out_of_it(real):
+    model = real.model
+    assert model.reader.frame[0].endswith("<|im_start|>user\n")
+    assert model.reader.frame[1] == "<|im_end|>\n<|im_start|>assistant\n"
+    ids = model._answered("<|im_end|>", "1")
+    assert (
+        ids.count(model.reader.tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
+    )  # of the system's turn and the user's
+    yes, no = model.choose("Is water wet? Answer yes or no, in small letters.", ["yes", "no"])
+    assert yes + no > 0.01
+
+
+# What is taken for a language model.
+
+
+@dataclass(frozen=True)
+class Own:
+    answer: object = ([1, 3], [np.nan, 2.0])
+    chances: object = (0.5, 0.25)
+
+    def surprise(self, text):
+        return self.answer
+
+    def choose(self, prompt, options):
+        return self.chances
+
+
+class Later(Own):
+    async def asurprise(self, text):
+        return [1, 3], [np.nan, 4.0]
+
+    async def achoose(self, prompt, options):
+        return [0.0, 1.0]
+
+
+def test_an_object_of_ones_own_is_asked_now_or_later():
+    item = ("abc", (0, 1, 3))
+    for model, expected, chances in ((Own(), 2.0, [0.5, 0.25]), (Later(), 4.0, [0.0, 1.0])):
+        coerced = as_causal(model)
+        assert coerced.score([item, item])[0].tolist() == [2.0, 2.0]
+        assert coerced.choose([("?", ("1", "2"))])[0].tolist() == [0.5, 0.25]
+        (found,) = asyncio.run(coerced.ascore([item]))
+        assert found.tolist() == [expected, expected]
+        (found,) = asyncio.run(coerced.achoose([("?", ("1", "2"))]))
+        assert found.tolist() == chances
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 3, ([1], [1.0, 2.0]), ([2, 1], [1.0, 2.0]), ([1, 4], [1.0, 2.0]), ([1, 2], [1.0, np.inf]), (["a"], [1.0]),
+     ([1, 2], [np.nan, -1.5])],
+)  # fmt: skip
+def test_nonsense_instead_of_surprise_is_an_error(answer):
+    with pytest.raises(BadModelOutput, match="surprise must be"):
+        as_causal(Own(answer)).score([("abc", (0, 3))])
+
+
+@pytest.mark.parametrize("chances", [None, (0.5,), (0.9, 0.9), (-0.1, 0.2), ("a", "b"), (np.nan, 0.5)])
+def test_nonsense_instead_of_probabilities_is_an_error(chances):
+    with pytest.raises(BadModelOutput, match="must give 2 probabilities"):
+        as_causal(Own(chances=chances)).choose([("?", ("1", "2"))])
+
+
+def test_models_are_equal_if_they_answer_alike():
+    pair = models.tiny(), models.tokenizer()
+    assert as_causal(pair) == as_causal(pair) == as_causal(as_causal(pair))
+    assert hash(as_causal(pair)) == hash(as_causal(pair))
+    assert as_causal(pair) != as_causal(pair, max_context=50)
+    assert as_causal(pair) != as_causal(pair, measure="perplexity")
+    assert as_causal(Own()) == as_causal(Own()) != as_causal(Own(chances=(0.1, 0.1)))
+
+
+def test_wrappers_of_the_frameworks_are_seen_through():
+    pair = models.tiny(), models.tokenizer()
+    said = as_causal(pair).score([(TEXT[:50], (0, 50))])[0]
+    theirs = pipeline("text-generation", model=pair[0], tokenizer=pair[1])
+    langchain = SimpleNamespace(pipeline=theirs)
+    llamaindex = SimpleNamespace(_model=pair[0], _tokenizer=pair[1])
+    for wrapped in (list(pair), theirs, langchain, llamaindex):
+        assert as_causal(wrapped).score([(TEXT[:50], (0, 50))])[0] == said
+
+
+class Weighty(Own):
+    def __reduce__(self):
+        pytest.fail("gigabytes")
+
+
+@pytest.mark.parametrize(
+    "lm", [None, 7, "", "http://key@localhost:8000/v1", Own, (models.tiny, None), SimpleNamespace(model="gpt-4o")]
+)
+def test_what_is_no_language_model_is_refused_with_what_to_pass(lm):
+    with pytest.raises(ConfigurationError, match=r"lm(=| must be).*the name or path of a causal language model"):
+        as_causal(lm)
+
+
+def test_the_error_shows_what_it_was_and_neither_keys_nor_weights():
+    pair = models.tiny(), models.tokenizer()
+    with pytest.raises(ConfigurationError, match=r"got \('TokenizersBackend', 'LlamaForCausalLM'\)$"):
+        as_causal(pair[::-1])
+    with pytest.raises(ConfigurationError, match=r"got 'the address of an endpoint'$"):
+        as_causal("http://key@localhost:8000/v1")
+    with pytest.raises(ConfigurationError, match=r"got SimpleNamespace$"):
+        as_causal(SimpleNamespace(weights=Weighty()))
+
+
+def test_no_model_is_pickled_to_chunk():
+    assert len(PerplexityChunker(lm=Weighty(([2], [1.0]))).chunk("One. Two.")) == 1
+
+
+def test_a_slow_tokenizer_is_refused():
+    slow = SimpleNamespace(convert_tokens_to_ids=None, is_fast=False)
+    with pytest.raises(ConfigurationError, match="needs a fast tokenizer"):
+        as_causal((models.tiny(), slow))
+
+
+def test_names_that_nobody_has(tmp_path):
+    with pytest.raises(ConfigurationError, match="did you mean 'smollm2'"):
+        as_causal("smollm")
+    with pytest.raises(ModelUnavailable, match=r"language model 'nobody/nothing' is not on this machine"):
+        as_causal("nobody/nothing")
+    for there in (tmp_path, tmp_path / "none.gguf"):
+        with pytest.raises(ModelUnavailable, match=rf"{there.name}' could not be read: "):
+            as_causal(there)
+
+
+def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path):
+    found = as_causal(models.gguf(tmp_path / "tiny.gguf")).model
+    expected = tiny()
+    assert found.context == 128
+    assert found.surprise(TEXT[:90])[0].tolist() == expected.surprise(TEXT[:90])[0].tolist()
+    assert found.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "half", "mps", "expected"),
+    [
+        (True, True, False, ("cuda", torch.bfloat16)),
+        (True, False, False, ("cuda", torch.float32)),
+        (False, False, True, ("mps", torch.float32)),
+        (False, False, False, ("cpu", torch.float32)),
+    ],
+)
+def test_a_model_by_name_is_put_where_it_is_fastest(cuda, half, mps, expected, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: half)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert causal._suited(torch) == expected
+
+
+def test_a_name_is_looked_up_when_the_model_is_needed():
+    said = "import sys, advchunk; advchunk.create('perplexity', lm='nobody/x'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", said], capture_output=True, check=True, text=True).stdout == "False\n"
+
+
+def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'advchunk\[transformers\]'"):
+        as_causal("nobody/nothing-else")
+
+
+def test_a_path_is_loaded_once_a_process(real):
+    assert as_causal(models.smollm2(), max_context=99).model.reader is real.model.reader
+    assert real.model.model_name == models.smollm2()
+
+
+@given(st.lists(st.sampled_from(["the cat ", "naps. ", "\n\n", "née ", "東京", "🦛", "</s>"]), max_size=8), st.data())
+def test_every_token_belongs_to_one_unit(parts, data):
+    text = "".join(parts)
+    inner = data.draw(st.lists(st.integers(1, max(len(text) - 1, 1)), max_size=4, unique=True))
+    edges = (0, *sorted({at for at in inner if at < len(text)}), len(text)) if text else (0,)
+    (found,) = CausalLM(tiny()).score([(text, edges)])
+    assert found.shape == (len(edges) - 1,)
+    assert np.isfinite(found).all()
+
+
+def test_the_benchmark_runs(tmp_path, real):
+    sentences = [sentence.strip() for sentence in SENTENCES]
+    edges = np.minimum(np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)]), len(" ".join(sentences)))
+    (values,) = real.score([(" ".join(sentences), edges.tolist())])
+    known = {"sentences": sentences, "mean_ce_space_joined": values.tolist(), "minima_space_joined": {"9": []}}
+    for name in ("ancient_rome", "state_of_the_union", "wikitexts"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(known), "utf-8")
+    for folder in ("choi/3-11", "clinical"):
+        (tmp_path / folder).mkdir(parents=True)
+        segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
+        (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
+    script = Path(__file__).parents[2] / "benchmarks/perplexity.py"
+    given = ["--lm", models.smollm2(), "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
+    found = json.loads(
+        subprocess.run([sys.executable, script, *given], capture_output=True, check=True, text=True).stdout
+    )
+    assert found["golden"]["wikitexts"]["greatest difference"] < 1e-5
+    assert found["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

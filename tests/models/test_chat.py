@@ -1,0 +1,843 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import io
+import json
+import logging
+import pickle
+import sys
+import threading
+import time
+import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableLambda
+from llama_index.core.llms import MockLLM
+
+from advchunk import ConfigurationError, MissingExtra
+from advchunk.engine import Complete, Job, Request, adrive, drive, drivers, finished
+from advchunk.engine.scheduler import Batch
+from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
+from advchunk.models.cache import with_cache
+from advchunk.models.chat import Budget, Usage, as_chat
+from advchunk.models.endpoint import OpenAIChat
+from servers import Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
+
+KEY = "sk-planted-0123456789abcdef"
+HELLO = Request((("system", "Be brief."), ("user", "hello")), max_tokens=20)
+JSON = Request((("user", "hello"),), schema='{"type": "object", "properties": {"a": {"type": "integer"}}}')
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def chat_at(endpoint, **given):
+    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 2, **given})
+
+
+def called(chat, *requests):
+    return chat.complete(requests)
+
+
+def awaited(chat, *requests):
+    return asyncio.run(chat.acomplete(requests))
+
+
+both = pytest.mark.parametrize("complete", [called, awaited])
+
+
+def numbered(n, **given):
+    return [Request((("user", f"number {i}"),), **given) for i in range(n)]
+
+
+def asking(chat, *requests):
+    return (yield Complete(requests, chat))
+
+
+def instead(error):
+    return Job(finished(error))
+
+
+def run_sync(jobs):
+    return list(drive(jobs))
+
+
+def run_async(jobs):
+    async def run():
+        return [result async for result in adrive(jobs)]
+
+    return asyncio.run(run())
+
+
+runs = pytest.mark.parametrize("run", [run_sync, run_async])
+
+
+# What chats.
+
+
+class LikeLlamaIndex(MockLLM):
+    def chat(self, messages, **kwargs):
+        found = super().chat(messages, **kwargs)
+        found.additional_kwargs = {"prompt_tokens": 5, "completion_tokens": 2}
+        return found
+
+
+def answered_in_parts(_):
+    parts = ["one, ", {"type": "text", "text": "two"}]
+    return AIMessage(parts, usage_metadata={"input_tokens": 4, "output_tokens": 2, "total_tokens": 6})
+
+
+async def later(prompt):
+    await asyncio.sleep(0)
+    return prompt.upper()
+
+
+@both
+@pytest.mark.parametrize(
+    ("make", "answer", "usage"),
+    [
+        (lambda: lambda prompt: prompt.upper(), "BE BRIEF.\n\nHELLO", (0, 0)),
+        (lambda: lambda messages: json.dumps(messages[0]), '{"role": "system", "content": "Be brief."}', (0, 0)),
+        (lambda: "<{}>".format, "<Be brief.\n\nhello>", (0, 0)),
+        (lambda: FakeListChatModel(responses=["hi"]), "hi", (0, 0)),
+        (lambda: RunnableLambda(answered_in_parts), "one, two", (4, 2)),
+        (LikeLlamaIndex, "system: Be brief.\nuser: hello\nassistant: ", (5, 2)),
+    ],
+)
+def test_what_chats(make, answer, usage, complete):
+    model = make()
+    chat = as_chat(model)
+    assert complete(chat, HELLO) == [answer]
+    assert chat.usage == Usage(1, *usage)
+    assert as_chat(chat) is chat
+    assert chat == as_chat(model)
+    assert hash(chat) == hash(as_chat(model))
+    assert chat != as_chat(model, budget=Budget())
+    assert chat != as_chat(lambda prompt: prompt)
+
+
+def test_an_async_function_answers_async_calls_alone():
+    assert awaited(as_chat(later), HELLO) == ["BE BRIEF.\n\nHELLO"]
+    with pytest.raises(ConfigurationError, match="an async llm needs an async call"):
+        called(as_chat(later), HELLO)
+
+
+@pytest.mark.parametrize("bad", [7, KEY, object(), ["a"], OpenAIChat])
+def test_what_is_no_chat_model_is_refused(bad):
+    with pytest.raises(ConfigurationError, match="an llm is an OpenAIChat") as caught:
+        as_chat(bad)
+    assert KEY not in str(caught.value)
+
+
+def test_without_a_model_it_is_said_what_to_pass_and_to_install():
+    with pytest.raises(MissingModel, match=r"llm= is missing: pass an OpenAIChat\(.*pip install 'advchunk\[llm\]'"):
+        as_chat(None)
+
+
+@both
+@pytest.mark.parametrize("answer", [None, 7, b"text", ["a", 7], "", " \n"])
+def test_what_is_no_text_is_no_answer(answer, complete):
+    (found,) = complete(as_chat(lambda _: answer), HELLO)
+    assert isinstance(found, BadModelOutput)
+
+
+def test_how_many_calls_at_a_time():
+    slots = [as_chat(model).concurrency for model in (len, FakeListChatModel(responses=[]), MockLLM())]
+    assert slots == [1, 4, 4]
+    assert as_chat(len, concurrency=3).concurrency == 3
+    chat = OpenAIChat("http://localhost/v1", "m", concurrency=5)
+    fewer = as_chat(chat, concurrency=2)
+    assert (chat.concurrency, fewer.concurrency) == (5, 2)
+    assert fewer.usage is chat.usage
+
+
+@both
+def test_thoughts_are_no_answer(complete):
+    assert complete(as_chat(lambda _: "<think>Hm.\n\n## 1 No</think>\nYes"), HELLO) == ["\nYes"]
+    assert complete(as_chat(lambda _: "Hm.\n## 1 No\n</think>\n\nYes"), HELLO) == [
+        "\n\nYes"
+    ]  # as some templates have it
+    for said in ("Say <think>x</think>", "Say <think>\n</think>\nx", "## 1 On </think>\n## 3 x"):
+        assert complete(as_chat(lambda _, said=said: said), HELLO) == [said]
+    (found,) = complete(as_chat(lambda _: "<think>Hm.\n## 1 No"), HELLO)  # and so on, until it had to stop
+    assert isinstance(found, BadModelOutput)
+
+
+@both
+def test_half_a_surrogate_pair_is_not_sent(complete):
+    with Endpoint() as endpoint:
+        assert complete(chat_at(endpoint), Request((("user", "a\ud800b"),))) == ["ok"]
+        assert endpoint.prompts() == ["a\ufffdb"]
+
+
+# The endpoint.
+
+
+@both
+def test_what_is_sent(complete):
+    with Endpoint(says("hi")) as endpoint:
+        chat = chat_at(endpoint, options={"top_p": 0.5, "max_tokens": None, "max_completion_tokens": 9})
+        request = Request((("system", "s"), ("user", "u")), temperature=0.1, seed=3)
+        assert complete(chat, request) == ["hi"]
+    assert endpoint.asked == [
+        {
+            "model": "small",
+            "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
+            "temperature": 0.1,
+            "seed": 3,
+            "top_p": 0.5,
+            "max_completion_tokens": 9,
+        }
+    ]
+    assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert chat.usage == Usage(1, 7, 3)
+
+
+@both
+def test_a_key_of_another_name_and_none(complete, monkeypatch):
+    with Endpoint() as endpoint:
+        complete(chat_at(endpoint, api_key_env="MY_KEY"), HELLO)
+        monkeypatch.setenv("MY_KEY", f" {KEY[::-1]}\n")
+        complete(chat_at(endpoint, api_key_env="MY_KEY"), HELLO)
+    assert [headers["authorization"] for headers in endpoint.headers] == ["Bearer none", f"Bearer {KEY[::-1]}"]
+
+
+FAILURES = {
+    "429": fails(429, "slow down"),
+    "500": fails(500),
+    "503": replies(503, "<html>down</html>", "text/html"),
+    "broken JSON": replies(200, '{"choices": [{"mess'),
+    "no bytes": replies(200, ""),
+    "cut off": breaks_off,
+    "reset": resets,
+    "too slow": hangs(),
+    "a byte at a time": drips(),
+}
+SLOW = ("too slow", "a byte at a time")
+
+
+@both
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_fails_for_the_moment_is_repeated(failure, complete):
+    with Endpoint(FAILURES[failure], says("hi")) as endpoint:
+        chat = chat_at(endpoint, timeout=1 if failure in SLOW else 20)
+        assert complete(chat, HELLO) == ["hi"]
+        assert len(endpoint.asked) == chat.usage.requests == 2
+
+
+@both
+@pytest.mark.parametrize("failure", FAILURES)
+def test_what_goes_on_failing_is_given_up(failure, complete):
+    with Endpoint(FAILURES[failure]) as endpoint:
+        chat = chat_at(endpoint, timeout=0.5 if failure in SLOW else 20)
+        (found,) = complete(chat, HELLO)
+        assert type(found) is ModelUnavailable
+        assert f"small at {endpoint.url}: " in str(found)
+        assert ("no answer in 0.5 s" in str(found)) is (failure in SLOW)
+        assert len(endpoint.asked) == chat.usage.requests == 3
+        assert pickle.loads(pickle.dumps(found)).args == found.args
+
+
+def filtered(handler):
+    """Answer in part, as some hosts do."""
+    choice = {"index": 0, "finish_reason": "content_filter", "message": {"role": "assistant", "content": "## 1 Half"}}
+    replies(200, json.dumps({"choices": [choice]}))(handler)
+
+
+@both
+def test_a_server_that_is_not_there(complete):
+    with Endpoint() as endpoint:
+        pass
+    (found,) = complete(chat_at(endpoint), HELLO)
+    assert type(found) is ModelUnavailable
+    assert "APIConnectionError" in str(found)
+
+
+@both
+@pytest.mark.parametrize(
+    ("step", "kind", "said"),
+    [
+        (fails(400, "too long"), ModelUnavailable, "HTTP 400: too long"),
+        (fails(401, "who?"), ModelUnavailable, "HTTP 401: who?"),
+        (fails(429, "pay", code="insufficient_quota"), ModelUnavailable, "HTTP 429: pay"),
+        (fails(429, Retry_After="3600"), ModelUnavailable, "again in 3600 s"),
+        (replies(200, "{}"), BadModelOutput, "answered without a text"),
+        (replies(200, "[7]"), BadModelOutput, "answered without a text"),
+        (replies(200, "<html>", "text/html"), BadModelOutput, "answered without a text"),
+        (replies(200, '{"choices": 7}'), BadModelOutput, "answered without a text"),
+        (replies(200, '{"choices": [{"message": {"content": 7}}]}'), BadModelOutput, "answered without a text"),
+        (says(None, refusal="I will not."), BadModelOutput, r"refused: I will not\."),
+        (says(""), BadModelOutput, "got none"),
+        (filtered, BadModelOutput, "refused: a filter of contents"),
+    ],
+)
+def test_what_would_fail_again_is_not_repeated(step, kind, said, complete):
+    with Endpoint(step) as endpoint:
+        (found,) = complete(chat_at(endpoint), HELLO)
+        assert len(endpoint.asked) == 1
+    assert type(found) is kind
+    with pytest.raises(kind, match=said):
+        raise found
+
+
+@both
+def test_a_missing_key_is_named(complete, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with Endpoint(fails(401, "who?")) as endpoint:
+        (found,) = complete(chat_at(endpoint), HELLO)
+    assert str(found).endswith("(the key is read from OPENAI_API_KEY, which is not set)")
+
+
+@both
+@pytest.mark.parametrize("usage", [None, ("7", None), (-1, 2.5), ([], {})])
+def test_wrong_numbers_of_tokens_are_not_counted(usage, complete):
+    budget = Budget(tokens=1000)
+    with Endpoint(says("hi", usage=usage)) as endpoint:
+        chat = chat_at(endpoint, budget=budget)
+        assert complete(chat, HELLO) == ["hi"]
+    assert chat.usage == Usage(1, 0, 0)
+    assert budget.spent == Usage(1, *budget.most(HELLO))
+
+
+@both
+@pytest.mark.parametrize("dated", [False, True])
+def test_as_long_as_the_endpoint_says(dated, complete):
+    at = datetime.now(UTC) + timedelta(seconds=2)
+    with Endpoint(fails(429, Retry_After=format_datetime(at, usegmt=True) if dated else "0.4"), says("hi")) as endpoint:
+        began = time.monotonic()
+        assert complete(chat_at(endpoint), HELLO) == ["hi"]
+        took = time.monotonic() - began
+    assert 0.4 <= took < 3
+    assert not dated or datetime.now(UTC) >= at.replace(microsecond=0)
+
+
+@both
+def test_a_wait_that_says_nothing_is_as_none(complete):
+    with Endpoint(fails(429, Retry_After="soon"), fails(429, Retry_After="-5"), says("hi")) as endpoint:
+        assert complete(chat_at(endpoint), HELLO) == ["hi"]
+
+
+@both
+def test_nobody_waits_for_what_is_no_number(complete):
+    with Endpoint(fails(429, Retry_After="nan"), says("hi")) as endpoint:
+        assert complete(chat_at(endpoint), HELLO) == ["hi"]
+
+
+def test_waits_grow_and_vary(monkeypatch):
+    waits = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)
+    with Endpoint(fails(500)) as endpoint:
+        chat = chat_at(endpoint, retries=12, backoff=1.0, longest_wait=30.0)
+        for _ in range(3):
+            chat.complete([HELLO])
+    assert len(waits) == 36
+    assert len(set(waits)) > 30
+    for i in range(12):
+        assert max(waits[i::12]) <= min(2.0**i, 30.0)
+    assert max(waits) > 8
+
+
+def test_no_repetition_needs_no_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tenacity", None)
+    with Endpoint() as endpoint:
+        assert chat_at(endpoint, retries=0).complete([HELLO]) == ["ok"]
+        with pytest.raises(MissingExtra, match=r"tenacity is not installed: pip install 'advchunk\[llm\]'"):
+            chat_at(endpoint).complete([HELLO])
+
+
+@both
+def test_without_the_client_it_is_said_what_to_install(complete, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtra, match=r"openai is not installed: pip install 'advchunk\[llm\]'"):
+        complete(OpenAIChat("http://localhost/v1", "m"), HELLO)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"base_url": "localhost:8000"},
+        {"base_url": f"http://user:{KEY}@localhost/v1"},
+        {"base_url": f"http://localhost/v1?key={KEY}"},
+        {"timeout": 0},
+        {"retries": -1},
+        {"backoff": -1.0},
+        {"longest_wait": -1.0},
+        {"concurrency": 0},
+        {"base_url": 7},
+        {"base_url": f"http://[{KEY}"},
+        {"base_url": "http://localhost:port/v1"},
+        {"base_url": f"http://local host/{KEY}"},
+        {"model": ""},
+        {"model": None},
+        {"api_key_env": ""},
+        {"timeout": "1"},
+        {"timeout": float("nan")},
+        {"timeout": float("inf")},
+        {"retries": 1.5},
+        {"backoff": "1"},
+        {"longest_wait": None},
+        {"concurrency": True},
+        {"budget": 1000},
+        {"options": [("top_p", 1)]},
+        {"options": {"stop": {KEY}}},
+        {"options": {"top_p": float("nan")}},
+    ],
+)
+def test_bad_parameters_are_refused(given):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be") as caught:
+        OpenAIChat(**{"base_url": "http://localhost/v1", "model": "m", **given})
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [{"concurrency": 0}, {"concurrency": "4"}, {"concurrency": 1.5}, {"budget": 1000}])
+def test_bad_settings_of_any_model_are_refused(given):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be"):
+        as_chat(len, **given)
+
+
+# Answers in JSON.
+
+
+def formats(endpoint):
+    return [body.get("response_format", {}).get("type") for body in endpoint.asked]
+
+
+def takes(*known, refusal=400):
+    """Answer in JSON to the formats known, and with an error to any other."""
+
+    @reading
+    def step(body):
+        form = body.get("response_format", {}).get("type")
+        return says('{"a": 1}') if form in known else fails(refusal, f"no {form}")
+
+    return step
+
+
+@both
+@pytest.mark.parametrize("refusal", [400, 422, 500])
+@pytest.mark.parametrize(
+    ("known", "tried"),
+    [
+        (("json_schema", None), ["json_schema"]),
+        (("json_object", None), ["json_schema", "json_object"]),
+        ((None,), ["json_schema", "json_object", None]),
+    ],
+)
+def test_the_strictest_format_is_found_once(known, tried, refusal, complete):
+    with Endpoint(takes(*known, refusal=refusal)) as endpoint:
+        chat = chat_at(endpoint)
+        assert complete(chat, JSON) == complete(chat, JSON) == ['{"a": 1}']
+        assert formats(endpoint) == [*tried, tried[-1]]
+        assert complete(chat, HELLO) == ['{"a": 1}']
+        assert formats(endpoint)[-1] is None
+    assert all(JSON.schema in prompt for prompt in endpoint.prompts()[:-1])
+
+
+@both
+def test_what_no_format_mends_is_tried_again_from_the_strictest(complete):
+    with Endpoint(*[fails(400, "too long")] * 3, says('{"a": 1}')) as endpoint:
+        chat = chat_at(endpoint)
+        assert isinstance(complete(chat, JSON)[0], ModelUnavailable)
+        assert complete(chat, JSON) == ['{"a": 1}']
+        assert formats(endpoint) == ["json_schema", "json_object", None, "json_schema"]
+
+
+@both
+def test_a_format_that_was_taken_is_not_given_up(complete):
+    with Endpoint(says('{"a": 1}'), fails(500), says('{"a": 1}')) as endpoint:
+        chat = chat_at(endpoint)
+        assert complete(chat, JSON) == complete(chat, JSON) == ['{"a": 1}']
+        assert formats(endpoint) == ["json_schema"] * 3
+
+
+@both
+@pytest.mark.parametrize(
+    ("said", "schema", "read"),
+    [
+        ('{"a": 1}', "object", '{"a": 1}'),
+        ('Here [1]:\n```json\n{"a": [1, {"b": "}"}]}\n```\nDone {x}.', "object", '{"a": [1, {"b": "}"}]}'),
+        ("{x} {} [2, 3]", "array", "[2, 3]"),
+        ("<think>{no}</think>{}", "object", "{}"),
+        ('{"a": 1', "object", None),
+        ("no braces", "object", None),
+        ("[" * 100_000, "array", None),
+    ],
+)
+def test_json_in_what_a_model_writes(said, schema, read, complete):
+    (found,) = complete(as_chat(lambda _: said), Request((("user", "u"),), schema=json.dumps({"type": schema})))
+    assert found == read if read else isinstance(found, BadModelOutput)
+
+
+# Budgets.
+
+
+@both
+def test_a_budget_of_requests(complete):
+    with Endpoint(fails(500), says("hi")) as endpoint:
+        chat = chat_at(endpoint, budget=Budget(requests=3))
+        assert complete(chat, HELLO) == ["hi"]  # after a repetition
+        assert complete(chat, HELLO) == ["hi"]
+        (found,) = complete(chat, HELLO)
+        assert type(found) is BudgetExceeded
+        assert "the budget of 3 requests is spent" in str(found)
+        assert len(endpoint.asked) == chat.usage.requests == 3
+
+
+@both
+def test_a_repetition_stays_within_the_budget(complete):
+    with Endpoint(fails(500)) as endpoint:
+        (found,) = complete(chat_at(endpoint, budget=Budget(requests=2), retries=5), HELLO)
+        assert type(found) is BudgetExceeded
+        assert len(endpoint.asked) == 2
+
+
+@both
+def test_a_call_that_may_pass_the_budget_is_not_made(complete):
+    most = sum(Budget().most(HELLO))
+    with Endpoint(says("hi", usage=(10, 5))) as endpoint:
+        chat = chat_at(endpoint, budget=Budget(tokens=most + 14))
+        assert complete(chat, HELLO) == ["hi"]  # 15 are spent
+        (found,) = complete(chat, HELLO)
+        assert type(found) is BudgetExceeded
+        assert f"15 tokens of a budget of {most + 14} are spent, and the next call may take {most}" in str(found)
+        assert len(endpoint.asked) == 1
+        assert complete(chat_at(endpoint, budget=Budget(tokens=most)), HELLO) == ["hi"]
+
+
+@both
+@pytest.mark.parametrize(
+    ("step", "charged"), [(fails(400), False), (fails(500), False), (breaks_off, True), (resets, True), (hangs(), True)]
+)
+def test_an_answer_that_never_came_may_be_on_the_bill(step, charged, complete):
+    budget = Budget(tokens=10_000)
+    with Endpoint(step) as endpoint:
+        complete(chat_at(endpoint, budget=budget, retries=0, timeout=1), HELLO)
+    assert budget.spent == Usage(1, *(budget.most(HELLO) if charged else (0, 0)))
+
+
+@pytest.mark.parametrize("text", ["hello " * 50, "Übergrößenträger", "猫は眠る。", "\U0001f600" * 20, ""])
+def test_the_most_that_a_prompt_can_cost(text):
+    request = Request((("user", text),), max_tokens=7)
+    assert Budget().most(request) == (16 + len(text.encode()), 7)
+    assert Budget(tokenizer="words").most(request) == (16 + len(text.split()), 7)
+
+
+@runs
+def test_a_budget_is_never_passed_however_many_call(run):
+    budget = Budget(tokens=1000)
+    cost, most = (30, 10), sum(budget.most(numbered(1, max_tokens=20)[0]))
+
+    @reading
+    def step(_body):
+        assert budget.spent.tokens <= 1000
+        return says("hi", usage=cost)
+
+    with Endpoint(step) as endpoint:
+        chat = chat_at(endpoint, budget=budget, concurrency=6)
+        found = run(Job(asking(chat, request), recover=instead) for request in numbered(60, max_tokens=20))
+        made = len(endpoint.asked)
+    assert [answer for answer in found if not isinstance(answer, BudgetExceeded)] == [["hi"]] * made
+    assert budget.spent == Usage(made, 30 * made, 10 * made)
+    # Calls wait for those under way, so that a budget is used up but for what one call may take.
+    assert 1000 - most < 40 * made <= 1000
+
+
+@runs
+def test_a_budget_may_be_shared(run):
+    budget = Budget(requests=7)
+    with Endpoint() as one, Endpoint() as two:
+        chats = [chat_at(one, budget=budget), as_chat(chat_at(two), budget=budget)]
+        found = run(Job(asking(chats[i % 2], *numbered(i + 1)), recover=instead) for i in range(6))
+        assert len(one.asked) + len(two.asked) == budget.spent.requests == 7
+    assert isinstance(found[-1], BudgetExceeded)
+
+
+@both
+@pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
+def test_a_budget_sets_aside_what_options_allow(name, complete):
+    allowed = {"max_tokens": None, name: 500}
+    with Endpoint(says("hi", usage=(10, 500))) as endpoint:
+        chat = chat_at(endpoint, budget=Budget(tokens=Budget().most(HELLO)[0] + 499), options=allowed)
+        (found,) = complete(chat, HELLO)
+        assert type(found) is BudgetExceeded
+        assert endpoint.asked == []
+
+
+@pytest.mark.parametrize("given", [{"requests": -1}, {"tokens": 1.5}, {"requests": "many"}, {"tokens": True}])
+def test_bad_budgets_are_refused(given):
+    with pytest.raises(ConfigurationError, match="must be a whole number >= 0 or None"):
+        Budget(**given)
+    with pytest.raises(ConfigurationError, match="tokenizer"):
+        Budget(tokenizer=7)
+
+
+# Many documents.
+
+
+@runs
+@pytest.mark.parametrize("concurrency", [1, 5])
+def test_as_many_calls_at_a_time_as_the_model_takes(run, concurrency):
+    @reading
+    def slowly(_body):
+        time.sleep(0.03)
+        return says("hi")
+
+    with Endpoint(slowly) as endpoint:
+        chat = chat_at(endpoint, concurrency=concurrency)
+        assert run(Job(asking(chat, request)) for request in numbered(20)) == [["hi"]] * 20
+        assert endpoint.most == concurrency
+        assert chat.usage.requests == 20
+
+
+@runs
+@pytest.mark.parametrize("failure", [*FAILURES, "refused", "not JSON"])
+def test_a_request_that_fails_takes_no_other_document_down(run, failure):
+    bad = {**FAILURES, "refused": says(None, refusal="no"), "not JSON": says("garbage")}[failure]
+
+    @reading
+    def step(body):
+        return bad if "number 3\n" in body["messages"][-1]["content"] else says('{"a": 1}')
+
+    with Endpoint(step) as endpoint:
+        chat = chat_at(endpoint, timeout=2 if failure in SLOW else 20, retries=int(failure not in SLOW))
+        requests = numbered(8, schema=JSON.schema)
+        chat.complete(requests[:1])
+        found = run(Job(asking(chat, request), recover=instead) for request in requests)
+    assert [found[i] for i in range(8) if i != 3] == [['{"a": 1}']] * 7
+    assert isinstance(found[3], BadModelOutput if failure in ("refused", "not JSON") else ModelUnavailable)
+
+
+@runs
+def test_a_documents_time_ends_its_calls(run):
+    @reading
+    def step(body):
+        return hangs() if body["messages"][-1]["content"] == "number 1" else says("hi")
+
+    with Endpoint(step) as endpoint:
+        chat = chat_at(endpoint)
+        seconds = [30.0, 0.5, 30.0]
+        jobs = [Job(asking(chat, r), s, instead) for r, s in zip(numbered(3), seconds, strict=True)]
+        began = time.monotonic()
+        found = run(jobs)
+        assert time.monotonic() - began < 10
+    assert [found[0], found[2]] == [["hi"], ["hi"]]
+    assert isinstance(found[1], TimeoutError)
+
+
+def test_cancelling_ends_calls_and_repetitions():
+    async def run(endpoint, chat):
+        calls = [asyncio.create_task(chat.acomplete([request])) for request in numbered(3)]
+        while len(endpoint.asked) < 3:
+            await asyncio.sleep(0.01)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        asked = len(endpoint.asked)
+        await asyncio.sleep(0.3)
+        assert all(call.cancelled() for call in calls)
+        assert len(endpoint.asked) == asked
+
+    budget = Budget(tokens=10_000)
+    with Endpoint(hangs()) as endpoint:
+        asyncio.run(run(endpoint, chat_at(endpoint, budget=budget)))
+    assert budget._aside == 0
+    with Endpoint(fails(500)) as endpoint:
+        asyncio.run(run(endpoint, chat_at(endpoint, budget=budget, retries=100, backoff=10)))
+    assert budget._aside == 0
+
+
+class Slow:
+    """Answers when it is told to: an engine's model, and the client of an endpoint."""
+
+    def __init__(self, comes):
+        self.comes, self.answer = comes, None
+        self.chat = self.completions = self
+
+    async def acomplete(self, _):
+        self.answer = asyncio.get_running_loop().create_future()
+        return await self.answer
+
+    async def create(self, **_):
+        return await self.acomplete(())
+
+    def come(self):
+        if isinstance(self.comes, Exception):
+            self.answer.set_exception(self.comes)
+        else:
+            self.answer.set_result(self.comes)
+
+
+@pytest.mark.parametrize("comes", [["an answer"], OSError("an error"), TimeoutError("late")])
+@pytest.mark.parametrize("where", ["endpoint", "engine"])
+def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
+    """Python 3.11's `asyncio.wait_for` returns the answer, and the task goes on."""
+
+    async def run(chat, model):
+        monkeypatch.setattr(OpenAIChat, "_aclient", lambda _: model)
+        batch = Batch(Complete((HELLO,), model), 60.0)
+        task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else drivers._awaited(batch))
+        while model.answer is None:
+            await asyncio.sleep(0)
+        model.come()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+    chat = OpenAIChat("http://localhost/v1", "m", budget=Budget(tokens=1000))
+    asyncio.run(run(chat, Slow(comes)))
+    assert chat.budget._aside == 0
+
+
+def test_one_model_serves_one_loop_after_the_other():
+    with Endpoint() as endpoint:
+        chat = chat_at(endpoint)
+        for _ in range(3):
+            assert awaited(chat, HELLO) == called(chat, HELLO) == ["ok"]
+
+
+def test_a_call_that_was_given_up_ends_when_the_endpoint_was_silent_as_long():
+    with Endpoint(hangs(60)) as endpoint:
+        began = {*threading.enumerate()}
+        (found,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
+        assert "no answer in 0.5 s" in str(found)
+        until = time.monotonic() + 10
+        while given_up := [thread for thread in threading.enumerate() if thread not in began and "work" in thread.name]:
+            assert time.monotonic() < until, given_up
+            time.sleep(0.02)
+
+
+def test_a_model_that_goes_leaves_no_connection_open():
+    with Endpoint() as endpoint:
+        chat = chat_at(endpoint)
+        also = as_chat(chat, concurrency=1)
+        assert called(chat, HELLO) == ["ok"]
+        client = chat._clients.called
+        del chat
+        assert called(also, HELLO) == ["ok"]
+        assert not client.is_closed()
+        del also
+        assert client.is_closed()
+
+
+def test_a_copy_in_another_process_works():
+    with Endpoint(says('{"a": 1}')) as endpoint:
+        chat = chat_at(endpoint, options={"top_p": 0.5}, budget=Budget(tokens=5000))
+        chat.complete([JSON])
+        for again in (pickle.loads(pickle.dumps(chat)), copy.deepcopy(chat)):
+            assert again.complete([JSON]) == ['{"a": 1}']
+            assert again.identity == chat.identity
+            assert again.budget.spent.requests == again.usage.requests == 2
+        assert chat.usage.requests == 1
+
+
+# Names in caches.
+
+
+def test_names_tell_settings_apart():
+    def named(base_url="http://localhost/v1", model="m", **given):
+        return OpenAIChat(base_url, model, **given).identity
+
+    assert len({named(), named("http://127.0.0.1/v1"), named(model="n"), named(options={"top_p": 0.5})}) == 4
+    assert named() == named(timeout=3, retries=0, concurrency=1, budget=Budget(), api_key_env="OTHER")
+
+
+def test_names_of_frameworks_models():
+    class Named:
+        model_name = "one"
+
+        def __init__(self, **given):
+            self.__dict__.update(given)
+
+        def __call__(self, prompt):
+            return "hi"
+
+    assert as_chat(Named()).identity == as_chat(Named(api_key=KEY)).identity
+    assert as_chat(Named()).identity != as_chat(Named(temperature=0.5)).identity
+    assert as_chat(Named()).identity != as_chat(Named(model_name="two")).identity
+    assert KEY not in as_chat(Named(model_kwargs={"key": KEY})).identity
+    assert as_chat(lambda _: "hi").identity == ""
+
+
+# Keys.
+
+
+def everything_said(error):
+    """Return all that a traceback may show of an error and of what led to it."""
+    said = io.StringIO()
+    while error is not None:
+        found = traceback.TracebackException.from_exception(error, capture_locals=True)
+        said.write("".join(found.format()) + repr(error) + str(error) + repr(error.__dict__))
+        error = error.__cause__ or error.__context__
+    return said.getvalue()
+
+
+@both
+@pytest.mark.parametrize(
+    "step",
+    [
+        fails(401, "Incorrect API key provided: {key}"),
+        fails(400, "x" * 290 + "{key}"),
+        fails(500, "{key}"),
+        replies(503, "<p>{key}"),
+        replies(200, "{key}"),
+        says(None, refusal="{key}"),
+        says("Your key is {key}."),
+        breaks_off,
+        resets,
+        hangs(),
+    ],
+)
+def test_a_key_is_never_seen(step, complete, caplog, capfd, tmp_path):
+    caplog.set_level(logging.DEBUG)
+    kept = {}
+    with Endpoint(step) as endpoint:
+        chat = chat_at(endpoint, timeout=1, retries=1)
+        (found,) = complete(with_cache(chat, kept), HELLO)
+        complete(with_cache(chat, tmp_path / "a.db"), HELLO)
+        assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
+    seen = [repr(chat), str(chat), chat.identity, repr(pickle.dumps(chat)), repr(copy.deepcopy(chat)), repr(kept)]
+    seen += [file.read_bytes().decode("latin-1") for file in tmp_path.iterdir()]
+    seen += [repr(vars(record)) + caplog.handler.format(record) for record in caplog.records]
+    seen += list(capfd.readouterr())
+    if isinstance(found, Exception):
+        seen += [everything_said(found), repr(pickle.dumps(found))]
+        try:
+            list(drive([Job(asking(chat, HELLO))]))
+        except (ModelUnavailable, BadModelOutput) as error:
+            seen.append(everything_said(error))
+    else:
+        assert found == "Your key is ***."
+    assert not any(KEY[:12] in text for text in seen)
+
+
+@both
+@pytest.mark.parametrize("bad", [f"{KEY}é", f"{KEY}\n{KEY}"])
+def test_a_key_that_cannot_be_sent_is_not_shown(bad, complete, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", bad)
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY must hold a key of ASCII") as caught:
+        complete(OpenAIChat("http://localhost/v1", "m"), HELLO)
+    assert KEY[:12] not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_short_key_hides_no_word_of_an_answer(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    with Endpoint(says("The EMPTY room")) as endpoint:
+        assert chat_at(endpoint).complete([HELLO]) == ["The EMPTY room"]
+
+
+def test_threads_may_share_a_model():
+    with Endpoint() as endpoint:
+        chat = chat_at(endpoint)
+        threads = [threading.Thread(target=chat.complete, args=(numbered(5),)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert chat.usage == Usage(40, 280, 120)

@@ -1,0 +1,557 @@
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import pickle
+import re
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import advchunk
+from advchunk import BadModelOutput, ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.models import counters, embedders
+from advchunk.models.counters import as_counter
+from advchunk.models.embedders import as_embedder, named_embedder
+from advchunk.models.identity import identity, model_name
+from advchunk.models.static import default_embedder
+from advchunk.text.counters import CHARACTERS, WORDS
+
+TEXTS = ["Hello world.", "", "naïve 東京 🦛", "a b  c\n\nd", "<|endoftext|> [SEP]"]
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch):
+    def refused(*_, **__):
+        msg = "a test reached for the network"
+        raise OSError(msg)
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+
+
+@pytest.fixture
+def tiktoken_files(monkeypatch):
+    spec = importlib.util.find_spec("llama_index.core")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(Path(spec.origin).parent / "_static" / "tiktoken_cache"))
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        return named_embedder("minilm")
+
+
+def agrees(counter, texts=TEXTS):
+    assert counter.counts(texts).tolist() == [counter(text) for text in texts]
+    assert counter.counts([]).tolist() == []
+    return counter
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (None, [3, 0, 4, 11]),
+        ("tokens", [3, 0, 4, 11]),
+        ("words", [2, 0, 4, 2]),
+        ("characters", [12, 0, 9, 19]),
+        (len, [12, 0, 9, 19]),
+        (str.split, [2, 0, 4, 2]),
+        (lambda text: np.int64(len(text)), [12, 0, 9, 19]),
+        (SimpleNamespace(encode=list), [12, 0, 9, 19]),
+    ],
+)
+def test_what_counts_tokens(given, expected):
+    counter = agrees(as_counter(given))
+    assert counter.counts([TEXTS[i] for i in (0, 1, 3, 4)]).tolist() == expected
+    assert as_counter(counter) is counter
+
+
+def test_names_are_one_counter_each():
+    assert as_counter("words") is WORDS
+    assert as_counter("characters") is as_counter(len) is CHARACTERS
+    assert as_counter() is default_embedder().tokenizer
+    assert not as_counter(str.split).adds_up
+
+
+def test_the_counter_follows_the_embedder():
+    assert as_counter(None, SimpleNamespace(tokenizer=str.split))("two words") == 2
+    assert as_counter("characters", SimpleNamespace(tokenizer=str.split))("two words") == 9
+    assert as_counter(None, SimpleNamespace()) is default_embedder().tokenizer
+
+
+@pytest.mark.parametrize("bad", [7, object(), ["a"]])
+def test_what_counts_nothing_is_refused(bad):
+    with pytest.raises(ConfigurationError, match="a tokenizer is a name, a callable or has encode"):
+        as_counter(bad)
+
+
+@pytest.mark.usefixtures("tiktoken_files")
+def test_tiktoken_by_name_and_as_object():
+    import tiktoken
+
+    encoding = tiktoken.get_encoding("cl100k_base")
+    for given in ("cl100k_base", "gpt-4", encoding):
+        counter = agrees(as_counter(given), [*TEXTS, "a \ud800"])
+        assert [counter(text) for text in TEXTS] == [len(encoding.encode_ordinary(text)) for text in TEXTS]
+        assert not counter.adds_up
+
+
+def test_tiktoken_without_its_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.raises(ModelUnavailable, match="vocabulary of 'p50k_base'"):
+        as_counter("p50k_base")
+
+
+def test_a_name_that_nobody_has():
+    with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is no tiktoken name"):
+        as_counter("nobody/nothing")
+    with pytest.raises(ModelUnavailable, match="embedder 'nobody/nothing' is not on this machine"):
+        as_embedder("nobody/nothing")
+
+
+def test_tiktoken_models_are_known_by_how_their_names_begin(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.raises(ModelUnavailable, match="vocabulary of 'o200k_base'"):
+        as_counter("gpt-4o-mini")
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "right"),
+    [
+        (as_counter, "token", "tokens"),
+        (as_counter, "Word", "words"),
+        (as_counter, "cl100_base", "cl100k_base"),
+        (as_embedder, "mini-lm", "minilm"),
+        (as_embedder, "usem", "usem3"),
+    ],
+)
+def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, monkeypatch):
+    monkeypatch.setattr(embedders, "_sentence_transformer_named", None)
+    with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
+        make(wrong)
+
+
+def test_a_folder_of_a_misspelt_name_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "usem").mkdir()
+    with pytest.raises(ModelUnavailable, match="embedder 'usem' is not on this machine") as caught:
+        as_embedder("usem")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [
+        ("gpt-4-0613", "tiktoken"),
+        ("o3-mini", "tiktoken"),
+        ("text-embedding-3-small", "tiktoken"),
+        ("gpt2", "transformers"),
+    ],
+)
+def test_a_name_whose_library_is_missing_says_which(name, extra, monkeypatch):
+    monkeypatch.setattr(counters, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtra, match=rf"advchunk\[{extra}\]"):
+        as_counter(name)
+
+
+@pytest.mark.parametrize(
+    ("package", "framework", "extra"),
+    [
+        ("langchain_advchunk", "langchain_text_splitters", "langchain"),
+        ("llamaindex_advchunk", "llama_index", "llamaindex"),
+    ],
+)
+def test_an_adapter_without_its_framework_names_the_extra(package, framework, extra):
+    code = f"import sys; sys.modules[{framework!r}] = None; import {package}"
+    run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert f"MissingExtra: {'LangChain' if extra == 'langchain' else 'LlamaIndex'} is not installed" in run.stderr
+    assert f"advchunk[{extra}]" in run.stderr
+
+
+@pytest.mark.parametrize("answer", [None, 2.5, -1])
+def test_a_tokenizer_that_returns_no_number_is_refused(answer):
+    counter = as_counter(lambda _: answer)
+    with pytest.raises(BadModelOutput, match="a tokenizer must return the tokens of a text or their number"):
+        counter.counts(["a"])
+
+
+def test_a_tokenizer_that_truncates_is_neither_obeyed_nor_changed(minilm):
+    backend = type(minilm.tokenizer.backend_tokenizer).from_str(minilm.tokenizer.backend_tokenizer.to_str())
+    backend.enable_truncation(5)
+    backend.enable_padding(length=20)
+    counter = agrees(as_counter(backend))
+    assert counter("word " * 300) == 300
+    assert counter.adds_up
+    assert backend.truncation["max_length"] == 5
+    assert len(backend.encode("word " * 300).ids) == 20
+    assert pickle.loads(pickle.dumps(counter))("two words") == 2
+
+
+def test_a_tokenizer_of_transformers(minilm):
+    counter = agrees(as_counter(minilm.tokenizer))
+    assert counter("word " * 600) == 600
+    ours = default_embedder().tokenizer.counts(TEXTS[:-1])  # the same vocabulary, but for [SEP]
+    assert counter.counts(TEXTS[:-1]).tolist() == ours.tolist()
+
+
+def test_any_str_is_counted_and_embedded(minilm):
+    odd = ["a \ud800", "\udfff\ud800", "\x00\ufffe\U0010ffff"]
+    assert agrees(as_counter(minilm.tokenizer), odd)("a \ud800") >= 1
+    assert as_embedder(minilm).embed(odd).shape == (3, 384)
+    assert advchunk.create("mst-semantic", embedder=minilm).chunk("One \ud800.\n\nTwo.")
+
+
+class Rows:
+    """Embeds by length, and says which method was called."""
+
+    def __init__(self):
+        self.said = []
+
+    def rows(self, texts, said):
+        assert type(texts) is list
+        self.said.append(said)
+        return [[len(text), 1.0] for text in texts]
+
+
+class Own(Rows):
+    def embed(self, texts):
+        return self.rows(texts, "embed")
+
+    async def aembed(self, texts):
+        return self.rows(texts, "aembed")
+
+
+class StaticModel(Rows):
+    def encode(self, sentences):
+        return np.array(self.rows(sentences, "encode"))
+
+
+class Called(Rows):
+    def __call__(self, texts):
+        return self.rows(texts, "call")
+
+
+def langchain():
+    from langchain_core.embeddings import Embeddings
+
+    class LangChain(Rows, Embeddings):
+        def embed_documents(self, texts):
+            return self.rows(texts, "embed_documents")
+
+        def embed_query(self, text):
+            raise NotImplementedError
+
+        async def aembed_documents(self, texts):
+            return self.rows(texts, "aembed_documents")
+
+    return LangChain()
+
+
+def llamaindex():
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    said = []
+
+    class LlamaIndex(BaseEmbedding):
+        @property
+        def said(self):
+            return said
+
+        def _get_query_embedding(self, query):
+            raise NotImplementedError
+
+        async def _aget_query_embedding(self, query):
+            raise NotImplementedError
+
+        def _get_text_embedding(self, text):
+            raise NotImplementedError
+
+        def _get_text_embeddings(self, texts):
+            said.append("sync")
+            return [[float(len(text)), 1.0] for text in texts]
+
+        async def _aget_text_embeddings(self, texts):
+            said.append("async")
+            return [[float(len(text)), 1.0] for text in texts]
+
+    return LlamaIndex(embed_batch_size=100)
+
+
+@pytest.mark.parametrize(
+    ("make", "now", "later"),
+    [
+        (Own, "embed", "aembed"),
+        (StaticModel, "encode", "encode"),
+        (Called, "call", "call"),
+        (langchain, "embed_documents", "aembed_documents"),
+        (llamaindex, "sync", "async"),
+    ],
+)
+def test_what_embeds(make, now, later):
+    model = make()
+    embedder = as_embedder(model)
+    rows = embedder.embed(("abc", "d"))
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(rows, np.array([[3, 1], [1, 1]]) / np.sqrt([[10], [2]]), rtol=1e-6)
+    assert asyncio.run(embedder.aembed(["abc", "d"])).tolist() == rows.tolist()
+    assert model.said == [now, later]
+    assert as_embedder(embedder) is embedder
+    assert embedder == as_embedder(model)
+    assert hash(embedder) == hash(as_embedder(model))
+    assert embedder != as_embedder(make())
+
+
+def test_the_embedded_default():
+    embedder = as_embedder()
+    assert embedder == as_embedder(default_embedder())
+    assert (embedder.max_tokens, embedder.batch_size) == (None, 8192)
+    assert as_embedder(None, 7).batch_size == 7
+
+
+@pytest.mark.parametrize("bad", [7, object(), ["a"]])
+def test_what_embeds_nothing_is_refused(bad):
+    with pytest.raises(ConfigurationError, match="an embedder is a name, a callable or has one of"):
+        as_embedder(bad)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [[1.0]],
+        [1.0, 2.0],
+        [[1.0], [1.0, 2.0]],
+        [["a"], ["b"]],
+        "ab",
+        None,
+        [[float("nan")], [1.0]],
+        [[float("inf")], [1.0]],
+        [[None], [1.0]],
+        [[[1.0]], [[1.0]]],
+        [[], []],
+        7.0,
+    ],
+)
+def test_a_bad_answer_is_refused(answer):
+    embedder = as_embedder(lambda _: answer)
+    with pytest.raises(BadModelOutput, match="an embedder must return 2"):
+        embedder.embed(["a", "b"])
+    with pytest.raises(BadModelOutput, match="an embedder must return 2"):
+        asyncio.run(embedder.aembed(["a", "b"]))
+
+
+def test_rows_of_another_length_in_a_later_call_are_refused():
+    embedder = as_embedder(lambda texts: np.eye(len(texts)))
+    embedder.embed(["a", "b"])
+    with pytest.raises(BadModelOutput, match=r"one length in all calls, got lengths \[2, 3\]"):
+        embedder.embed(["a", "b", "c"])
+
+
+def test_an_async_function_embeds_in_async_calls_alone():
+    async def embed(texts):
+        return [[len(text), 1.0] for text in texts]
+
+    embedder = as_embedder(embed)
+    assert asyncio.run(embedder.aembed(["a", "bc"])).shape == (2, 2)
+    with pytest.raises(ConfigurationError, match="an async embedder needs an async call"):
+        embedder.embed(["a"])
+
+
+def test_minilm_by_name(minilm):
+    embedder = as_embedder("minilm")
+    assert embedder.model is minilm
+    assert embedder.max_tokens == 254
+    assert embedder.counter.adds_up
+    vectors = embedder.embed(["A cat slept.", "The kitten was asleep.", "Taxes rose."])
+    assert vectors @ vectors[0] == pytest.approx([1, 0.6, 0], abs=0.25)
+    again = pickle.loads(pickle.dumps(embedder))
+    np.testing.assert_allclose(again.embed(["a b"]), embedder.embed(["a b"]), atol=1e-6)
+
+
+@pytest.mark.parametrize("slot", ["_client", "client", "_model"])
+def test_what_a_wrapper_holds_says_how_much_is_read(minilm, slot):
+    wrapper = SimpleNamespace(**{slot: minilm, "embed_documents": lambda texts: [[1.0]] * len(texts)})
+    embedder = as_embedder(wrapper)
+    assert embedder.max_tokens == 254
+    assert embedder.counter("word " * 300) == 300
+
+
+@pytest.mark.parametrize(
+    ("prompts", "instruction", "room"),
+    [({}, None, 254), ({"text": "one two three"}, None, 251), ({}, "one two", 252), ({"other": "one"}, None, 254)],
+)
+def test_a_prompt_takes_room_from_the_text(minilm, monkeypatch, prompts, instruction, room):
+    monkeypatch.setattr(minilm, "prompts", prompts)
+    monkeypatch.setattr(minilm, "default_prompt_name", "text")
+    wrapper = SimpleNamespace(_model=minilm, text_instruction=instruction, embed=list)
+    assert as_embedder(wrapper).max_tokens == room
+
+
+LONG = (
+    " ".join(f"electrodynamics{i}" for i in range(300))
+    + ". Short. "
+    + ". ".join(" ".join(["internationalisation"] * 50) for _ in range(6))
+)
+
+
+@pytest.mark.parametrize("tokenizer", [None, "words", "characters"])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("semantic-threshold", {}),
+        ("semantic-threshold", {"embed_buffer": True}),
+        ("mst-semantic", {}),
+        ("mst-semantic", {"granularity": "sentence"}),
+        ("universal-semantic", {}),
+        ("optimal-semantic", {}),
+    ],
+)
+def test_no_text_is_longer_than_the_model_reads(name, more, tokenizer):
+    shown = []
+    letters = SimpleNamespace(
+        tokenizer=default_embedder().tokenizer,
+        max_tokens=254,
+        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
+    )
+    text = LONG + ". " + "Many small words are in this one. " * 20 + "\n\nAnother paragraph."
+    chunks = advchunk.create(name, embedder=letters, tokenizer=tokenizer, max_tokens=20000, **more).chunk(text)
+    assert sum(len(chunk.text) for chunk in chunks) == len(text)
+    assert len(shown) > 5
+    assert max(letters.tokenizer.counts(shown)) <= 254
+
+
+def test_a_buffer_is_no_longer_than_the_model_reads():
+    shown = []
+    letters = SimpleNamespace(
+        tokenizer=default_embedder().tokenizer,
+        max_tokens=254,
+        embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
+    )
+    text = ". ".join(" ".join(["internationalisation"] * 45).capitalize() for _ in range(6))
+    advchunk.create("semantic-threshold", embedder=letters, tokenizer="words", embed_buffer=True).chunk(text)
+    assert max(letters.tokenizer.counts(shown)) <= 254
+
+
+def test_minilm_is_shown_no_more_than_it_reads(minilm, monkeypatch):
+    shown, encode = [], minilm.encode
+    monkeypatch.setattr(minilm, "encode", lambda texts, **given: shown.extend(texts) or encode(texts, **given))
+    advchunk.create("optimal-semantic", embedder="minilm", max_tokens=3000).chunk(LONG)
+    assert max(len(minilm.tokenizer(text, verbose=False)["input_ids"]) for text in shown) <= 256
+
+
+def test_a_model_is_loaded_once(monkeypatch):
+    loads = []
+    monkeypatch.setattr(embedders, "_LOADED", {})
+    monkeypatch.setattr(
+        embedders,
+        "_sentence_transformer_named",
+        lambda name: loads.append(name) or threading.Event().wait(0.05) or [name],
+    )
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(named_embedder, ["some/model"] * 8))
+    assert loads == ["some/model"]
+    assert all(model is found[0] for model in found)
+
+
+def test_use_by_name():
+    embedder = as_embedder("usem3")
+    rows = embedder.embed(["A cat slept.", "Eine Katze schlief.", "Taxes rose.", "\ud800"])
+    assert rows.shape == (4, 512)
+    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.3
+    assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
+
+
+def test_what_names_a_model_is_never_a_secret():
+    class Hosted:
+        model = "text-embedding-3-small"
+        api_key = "sk-secret"
+
+        def __repr__(self):
+            return f"Hosted({self.api_key})"
+
+        def embed(self, texts):
+            return [[1.0]] * len(texts)
+
+    hosted = Hosted()
+    assert model_name(hosted) == "text-embedding-3-small"
+    assert identity(hosted).endswith("Hosted:text-embedding-3-small")
+    assert "sk-secret" not in repr(advchunk.create("mst-semantic", embedder=hosted))
+    with pytest.raises(ConfigurationError) as caught:
+        as_embedder(SimpleNamespace(api_key="sk-secret"))
+    assert "sk-secret" not in str(caught.value)
+    with pytest.raises(ConfigurationError) as caught:
+        as_counter(SimpleNamespace(api_key="sk-secret"))
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_identities():
+    assert identity(None) == "None"
+    assert identity("minilm") == "'minilm'"
+    assert identity(len).startswith("builtins.len:")
+    assert identity(default_embedder()).endswith("StaticEmbedder:advchunk/minilm-static-256")
+    assert model_name(object()) == ""
+
+
+class Scaled:
+    """Counts, embeds and is pickled; has no name."""
+
+    def __init__(self, scale):
+        self.scale = scale
+
+    def embed(self, texts):
+        return [[self.scale] for _ in texts]
+
+
+def held_by(value):
+    return lambda texts: [value(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("make", "lasts"),
+    [
+        (Scaled, True),
+        (lambda n: Scaled(n).embed, True),
+        (lambda n: re.compile(f"a{{{n}}}").findall, True),
+        (lambda n: partial(Scaled.embed, Scaled(n)), True),
+        (lambda n: held_by(re.compile(f"a{{{n}}}").findall), True),
+        (lambda n: held_by(held_by(Scaled(n).embed)), True),
+        (lambda n: [n, "a"], True),
+        (lambda n: SimpleNamespace(cannot_be_pickled=lambda: n), False),
+    ],
+)
+def test_what_has_no_name_is_told_apart_by_what_it_holds(make, lasts):
+    one, other = make(1), make(2)
+    assert identity(one) == identity(one)
+    assert identity(one) != identity(other)
+    again = make(1)
+    assert (identity(one) == identity(again)) is lasts
+
+
+def test_an_identity_shows_nothing_that_is_held():
+    given = partial(Scaled.embed, "sk-secret", key="sk-secret")
+    for resource in (given, Scaled("sk-secret"), Scaled("sk-secret").embed, held_by("sk-secret"), ["sk-secret"]):
+        assert "sk-secret" not in identity(resource)
+
+
+def test_functions_are_told_apart_by_what_they_do():
+    def recursive(texts):
+        return recursive(texts[:1])
+
+    assert identity(lambda texts: texts[1:]) != identity(lambda texts: texts[2:])
+    assert identity(recursive) == identity(recursive)
+
+
+def test_many_awaited_calls_of_one_model_do_not_collide(minilm):
+    texts = [f"Sentence {i} is here. And {i * 7} others follow. " * 2 for i in range(24)]
+    chunker = advchunk.create("optimal-semantic", embedder=minilm, batch_size=4)
+    assert asyncio.run(chunker.achunk_many(texts, concurrency=6)) == chunker.chunk_many(texts)

@@ -1,0 +1,396 @@
+"""HTML, as broken as it comes: what is seen is kept, in order, and as the blocks that it is."""
+
+import re
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from advchunk import ConfigurationError, MissingExtra
+from advchunk.layout import Headings
+from advchunk.readers import html
+from advchunk.readers.html import guard
+
+
+def read(text, **options):
+    document = html.read(text, **options)
+    return [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
+
+
+def said(text, **options):
+    return [text for _, _, text in read(text, **options)]
+
+
+# --- blocks -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "blocks"),
+    [
+        ("Tea & rain <3", [("paragraph", 0, "Tea & rain <3")]),
+        ("<p>one<p>two<div>three</div>four", [("paragraph", 0, word) for word in ("one", "two", "three", "four")]),
+        ("<h1>A</h1><h3>B <i>b</i></h3>c", [("heading", 1, "A"), ("heading", 3, "B b"), ("paragraph", 0, "c")]),
+        ("<h2><div>A</div></h2>b", [("heading", 2, "A"), ("paragraph", 0, "b")]),
+        ("a<b>b</b> <a href='http://x'>c</a>", [("paragraph", 0, "ab c")]),
+        ("one<br>two<br><br>three", [("paragraph", 0, "one\ntwo"), ("paragraph", 0, "three")]),
+        ("<blockquote><p>a<p>b</blockquote>", [("quote", 0, "a"), ("quote", 0, "b")]),
+        ("<pre>\n a\n   b &lt;\n</pre>", [("code", 0, " a\n   b <")]),
+        ("<pre><div>a</div><div>  b</div></pre>", [("code", 0, "a\n  b")]),
+        ("caf&eacute;&nbsp;&#x1F375; so\u00adft", [("paragraph", 0, "café 🍵 soft")]),
+        ("<textarea>a <b> c</textarea>", [("paragraph", 0, "a <b> c")]),
+        ("<p>a<address>b</address>c", [("paragraph", 0, "a"), ("paragraph", 0, "b"), ("paragraph", 0, "c")]),
+        ("a\ud800b", [("paragraph", 0, "a?b")]),
+        ("", []),
+        ("<!-- only -->", []),
+    ],
+)
+def test_blocks(page, blocks):
+    assert read(page) == blocks
+
+
+def test_lists_are_nested_and_numbered():
+    page = "<ul><li>a<ul><li>b</ul><li><p>c</p><p>d</p></ul><ol start=3><li>e<li value=7>f<li>g<li><ol><li>h</ol></ol>"
+    assert read(page) == [
+        ("item", 1, "- a"),
+        ("item", 2, "- b"),
+        ("item", 1, "- c"),
+        ("paragraph", 0, "d"),
+        ("item", 1, "3. e"),
+        ("item", 1, "7. f"),
+        ("item", 1, "8. g"),
+        ("item", 2, "1. h"),
+    ]
+
+
+def test_terms_stand_before_what_defines_them():
+    page = "<dl><dt>BMI<dd>body mass<dt>A<dt>B:<dd><p>ab</p><p>c</p><dt>last</dl>tail"
+    assert read(page) == [
+        ("item", 1, "BMI: body mass"),
+        ("item", 1, "A, B: ab"),
+        ("paragraph", 0, "c"),
+        ("item", 1, "last:"),
+        ("paragraph", 0, "tail"),
+    ]
+
+
+def test_pictures_say_what_is_said_of_them():
+    page = (
+        "<p>I <img alt='love'> tea<figure><img src=a alt='A cup'><figcaption>Fig. 1</figcaption></figure><img alt=''>"
+    )
+    assert read(page) == [("paragraph", 0, "I love tea"), ("figure", 0, "A cup"), ("caption", 0, "Fig. 1")]
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("10<sup>9</sup> cells", "10⁹ cells"),
+        ("log<sub>10</sub>2", "log₁₀2"),
+        ("H<sub>2</sub>O in m<sup>2</sup>, the 5<sup>th</sup>", "H2O in m2, the 5th"),
+        ("<b>10</b><sup>-3</sup>", "10⁻³"),
+    ],
+)
+def test_numbers_stay_other_numbers(page, text):
+    assert said(page) == [text]
+
+
+def test_formulae_are_tex_or_a_line():
+    tex = "<math display=block><semantics><mi>x</mi><annotation encoding='application/x-tex'>x^2</annotation></semantics></math>"
+    line = "<math><mfrac><mi>a</mi><mi>b</mi></mfrac></math>"
+    katex = f"<span class=katex><span>{line}</span><span class='katex-html' aria-hidden=true>ab</span></span>"
+    mathjax = "<script type='math/tex'>y</script><script type='math/tex; mode=display'>z</script>"
+    page = f"p{tex}q {line} {katex} <math><p>r</p></math>{mathjax}"
+    assert read(page) == [
+        ("paragraph", 0, "p"),
+        ("formula", 0, "x^2"),
+        ("paragraph", 0, "q a/b a/b"),
+        ("paragraph", 0, "r"),
+        ("paragraph", 0, "y"),
+        ("formula", 0, "z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>no</script>",
+        "<style>no</style>",
+        "<template>no</template>",
+        "<noscript>no</noscript>",
+        "<p hidden>no</p>",
+        "<p style='color: red; DISPLAY : none'>no <b>no</b></p>",
+        "<dialog>no</dialog>",
+        "<iframe>no</iframe>",
+        "<sup hidden>no</sup>",
+        "<!-- no -->",
+        "<svg><title>no</title></svg>",
+        "<video>no</video>",
+    ],
+)
+def test_what_is_not_seen_is_not_read(hidden):
+    assert said(f"<p>a</p>{hidden}<p>b</p>") == ["a", "b"]
+    assert said("<p hidden='until-found'>a<dialog open>b</dialog>") == ["a", "b"]
+
+
+# --- tables -------------------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_written_with_their_heads_and_spans():
+    page = """<table><caption>Who</caption><thead><tr><th rowspan=2>group<th colspan=2>weight<tr><th>mean<th>SD</thead>
+        <tr><td>tea<td>7<td>1 <p>kg</p><tr><td colspan=3>adults<tr><td rowspan=0>a|b<td>2<tr><td>3</table>after"""
+    table = "\n".join(
+        [
+            "| group | weight | weight |",
+            "| group | mean | SD |",
+            "| --- | --- | --- |",
+            "| tea | 7 | 1 kg |",
+            "| adults |  |  |",
+            "| a\\|b | 2 |  |",
+            "| a\\|b | 3 |  |",
+        ]
+    )
+    assert read(page) == [("caption", 0, "Who"), ("table", 0, table), ("paragraph", 0, "after")]
+
+
+def test_rows_of_titles_are_the_head_where_none_is_marked():
+    assert said("<table><tr><th>a<th>b<tr><th>c<td>d</table>") == ["| a | b |\n| --- | --- |\n| c | d |"]
+    assert said("<table><tr><td>a<td>b</table>") == ["| --- | --- |\n| a | b |"]
+
+
+def test_a_cell_reaches_as_far_as_its_part_of_the_table():
+    assert said("<table><tr><th rowspan=2>a<th>b<tr><td>1<tr><td>c<td>2</table>") == [
+        "| a | b |\n| --- | --- |\n| a | 1 |\n| c | 2 |"
+    ]
+    assert said("<table><tr><td rowspan=0>a<td>1<tr><td>2<tbody><tr><td>b<td>3</table>") == [
+        "| --- | --- |\n| a | 1 |\n| a | 2 |\n| b | 3 |"
+    ]
+    assert said("<table><tr><td rowspan=2>a<td rowspan=2>b<tr><tr><td>c<td>d<tr></table>") == [
+        "| --- | --- |\n| a | b |\n| a | b |\n| c | d |"
+    ]
+
+
+def test_xhtml_may_close_any_element_at_once():
+    head = (
+        '<head><title>Tea</title><script src="a.js" type="text/javascript"/><meta name="date" content="2020"/></head>'
+    )
+    body = '<body><a id="p1"/><h1>Tea</h1><p>one<br/>two</p><textarea/><p>three</p></body>'
+    for start in ('<?xml version="1.0"?>\n<html>', '<html lang="en" xmlns="http://www.w3.org/1999/xhtml">'):
+        assert said(f"{start}{head}{body}</html>") == ["Tea", "one\ntwo", "three"]
+    assert said(f"<html>{head}{body}</html>") == []  # as browsers have it
+
+
+def test_tables_of_layout_are_read_through():
+    inner = "<table><tr><td>1<td>2</table>"
+    table = ("table", 0, "| --- | --- |\n| 1 | 2 |")
+    assert read(f"<table><tr><td>a<td><h2>B</h2>b</td></tr></table>{inner}") == [
+        ("paragraph", 0, "a"),
+        ("heading", 2, "B"),
+        ("paragraph", 0, "b"),
+        table,
+    ]
+    assert read(f"<table><tr><td>menu<td>{inner}<p>b</table>") == [
+        ("paragraph", 0, "menu"),
+        table,
+        ("paragraph", 0, "b"),
+    ]
+    assert read("<table role=presentation><tr><td>a<td>b</table>") == [("paragraph", 0, "a"), ("paragraph", 0, "b")]
+    assert read("<table><tr><td>a<tr><td>b</table>") == [("paragraph", 0, "a"), ("paragraph", 0, "b")]
+
+
+def test_what_stands_in_a_table_by_mistake_is_kept():
+    assert said("<table><p>x</p><tr>y<td>1<td>2</table>") == ["x", "y", "| --- | --- |\n| 1 | 2 |"]
+    assert said("a<td>b<tr>c<li>d<caption>e<dd>f") == ["abc", "- de", "f"]
+
+
+# --- furniture ----------------------------------------------------------------------------------------------------------
+
+SITE = """<body><header><a>Site</a><nav>Home</nav></header><div role=navigation>Menu</div><main><article>
+    <header><h1>Tea</h1><p>By A</header><aside>Note</aside><footer>Signed</footer></article></main>
+    <aside>More<h2>Ads</h2></aside><footer>Imprint</footer>"""
+
+
+def test_furniture_is_what_the_page_not_its_articles_say_it_is():
+    content = [("heading", 1, "Tea"), ("paragraph", 0, "By A"), ("paragraph", 0, "Note"), ("paragraph", 0, "Signed")]
+    assert read(SITE) == content
+    kept = read(SITE, furniture="keep")
+    assert [block for block in kept if block[0] != "furniture"] == content
+    assert [text for kind, _, text in kept if kind == "furniture"] == ["Site", "Home", "Menu", "More", "Ads", "Imprint"]
+
+
+def test_a_header_with_headings_is_content_but_its_navigation_is_not():
+    page = "<header><h1>Tea</h1><nav>Home</nav></header><p>Green."
+    assert read(page) == [("heading", 1, "Tea"), ("paragraph", 0, "Green.")]
+
+
+def test_what_is_only_furniture_is_read():
+    assert read("<ul><li><nav>Home</nav></ul>") == [("furniture", 0, "Home")]
+    with pytest.raises(ConfigurationError, match='furniture must be "drop" or "keep"'):
+        html.read("", furniture="hide")
+
+
+# --- what others got wrong ----------------------------------------------------------------------------------------------
+
+
+def test_headings_keep_all_their_parents():
+    page = "<div><h1>A</h1><div><div><h2>B</h2></div><p>x</p></div></div><section><h3>C</h3><div><p>y</div><h2>D</h2>z"
+    document = html.read(page)
+    headings = Headings(document.text, document.blocks)
+    paths = {letter: headings.path(document.text.index(letter)) for letter in "xyz"}
+    assert paths == {"x": ("A", "B"), "y": ("A", "B", "C"), "z": ("A", "D")}
+
+
+def test_order_is_that_of_the_page():
+    page = "a<table><tr><td>b<td>c</table>d<ul><li>e<table><tr><td>f<td>g</table>h</ul><pre>i</pre>j"
+    assert "".join(letter for letter in html.read(page).text if letter.isalpha()) == "abcdefghij"
+
+
+def test_no_mark_of_ours_clashes_with_the_text():
+    words = "PRESERVED_0 __TABLE_0__ {0} %s \\1 <b-plain> b-plain"
+    page = f"<p>{words.replace('<', '&lt;')}<table><tr><td>{words.replace('<', '&lt;')}<td>x</table>"
+    assert [text.count("PRESERVED_0 __TABLE_0__ {0} %s \\1") for text in said(page)] == [1, 1]
+
+
+def test_a_title_is_context_once():
+    document = html.read("<title>Tea</title><h1>Tea</h1><h2>Tea leaves</h2><p>Green.")
+    assert document.metadata["title"] == "Tea"
+    assert Headings(document.text, document.blocks).path(len(document.text)) == ("Tea leaves",)
+    assert document.text.startswith("Tea\n\n")
+
+
+# --- metadata -----------------------------------------------------------------------------------------------------------
+
+
+def test_metadata_is_what_the_page_says_of_itself():
+    page = """<html lang=en-GB><title>Tea | Site</title><meta property=og:title content="Tea &amp; <b>co</b>">
+        <meta name=Author content="A. Li"><meta name=author content="B. Ray"><meta property=article:author content=http://x>
+        <meta name=description content=" All of  it. "><meta property=article:published_time content=2020-6-1T10:00Z>
+        <link rel=canonical href=https://example.org/tea><meta name=keywords content="tea, cup"><meta name=x>
+        <meta name=citation_doi content=10.1/x><meta name=citation_journal_title content=Leaves><p>Tea."""
+    assert html.read(page).metadata == {
+        "title": "Tea & <b>co</b>",
+        "authors": "A. Li; B. Ray",
+        "description": "All of it.",
+        "keywords": "tea, cup",
+        "published_at": "2020-06-01",
+        "journal": "Leaves",
+        "doi": "10.1/x",
+        "language": "en-GB",
+        "url": "https://example.org/tea",
+    }
+    document = html.read("<title>A</title>x", id="i", metadata={"title": "B", "n": 1})
+    assert (document.id, document.metadata) == ("i", {"title": "B", "n": 1})
+    assert html.read("<title>Tea <b> cup</title><svg><title>no</title></svg>").metadata == {"title": "Tea <b> cup"}
+
+
+def test_the_parser_is_optional(monkeypatch):
+    monkeypatch.setitem(sys.modules, "selectolax.lexbor", None)
+    with pytest.raises(MissingExtra, match=r"advchunk\[html\]"):
+        html.read("x")
+
+
+# --- hostile pages ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tag", ["div", "span", "b", "ul><li", "table><tr><td", "blockquote", "dl><dt", "header", "sup"]
+)
+def test_depth_is_no_matter(tag):
+    end = "".join(f"</{name}>" for name in reversed(tag.split("><")))
+    text = html.read(f"<{tag}>" * 5_000 + "in" + end * 5_000 + "out", furniture="keep").text
+    assert "".join(filter(str.isalpha, text)) == "inout"
+
+
+@pytest.mark.parametrize(
+    ("page", "error"),
+    [
+        ("<div>" * 20_001, "HTML must be nested at most 20,000 deep, got 20001"),
+        ("<p " + " ".join(f"a{i}" for i in range(10_001)) + ">", "at most 10,000 attributes, got 10002"),
+    ],
+)
+def test_what_takes_quadratic_time_is_refused(page, error):
+    with pytest.raises(ConfigurationError, match=error):
+        html.read(page)
+
+
+def test_formatting_left_open_is_not_opened_in_every_block():
+    page = "".join(f"<p><font id={i}>x" for i in range(500))
+    assert len(html.read(page).blocks) == 500
+    assert sum(1 for _ in LexborHTMLParser(page).root.traverse()) > 100_000
+    assert sum(1 for _ in LexborHTMLParser(guard.harmless(page)).root.traverse()) < 2_000
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<table>" + "<tr><td colspan=1000 rowspan=65534>cup<td>tea" * 500 + "</table>",
+        "<table><tr>" + "<td rowspan=65534>cup" * 2_000 + "<tr><td>tea" * 2_000 + "</table>",
+        "<table><tr>" + "<td>cup" * 5_000 + "<tr><td>tea<td>tea" * 5_000 + "</table>",
+        "<table><tr><td rowspan=65534>" + "cup " * 50_000 + "<td>" + "<tr><td>tea" * 5_000 + "</table>",
+    ],
+)
+def test_tables_grow_no_longer_than_a_few_times_the_page(page):
+    text = html.read(page).text
+    assert text.count("tea") >= page.count("tea")
+    assert text.count("cup") >= page.count("cup")
+    assert len(text) < 200_000 + 20 * len(page)
+
+
+# --- any text -----------------------------------------------------------------------------------------------------------
+
+UNSEEN = html._UNSEEN | {"dialog"}
+NAMES = """a article aside b blockquote br button caption center dd div dl dt em figcaption figure font footer form h1 h2 header
+    hr i iframe img input li main math mi nav noscript ol option p pre script section select span style sub sup svg table
+    tbody td template textarea th thead title tr ul""".split()  # noqa: SIM905
+TAGS = st.sampled_from(
+    [*(f"<{name}>" for name in NAMES), *(f"</{name}>" for name in NAMES), "<p hidden>", "<!--", "-->"]
+)
+ODD = re.compile("<[a-z]+<p hidden")  # an element named "a<p" stays open where a link would be closed by the next one
+PAGES = (
+    st.lists(TAGS | st.text("abcde <&\n", max_size=5), max_size=40)
+    .map("".join)
+    .filter(lambda page: not ODD.search(page))
+)
+
+
+def visible(page):
+    """Return the text that the parser finds where nothing is hidden."""
+    found, stack = [], [(LexborHTMLParser(page).root, UNSEEN)]
+    while stack:
+        node, unseen = stack.pop()
+        if node.tag == "-text":
+            found.append(node.text_content)
+        elif node.tag not in unseen and "hidden" not in node.attributes:
+            child = node.first_child
+            while child is not None:
+                stack.append((child, {"script", "style"} if node.tag == "math" else unseen))
+                child = child.next
+    return "".join(found)
+
+
+@settings(max_examples=500)
+@given(PAGES)
+@example("<math><script>a")
+@example("<math><iframe><i>a")
+@example("<math><i></i>a")
+@example("<svg><tr>a<td>b</svg><table><tr><td><svg><td>c")
+@example("<select><table><tr><td>a<option>b")
+@example("<table><tr><td><dl><dt>a</table>b")
+def test_all_that_is_seen_is_kept(page):
+    document = html.read(page, furniture="keep")
+    assert Counter(filter(str.isalpha, document.text)) == Counter(filter(str.isalpha, visible(page)))
+
+
+@settings(max_examples=300)
+@given(st.text() | PAGES, st.sampled_from(["drop", "keep"]))
+def test_any_text_is_read_and_covered_by_blocks(page, furniture):
+    document = html.read(page, furniture=furniture)
+    assert "\n\n".join(document.text[slice(*block.span)] for block in document.blocks) == document.text
+    assert all(document.text[slice(*block.span)].strip() for block in document.blocks)
+
+
+@settings(max_examples=200)
+@given(st.text(st.characters(exclude_characters="<&", exclude_categories=["Cc", "Cs"])))
+def test_plain_text_stays_as_it_is(text):
+    assert html.read(text).text.split() == text.replace("\u00ad", "").split()

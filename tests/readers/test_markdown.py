@@ -1,0 +1,269 @@
+"""The Markdown reader: known layouts, any text, and the fast road against the parser."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+from time import process_time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from advchunk.layout import Headings, protected
+from advchunk.readers.markdown import blocks, parsed, read
+from advchunk.readers.titles import heading_text
+from advchunk.records import Block, Span
+
+MARKS = [
+    "# ",
+    "## ",
+    "#",
+    "- ",
+    "* ",
+    "-",
+    "1. ",
+    "2) ",
+    "> ",
+    ">",
+    "```",
+    "~~~",
+    "|",
+    "|-|",
+    "a|b",
+    "---",
+    "===",
+    "***",
+]
+FORMULAE = ["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "$$ (1)"]
+HTML = ["<div>", "</div>", "<!--", "-->", "<unk>", "<pre>", "</pre>"]
+WHITE = [" ", "  ", "    ", "\t", "\n", "\n", "\n\n", "\r\n", "\r", "\xa0", "\x0b", "\x0c", "\u2028"]
+WORDS = ["word", "Word two.", "[a]: /url", "key: value", "\0", "\ud800", "\ufeff", "é", "1999."]
+
+
+def texts(*pieces):
+    return st.lists(st.sampled_from([p for some in pieces for p in some]), max_size=24).map("".join)
+
+
+anything = texts(MARKS, FORMULAE, HTML, WHITE, WHITE, WORDS)
+
+
+def seen(text):
+    return [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
+
+
+def normalised(text):
+    return text.replace("\r\n", " \n").replace("\r", "\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("", []),
+        (" \n\t\n", []),
+        ("One\ntwo.\n\n  Three \n", [("paragraph", 0, "One\ntwo."), ("paragraph", 0, "  Three")]),
+        ("# One #\ntext", [("heading", 1, "# One #"), ("paragraph", 0, "text")]),
+        ("One\ntwo\n---\ntext", [("heading", 2, "One\ntwo\n---"), ("paragraph", 0, "text")]),
+        ("a\n\n---\n\nb", [("paragraph", 0, "a"), ("paragraph", 0, "b")]),
+        ("- a\n  - b\n    lazy\n- c", [("item", 1, "- a"), ("item", 2, "  - b\n    lazy"), ("item", 1, "- c")]),
+        ("1. a\n\n   more\n\n2. b", [("item", 1, "1. a"), ("paragraph", 0, "   more"), ("item", 1, "2. b")]),
+        ("- a\n\n  ```\n  x\n  ```", [("item", 1, "- a"), ("code", 0, "  ```\n  x\n  ```")]),
+        ("-\n  a", [("item", 1, "-\n  a")]),
+        ("- - a", [("item", 2, "- - a")]),
+        ("> a\nlazy\n>\n> b", [("quote", 0, "> a\nlazy"), ("quote", 0, "> b")]),
+        ("> # H\n> - a", [("heading", 1, "> # H"), ("item", 1, "> - a")]),
+        ("- > a\n  b", [("quote", 0, "- > a\n  b")]),
+        ("```py\n# no\n\n- no\n```\nb", [("code", 0, "```py\n# no\n\n- no\n```"), ("paragraph", 0, "b")]),
+        ("a\n\n~~~\nto the end\n\n", [("paragraph", 0, "a"), ("code", 0, "~~~\nto the end")]),
+        ("a\n\n    x\n\n    y\n\nb", [("paragraph", 0, "a"), ("code", 0, "    x\n\n    y"), ("paragraph", 0, "b")]),
+        (
+            "a\n|x|y|\n|-|-|\n|1|2|\n\nb",
+            [("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("paragraph", 0, "b")],
+        ),
+        ("x|y\n-|-\n1|2\n# H", [("table", 0, "x|y\n-|-\n1|2"), ("heading", 1, "# H")]),
+        ("Let\n$$\nx\n$$ (1)\nbe", [("paragraph", 0, "Let"), ("formula", 0, "$$\nx\n$$ (1)"), ("paragraph", 0, "be")]),
+        ("$$x$$ is\n\n$$ y\n\n$$", [("paragraph", 0, "$$x$$ is"), ("paragraph", 0, "$$ y"), ("paragraph", 0, "$$")]),
+        ("\\[ x\n\\],\nand", [("formula", 0, "\\[ x\n\\],"), ("paragraph", 0, "and")]),
+        ("$$$ Dear\nfood $$", [("paragraph", 0, "$$$ Dear\nfood $$")]),
+        ("> a\n    $$x$$", [("quote", 0, "> a\n    $$x$$")]),
+        ("\\[1\\] Smith", [("paragraph", 0, "\\[1\\] Smith")]),
+        ("\\begin{align*}\nx\n\\end{align*}", [("formula", 0, "\\begin{align*}\nx\n\\end{align*}")]),
+        ("> \\[a\\]\nb\n\\[", [("formula", 0, "> \\[a\\]"), ("paragraph", 0, "b\n\\[")]),
+        ("- a\n\\[\nx\n\\]", [("item", 1, "- a"), ("formula", 0, "\\[\nx\n\\]")]),
+        ("<div>\na\n</div>\n\nb", [("paragraph", 0, "<div>\na\n</div>"), ("paragraph", 0, "b")]),
+        ("[a]: /url\n\n[^1]: Note.", [("paragraph", 0, "[a]: /url"), ("paragraph", 0, "[^1]: Note.")]),
+        ("---\ntitle: T\n---\n# H", [("code", 0, "---\ntitle: T\n---"), ("heading", 1, "# H")]),
+        ("\ufeff---\r\na: b\r\n...\r\nc", [("code", 0, "---\r\na: b\r\n..."), ("paragraph", 0, "c")]),
+        ("---\n\na: b\n\n---\n", [("paragraph", 0, "a: b")]),
+        ('+++\na = "b"\n\n[c]\n+++\n\n# H', [("code", 0, '+++\na = "b"\n\n[c]\n+++'), ("heading", 1, "# H")]),
+        ("+++\na = 1", [("paragraph", 0, "+++\na = 1")]),
+        ("\ufeff# H", [("heading", 1, "# H")]),
+        (
+            "a\r\n\r\n- b\r# c\n\0",
+            [("paragraph", 0, "a"), ("item", 1, "- b"), ("heading", 1, "# c"), ("paragraph", 0, "\0")],
+        ),
+        ("a\u2028# b\x0c# c\x85# d", [("paragraph", 0, "a\u2028# b\x0c# c\x85# d")]),
+        ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, " b"), ("paragraph", 0, "  c")]),
+    ],
+)
+def test_layout(text, layout):
+    assert seen(text) == layout
+
+
+@given(anything)
+@example("- a\n\n  b\n\n c\n\n   d")
+@example("- <!--\n\na\n\n-->")
+def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers(text):
+    document = read(text, id="x", metadata={"title": "T"})
+    spans = [block.span for block in document.blocks]
+    for start, end in spans:
+        assert text[start:end] == text[start:end].rstrip() != ""
+        assert text[start - 1] in "\r\n\ufeff" or start == 0
+        assert not re.match(r"\s*[\r\n]", text[start:end])
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    for start, end in list(pairwise(edges))[::2]:
+        for line in re.split(r"[\r\n]", text[start:end].removeprefix("\ufeff")):
+            assert re.fullmatch(r"(?:\s|>|[-+*_]|\d{1,9}[.)])*", line)
+
+
+@given(anything)
+@example("- a\n\n  b\n\nc\n\n# d")
+@example("> a\n\nb\n\n   c\n\n```\n\nd")
+@example("- a\n\n  b\n\n    - c")
+@example("\r\n \r\n    a\r\n\r\nb")
+def test_regions_without_syntax_read_as_the_parser_reads_them(text):
+    if not re.match("\ufeff?---", text):
+        flat = normalised(text)
+        assert blocks(text) == tuple(parsed(flat, int(flat.startswith("\ufeff")), len(flat)))
+
+
+@given(texts(MARKS, HTML, WHITE, WHITE, WORDS))
+@example("a|b\n-|-\n    c")
+@example("|a|b|\n|-|-|\n|c\nd\n\n> |a|\n> |-|\n> b\nc")
+def test_leaves_are_those_of_markdown_it(text):
+    stock = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("reference")
+    stock.core.ruler.enableOnly(["normalize", "block"])
+    flat = normalised(text)
+    lines = [0, *(m.end() for m in re.finditer("\n", flat)), len(flat)]
+    kinds = {"heading_open", "paragraph_open", "html_block", "code_block", "fence", "table_open"}
+    leaves = [token.map for token in stock.parse(text) if token.type in kinds]
+    last_lines = [text[lines[end - 1] : lines[end]].strip() for _, end in leaves]
+    found = list(parsed(flat, 0, len(flat)))
+    kept = [
+        last for (start, end), last in zip(leaves, last_lines, strict=True) if flat[lines[start] : lines[end]].strip()
+    ]
+    assert len(found) == len(kept)
+    assert all(text[slice(*block.span)].endswith(last) for block, last in zip(found, kept, strict=True))
+
+
+@given(texts(["word", "Two words.", "é", "#tag", "-5", "1.5", "*so*", "<", "$5", "|", "="], WHITE, WHITE))
+@example("a\n= \n")
+@example("a\n\t\nb\n|-|\t")
+def test_prose_reads_as_the_parser_reads_it(text):
+    assert blocks(text) == tuple(parsed(normalised(text), 0, len(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["> " * 1000 + "a", "- " * 1000 + "a", "1. > " * 500 + "a", "".join("  " * n + "- a\n" for n in range(500))],
+    ids=["quotes", "items", "both", "indented"],
+)
+def test_deep_nesting_hides_nothing_that_follows(text):
+    assert seen(text + "\n\nThe end.")[-1] == ("paragraph", 0, "The end.")
+    assert seen(text)[-1][2].endswith("a")
+
+
+@pytest.mark.parametrize(
+    "line", ["$$a\n", "\\[ a\n", "\\[ a\n\n", "- $$\n", "> \\[\n", "<!--\n\n", "|a\n", "- ```\n", "[a\n"]
+)
+@pytest.mark.parametrize("end", ["", "\\] b $$ b"], ids=["open", "closed"])
+def test_repeated_openings_take_linear_time(line, end):
+    def seconds(lines):
+        times = []
+        for _ in range(3):
+            started = process_time()
+            blocks(line * lines + end)
+            times.append(process_time() - started)
+        return min(times)
+
+    assert seconds(8000) < 30 * seconds(1000)  # 8 if linear, 64 if quadratic
+
+
+def test_protected_is_what_must_not_be_cut():
+    text = "a\n\n```\nx\n```\n\n|x|\n|-|\n\n$$x$$\n\n> q"
+    assert [text[slice(*span)] for span in protected(blocks(text))] == ["```\nx\n```", "|x|\n|-|", "$$x$$"]
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("# A", "A"),
+        ("###### A b ##  ", "A b"),
+        ("#\tC#", "C#"),
+        ("##", ""),
+        ("## ##", ""),
+        ("> - # A", "A"),
+        ("A\n===", "A"),
+        ("> A  \r\n> b\r\n> ---", "A b"),
+        ("- A\n  ---", "A"),
+        ("1. Introduction", "1. Introduction"),
+        ("Plain", "Plain"),
+        ("   ## A", "A"),
+        ("# [![CI](https://a.b/c.svg)](https://a.b/c) Pot ![x][y] <img src='a.png' width=\"3\">", "Pot"),
+        ("# [Tea](<a b> 'T') and [milk (2%)](x_(y)) and [cups][1]", "Tea and milk (2%) and cups"),
+        ('# <a name="x"></a>Tea<br/> <!-- omit in toc -->', "Tea"),
+        ("# **Bold**, __too__, *so*, _so on_ and ***all***", "Bold, too, so, so on and all"),
+        ("# **[`a_b`](c)** and `` `d` ``", "a_b and `d`"),
+        ("## `**kwargs` `__init__` `<br>` `[a](b)`", "**kwargs __init__ <br> [a](b)"),
+        (
+            "# snake_case _private a_b_c 2*3*4 *args, **kwargs 1 * 2 * 3",
+            "snake_case _private a_b_c 2*3*4 *args, **kwargs 1 * 2 * 3",
+        ),
+        ("# List<T> a[i][j] [1.0.0] \\(x\\) a < b > c", "List<T> a[i][j] [1.0.0] \\(x\\) a < b > c"),
+        ("# snake\\_case \\*a\\*", "snake_case *a*"),
+        ("# ![Logo](logo.png)", "![Logo](logo.png)"),
+    ],
+)
+def test_heading_text(source, title):
+    assert heading_text(source) == title
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "[a](", "[a]", "![a](b ", "*a ", "_a ", "**a*", "<a ", "<!--", "`a``", "\\", "[[a]("]
+)
+def test_odd_headings_take_linear_time(piece):
+    started = process_time()
+    heading_text("# " + piece * 10_000)
+    assert process_time() - started < 2
+
+
+def test_headings_give_the_path_of_every_offset():
+    text = "intro\n\n# A\n\na\n\n### B\n\nb\n\nC\n---\n\nc\n\n#\n\nd"
+    headings = Headings(text, blocks(text))
+    paths = {
+        piece: headings.path(text.index(piece)) for piece in ["intro", "# A", "a\n", "### B", "b\n", "C\n", "c\n", "d"]
+    }
+    assert paths == {
+        "intro": (),
+        "# A": ("A",),
+        "a\n": ("A",),
+        "### B": ("A", "B"),
+        "b\n": ("A", "B"),
+        "C\n": ("A", "C"),
+        "c\n": ("A", "C"),
+        "d": (),
+    }
+    assert headings.path(len(text)) == ()
+
+
+def test_headings_of_other_readers_are_taken_as_they_are():
+    text = "# of samples\n\nTen."
+    heading = Block("heading", Span(0, 12), 1)
+    assert Headings(text, [heading]).path(15) == ("# of samples",)
+    assert Headings(text, [replace(heading, title="Samples")]).path(15) == ("Samples",)
+
+
+def test_a_long_paragraph_over_a_rule_is_no_heading():
+    title, body = "A title\nof two lines\n===\n\nText.", "One.\nTwo.\nThree.\nFour.\n==========\nFive."
+    assert [block.kind for block in blocks(title)] == ["heading", "paragraph"]
+    assert [block.kind for block in blocks(body)] == ["paragraph", "paragraph"]

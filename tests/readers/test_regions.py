@@ -1,0 +1,533 @@
+"""Regions of pages: their order, the lines they hold, what repeats on pages, and what layoutparser and docTR found."""
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError
+from advchunk.readers.regions import results
+from advchunk.readers.regions.order import reading_order
+from advchunk.readers.regions.page import regions_of
+from advchunk.readers.regions.pages import Page, with_furniture, written
+from advchunk.readers.regions.prose import joined, rows
+from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet
+
+DATA = Path(__file__).parents[1] / "data"
+SHEET = Sheet(1, 600, 800)
+
+
+# The order of a page.
+
+
+@st.composite
+def planted(draw):
+    """A page of 1 to 3 columns between lines across it, whose boxes stand in the order in which they are read."""
+    boxes, top = [], 40.0
+    jitter = st.floats(-2, 2)
+
+    def add(left, top, right, bottom):
+        boxes.append((left + draw(jitter), top + draw(jitter), right + draw(jitter), bottom + draw(jitter)))
+
+    for _ in range(draw(st.integers(1, 3))):
+        if draw(st.booleans()):  # a title, centred, or a figure as wide as the page
+            left = draw(st.sampled_from([50.0, 150.0]))
+            add(left, top, 600 - left, top + 30)
+            top += 42
+        columns = draw(st.integers(1, 3))
+        width = (500 - 20 * (columns - 1)) / columns
+        bottoms = []
+        for column in range(columns):
+            left, at = 50 + column * (width + 20), top
+            # One paragraph as wide as its column: the first tells where the columns are.
+            for i in range(draw(st.integers(1, 4))):
+                height = draw(st.floats(12, 90))
+                add(left, at, left + (width if not i else draw(st.floats(width * 0.4, width))), at + height)
+                at += height + draw(st.floats(7, 20))
+            bottoms.append(at)
+        top = max(bottoms) + 10
+        add(50, top, 550, top + 12)  # what follows stands in other columns
+        top += 24
+    return boxes
+
+
+@given(planted(), st.randoms(use_true_random=False))
+def test_columns_are_read_one_after_the_other_between_what_runs_across_them(boxes, random):
+    order = list(range(len(boxes)))
+    random.shuffle(order)
+    shuffled = [boxes[i] for i in order]
+    assert [order[i] for i in reading_order(shuffled)] == list(range(len(boxes)))
+
+
+@given(planted(), st.floats(0.01, 100), st.floats(-1000, 1000))
+def test_the_order_depends_on_no_unit_and_no_origin(boxes, scale, shift):
+    moved = [tuple(scale * (x + shift) for x in box) for box in boxes]
+    assert reading_order(moved) == reading_order(boxes)
+
+
+@given(planted())
+def test_from_right_to_left_it_is_the_mirrored_page(boxes):
+    mirrored = [(600 - right, top, 600 - left, bottom) for left, top, right, bottom in boxes]
+    assert reading_order(mirrored, right_to_left=True) == list(range(len(boxes)))
+
+
+@given(
+    st.lists(st.tuples(*[st.floats(0, 100)] * 4).map(lambda b: (min(b[::2]), min(b[1::2]), max(b[::2]), max(b[1::2]))))
+)
+def test_whatever_the_boxes_each_is_read_once(boxes):
+    assert sorted(reading_order(boxes)) == list(range(len(boxes)))
+
+
+def test_paragraphs_that_end_side_by_side_are_not_read_row_by_row():
+    boxes = [(0, 0, 40, 20), (0, 25, 40, 50), (50, 0, 90, 20), (50, 25, 90, 50)]
+    assert reading_order(boxes) == [0, 1, 2, 3]
+
+
+def test_a_column_that_starts_lower_down_is_read_first_all_the_same():
+    boxes = [(0, 30, 40, 90), (50, 0, 90, 10), (50, 15, 90, 25), (50, 30, 90, 90)]
+    assert reading_order(boxes) == [0, 1, 2, 3]
+
+
+def test_what_spans_two_of_three_columns_parts_only_those():
+    left, wide, middle, right = (0, 0, 28, 90), (32, 0, 92, 20), (32, 25, 60, 90), (64, 25, 92, 90)
+    assert reading_order([right, middle, wide, left]) == [3, 2, 1, 0]
+
+
+def test_a_mark_beside_a_column_is_no_column():
+    marks, texts = [(0, y, 3, y + 8) for y in (0, 20, 40)], [(10, y, 90, y + 8) for y in (0, 20, 40)]
+    assert reading_order([*marks, *texts]) == [0, 3, 1, 4, 2, 5]
+
+
+def test_thousands_of_boxes_without_columns_take_no_time():
+    steps = [(float(i), float(i), i + 3.0, i + 3.0) for i in range(5000)]
+    assert reading_order(steps) == list(range(5000))
+    narrow = [(0.0, 0.0, 100.0, 1.0), *((0.0, 2.0 * i, 50.0, 2.0 * i + 1) for i in range(1, 5000))]
+    assert reading_order(narrow) == list(range(5000))
+
+
+# Which region holds a line.
+
+
+def line(text, left, top, width=100.0, height=10.0):
+    return Line(text, (left, top, left + width, top + height))
+
+
+WORDS = st.text("abcdefg", min_size=1, max_size=5)
+BOXES = st.tuples(st.floats(0, 500), st.floats(0, 700), st.floats(1, 300), st.floats(1, 300)).map(
+    lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+)
+LABELS = st.sampled_from(
+    ["Text", "title", "Table", "figure", "table_caption", "List", "Footer", "footnote", "brand new"]
+)
+
+
+@given(
+    st.lists(st.builds(line, WORDS, st.floats(0, 500), st.floats(0, 780), st.floats(5, 300)), max_size=25),
+    st.lists(st.builds(Detected, LABELS, BOXES, st.floats(0, 1)), max_size=8),
+)
+def test_no_ink_is_lost_and_none_is_said_twice(lines, found):
+    regions = regions_of(SHEET, lines, found)
+    said = Counter(letter for region in regions for letter in region.text if letter.isalpha())
+    assert said == Counter(letter for line in lines for letter in line.text)
+    assert all(region.text or region.kind in {"table", "figure"} for region in regions)
+
+
+def test_thousands_of_lines_side_by_side_take_no_time():
+    beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(3000)]
+    began = time.process_time()
+    assert sum(len(region.text.split()) for region in regions_of(SHEET, beside, [])) == 3000
+    assert time.process_time() - began < 5
+
+
+def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
+    found = [
+        Detected("Footnote", (0, 0, 300, 300)),
+        Detected("Title", (0, 0, 300, 12)),
+        Detected("Text", (0, 305, 300, 400)),
+    ]
+    lines = [line("Head", 0, 0), line("body", 0, 40), line("most", 0, 293), line("below", 0, 340)]
+    assert {region.text: region.kind for region in regions_of(SHEET, lines, found)} == {
+        "Head": "heading",
+        "body": "footnote",
+        "most": "footnote",
+        "below": "paragraph",
+    }
+
+
+def test_a_box_that_is_too_short_still_has_the_paragraph_whole():
+    lines = [line(f"row{i}", 50, 100 + 12 * i, width=200.0) for i in range(6)]
+    (region,) = regions_of(SHEET, lines, [Detected("Text", (50, 112, 230, 150))])
+    assert region.text == "row0 row1 row2 row3 row4 row5"
+    assert region.box == (50, 100, 250, 170)
+
+
+def test_of_a_box_over_two_paragraphs_each_is_one():
+    lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 50, 141 + 11 * i) for i in range(3)]
+    assert [region.text for region in regions_of(SHEET, lines, [Detected("Text", (50, 100, 150, 180))])] == [
+        "a0 a1 a2",
+        "b0 b1 b2",
+    ]
+
+
+def test_the_surer_of_two_boxes_in_one_place_counts():
+    found = [Detected("Title", (50, 100, 150, 112), 0.6), Detected("Text", (50, 100, 151, 112), 0.9)]
+    assert [region.kind for region in regions_of(SHEET, [line("some", 50, 101)], found)] == ["paragraph"]
+
+
+def test_within_a_table_there_is_nothing_but_it_and_its_caption():
+    found = [
+        Detected("table", (50, 100, 350, 200)),
+        Detected("Text", (60, 130, 120, 142)),
+        Detected("table_caption", (50, 100, 350, 112)),
+    ]
+    lines = [line("Table 1", 50, 100), line("tea", 60, 130, 40.0), line("7", 200, 130, 10.0), line("green", 60, 150, 40.0),
+             line("8", 200, 150, 10.0)]  # fmt: skip
+    caption, table = regions_of(SHEET, lines, found)
+    assert (caption.kind, caption.text) == ("caption", "Table 1")
+    assert (table.kind, table.text) == ("table", "| tea | 7 |\n| --- | --- |\n| green | 8 |")
+
+
+def test_a_picture_has_a_place_and_no_text():
+    (region,) = regions_of(SHEET, [], [Detected("figure", (0, 0, 9, 9))])
+    assert region == Region("figure", 1, (0, 0, 9, 9))
+
+
+def test_a_figure_that_is_really_a_page_is_read_by_its_columns():
+    lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 200, 100 + 11 * i) for i in range(3)]
+    (region,) = regions_of(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
+    assert region.text == "a0 a1 a2\nb0 b1 b2"
+
+
+def test_a_list_is_its_items_whatever_the_detector_calls_it():
+    lines = [
+        line("•", 50, 100, 4.0),
+        line("green tea", 65, 101),
+        line("from far", 65, 112),
+        line("• black tea", 50, 124),
+    ]
+    for label in ("List", "title", "text"):
+        found = [Detected(label, (50, 100, 170, 134))]
+        assert [(r.kind, r.text) for r in regions_of(SHEET, lines, found)] == [
+            ("item", "• green tea from far"),
+            ("item", "• black tea"),
+        ]
+
+
+@pytest.mark.parametrize(("number", "title", "left"), [(330, 350, 50), (230, 190, 255)])
+def test_the_number_of_a_heading_is_none_of_the_column_beside_it(number, title, left):
+    words = ("Outlook", "tea") if left < number else ("שלום", "מים")
+    lines = [line(words[1], left, 100 + 12 * i, width=255.0 if left < number else 200.0) for i in range(4)]
+    lines += [line("5", number, 112, 6.0), line(words[0], title, 112, 30.0)]
+    assert {region.text for region in regions_of(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
+
+
+def test_lines_set_far_apart_are_a_paragraph_all_the_same():
+    lines = [line(f"w{i}", 50, 100 + 22 * i) for i in range(5)]
+    assert [region.text for region in regions_of(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]
+
+
+def test_pieces_of_a_line_have_a_space_only_where_one_is_seen():
+    row = [line("10", 50, 100, 10.0), line("9", 60.5, 98, 4.0, 7.0), line("cells", 70, 100, 25.0)]
+    (region,) = regions_of(SHEET, row, [Detected("Text", (50, 95, 100, 112))])
+    assert region.text == "109 cells"
+
+
+def test_footnotes_are_read_after_their_page_and_furniture_around_it():
+    found = [
+        Detected("Page-footer", (50, 780, 100, 792)),
+        Detected("Footnote", (50, 700, 150, 712)),
+        Detected("Text", (350, 100, 450, 112)),
+        Detected("Text", (50, 100, 150, 112)),
+        Detected("Page-header", (300, 10, 400, 22)),
+    ]
+    lines = [
+        line(text, box[0], box[1])
+        for text, box in zip(["end", "note", "right", "left", "head"], [f.box for f in found], strict=True)
+    ]
+    assert [region.text for region in regions_of(SHEET, lines, found)] == ["head", "left", "right", "note", "end"]
+
+
+# Prose.
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["a pla-", "cebo"], "a placebo"),
+        (["double-", "blind"], "double-blind"),
+        (["the Smith-", "Jones"], "the Smith-Jones"),
+        (["well-", "known, and well-known"], "well-known, and well-known"),
+        (["1-", "2"], "1-2"),
+        (["東京", "都"], "東京都"),
+        (["나타났다. ", "이와"], "나타났다. 이와"),
+        (["  a ", "", "b"], "a b"),
+        (["a", "b", "c"], "a b c"),
+    ],
+)
+def test_lines_are_joined_as_they_were_before_they_were_set(lines, text):
+    assert joined(lines) == text
+
+
+def test_a_hyphen_that_the_document_has_elsewhere_stays():
+    assert joined(["drug-", "free"], {"drug-free"}) == "drug-free"
+    assert joined(["drug-", "free"]) == "drugfree"
+
+
+def test_rows_are_read_from_the_side_where_the_script_begins():
+    a, b, below = line("a", 0, 0, 10.0), line("b", 50, 1, 10.0), line("c", 0, 20, 10.0)
+    assert rows([b, below, a]) == [[a, b], [below]]
+    assert rows([b, below, a], leftwards=True) == [[b, a], [below]]
+
+
+# What pages repeat.
+
+
+def book(pages, header="Journal {n}", at=20.0):
+    return [
+        Page(
+            Sheet(n, 600, 800),
+            [
+                Region("paragraph", n, (50, at, 200, at + 10), header.format(n=n)),
+                Region("paragraph", n, (50, 100, 550, 300), f"Body of page {n}."),
+                Region("paragraph", n, (290, 780, 310, 790), str(n)),
+            ],
+        )
+        for n in range(1, pages + 1)
+    ]
+
+
+@pytest.mark.parametrize("pages", [2, 3, 9])
+def test_what_stands_on_most_pages_in_the_margin_is_furniture(pages):
+    assert written(book(pages)).text == "\n\n".join(f"Body of page {n}." for n in range(1, pages + 1))
+
+
+def test_kept_furniture_is_a_block_of_its_own_kind():
+    kinds = [block.kind for block in written(book(3), furniture="keep").blocks]
+    assert kinds == ["furniture", "paragraph", "furniture"] * 3
+
+
+def test_what_differs_by_more_than_its_digits_stands_elsewhere_or_is_on_one_page_is_text():
+    assert "Journal 1" in written(book(1)).text
+    assert "Journal 1" in written(book(5, at=150.0)).text
+    pages = book(3)
+    for i, page in enumerate(pages):
+        page.regions[0] = page.regions[0]._replace(text="abc"[i] * 5)
+    assert "aaaaa" in written(pages).text
+
+
+def test_what_stands_higher_or_lower_on_each_page_is_text():
+    pages = book(3)
+    for i, page in enumerate(pages):
+        page.regions[0] = page.regions[0]._replace(box=(50, 10 + 25 * i, 200, 20 + 25 * i))
+    assert "Journal 2" in written(pages).text
+
+
+def test_what_a_detector_calls_a_header_in_the_middle_of_a_page_is_not_dropped():
+    page = Page(SHEET, [Region("furniture", 1, (50, 300, 550, 700), "[1] A long list of references.")])
+    assert written([page]).text == "[1] A long list of references."
+    assert written([page]).blocks[0].kind == "paragraph"
+
+
+def test_what_is_called_a_header_on_one_page_is_one_on_the_others():
+    pages = book(2, header="Only these two")
+    pages.append(Page(Sheet(3, 600, 800), [Region("paragraph", 3, (50, 100, 550, 300), "Third.")]))
+    pages.append(Page(Sheet(4, 600, 800), [Region("paragraph", 4, (50, 100, 550, 300), "Fourth.")]))
+    assert "Only" in written(pages).text
+    pages[0].regions[0] = pages[0].regions[0]._replace(kind="furniture")
+    assert "Only" not in written(pages).text
+    kinds = [region.kind for page in with_furniture(pages) for region in page.regions if "Only" in region.text]
+    assert kinds == ["furniture", "furniture"]
+
+
+# From regions to a document.
+
+
+def document(*regions):
+    pages = sorted({region.page for region in regions})
+    return written([Page(Sheet(n, 600, 800), [r for r in regions if r.page == n]) for n in pages])
+
+
+def paragraph(text, page=1, top=100.0, left=50.0, **said):
+    return Region("paragraph", page, (left, top, left + 200, top + 50), text, **said)
+
+
+def test_a_paragraph_that_runs_on_is_one_block_with_several_places():
+    figure = Region("figure", 1, (320, 100, 500, 200), "axis")
+    found = document(
+        paragraph("The court of ap-"), figure, paragraph("peal ruled for the", left=320.0), paragraph("cat.", 2)
+    )
+    assert found.text == "The court of appeal ruled for the cat.\n\naxis"
+    assert [place.page for place in found.blocks[0].places] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [
+        (paragraph("It ends."), paragraph("and on", 2)),
+        (paragraph("It does not end"), paragraph("Next", 2)),
+        (paragraph("It does not end", size=10.0), paragraph("a small print", 2, size=7.0)),
+    ],
+)
+def test_a_paragraph_that_ends_is_not_put_to_the_next(above, below):
+    assert len(document(above, below).blocks) == 2
+
+
+def test_a_heading_ends_the_paragraph_above_it():
+    head = Region("heading", 1, (50, 200, 90, 210), "Next")
+    assert len(document(paragraph("It goes"), head, paragraph("on, in lower case", top=300.0)).blocks) == 3
+
+
+def test_headings_are_as_deep_as_they_are_numbered_and_else_as_large():
+    def head(text, size=10.0, level=0):
+        return Region("heading", 1, (50, 0, 90, 10), text, 1.0, level, size)
+
+    heads = [
+        head("Tea", 20.0),
+        head("1 Leaves"),
+        head("1.2. Green"),
+        head("A.1.1 Far"),
+        head("Notes"),
+        head("Deep", level=4),
+    ]
+    assert [block.level for block in document(*heads).blocks] == [1, 2, 3, 4, 2, 4]
+
+
+def test_a_picture_is_a_place_of_the_nearest_caption():
+    captions = [Region("caption", 1, (50, top, 250, top + 10), f"Figure at {top}") for top in (210, 510)]
+    pictures = [Region("figure", 1, (50, top, 250, top + 100)) for top in (105, 405)]
+    found = document(*captions, *pictures)
+    assert [[place.box[1] for place in block.places] for block in found.blocks] == [[210, 105], [510, 405]]
+
+
+# What others found.
+
+
+class Given:
+    """An object with one method, as layoutparser's and docTR's are."""
+
+    def __init__(self, method, said):
+        setattr(self, method, lambda: said)
+
+
+def told(found):
+    return [(block.kind, block.level, found.text[slice(*block.span)]) for block in found.blocks]
+
+
+LAYOUT = json.loads((DATA / "layoutparser_two_columns.json").read_text(encoding="utf-8"))
+TOLD = [
+    ("heading", 2, "Tea and cats"),
+    ("paragraph", 0, "Green tea is grown in the hills and dried in the sun."),
+    ("item", 1, "- green"),
+    ("caption", 0, "Table 1. Leaves."),
+    ("table", 0, "leaf 7\nstem 8"),
+    ("paragraph", 0, "An advertisement of the day."),
+]
+
+
+def test_layoutparser_json_is_read_column_by_column():
+    found = results.layoutparser(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
+    assert told(found) == TOLD
+    assert found.blocks[0].places == ((1, (60.0, 40.0, 540.0, 70.0)),)
+    assert (found.id, found.metadata) == ("tea", {"page_count": 1, "journal": "T"})
+
+
+def test_layoutparser_objects_pages_and_blocks_are_read_alike():
+    for same in (
+        LAYOUT,
+        [LAYOUT],
+        LAYOUT["blocks"],
+        json.dumps([LAYOUT]),
+        json.dumps(LAYOUT["blocks"]),
+        Given("to_dict", LAYOUT),
+        [Given("to_dict", LAYOUT)],
+    ):
+        assert told(results.layoutparser(same)) == TOLD
+    again = [Given("to_dict", {**LAYOUT, "page_data": {}}) for _ in range(2)]
+    assert [block.places[0].page for block in results.layoutparser(again).blocks] == [1] * 6 + [2] * 6
+
+
+def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
+    region = {"block_type": "rectangle", "x_1": 0, "y_1": 0, "x_2": 100, "y_2": 30, "type": "Title", "score": 0.9}
+    words = [
+        {"block_type": "rectangle", "x_1": x, "y_1": 5, "x_2": x + 20, "y_2": 15, "text": text, "type": "Times"}
+        for x, text in ((0, "Green"), (23, "tea"))
+    ]
+    assert told(results.layoutparser([region, *words])) == [("heading", 2, "Green tea")]
+
+
+def test_layoutparser_quadrilaterals_have_a_box_and_intervals_none():
+    block = {"block_type": "quadrilateral", "points": [1, 2, 9, 2, 9, 8, 1, 8], "text": "tilted"}
+    interval = {"block_type": "interval", "start": 1, "end": 2, "axis": "x", "text": "nowhere"}
+    assert results.layoutparser([block, interval]).blocks[0].places[0].box == (1, 2, 9, 8)
+
+
+DOCTR = json.loads((DATA / "doctr_two_pages.json").read_text(encoding="utf-8"))
+
+
+def test_doctr_json_is_read_column_by_column_with_its_places():
+    found = results.doctr(json.dumps(DOCTR))
+    assert told(found) == [
+        ("paragraph", 0, "The cat naps on the sofa and"),
+        ("paragraph", 0, "The court rules on the law."),
+        ("heading", 2, "Findings"),
+        ("paragraph", 0, "Weight fell in the placebo group."),
+        ("table", 0, "| group | n |\n| --- | --- |\n| tea | 7 |\n| tea | 8 |"),
+    ]
+    assert found.blocks[0].places == ((1, (60.0, 200.0, 480.0, 248.0)),)
+    assert [block.places[0].page for block in found.blocks] == [1, 1, 2, 2, 2]
+
+
+def test_doctr_objects_are_read_like_their_json():
+    def arrays(value, key=""):
+        if isinstance(value, dict):
+            return {name: arrays(each, name) for name, each in value.items()}
+        if key == "geometry":
+            return np.array(value, dtype=np.float32)
+        if isinstance(value, list):
+            return [arrays(each) for each in value]
+        return value
+
+    assert results.doctr(Given("export", arrays(DOCTR))).text == results.doctr(DOCTR).text
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong", "said"),
+    [
+        (results.layoutparser, '{"page_data": {}}', "a layout of layoutparser's must have blocks"),
+        (results.layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
+        (results.layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
+        (results.layoutparser, '{"blocks"', "JSON must be well-formed"),
+        (results.layoutparser, 7, "must be a Layout, a list of them, or their JSON"),
+        (results.layoutparser, '[{"x_1": 0, "y_1": 0, "x_2": 9, "y_2": 9, "type": "Figure"}]', "must have text"),
+        (results.doctr, "{}", "a docTR document must have pages"),
+        (results.doctr, '{"pages": [{"blocks": [7]}]}', r"pages\[0\]\.blocks\[0\] must be an object"),
+        (results.doctr, object(), "must have pages|a result must be JSON"),
+        (
+            results.doctr,
+            '{"pages": [{"tables": [{"cells": [{"row_start": 0, "row_end": 999999, "col_start": 0, "col_end": 999999}]}]}]}',
+            "at most 200,000 cells",
+        ),
+        (
+            results.doctr,
+            '{"pages": [{"tables": [{"cells": [{"row_start": 2, "row_end": 1}]}]}]}',
+            "row_start <= row_end",
+        ),
+    ],
+)
+def test_what_is_no_such_result_gets_an_error_that_names_the_place(read, wrong, said):
+    with pytest.raises(ConfigurationError, match=said):
+        read(wrong)
+
+
+def test_the_three_are_told_apart_by_their_keys():
+    assert results.source_of(json.dumps(LAYOUT)) == "layoutparser"
+    assert results.source_of(json.dumps([LAYOUT])) == "layoutparser"
+    assert results.source_of(json.dumps(DOCTR)) == "doctr"
+    assert results.source_of(' {"schema_name": "DoclingDocument"}') == "docling"
+    assert results.source_of('{"tea": 1}') is None
+    assert results.source_of('Say "page_idx".') is None

@@ -1,0 +1,500 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import advchunk
+from advchunk.models.counters import as_counter
+from advchunk.records import Document, Units
+from advchunk.sizes import PROSE, VERBATIM, Limits, assemble, fit, gather
+from advchunk.text import sentences, tiling
+from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter
+from stand_ins import STAND_INS
+
+
+def merging(text):
+    """Count like a BPE: a longer text can have fewer tokens, and counts do not add up."""
+    return len(re.findall(r"cat dog|do|\. |[\s\S]", text))
+
+
+def utf8(text):
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+COUNTERS = [CHARACTERS, WORDS, as_counter("tokens"), CallableCounter(merging), CallableCounter(utf8)]
+PIECES = [
+    "cat",
+    "cat dog",
+    "dog",
+    " ",
+    ". ",
+    ", ",
+    "\n",
+    "\n\n",
+    "。",
+    "東京",
+    "e\u0301",
+    "👨\u200d👩\u200d👧",
+    "\ud800",
+    "x" * 9,
+    "\f",
+]
+texts = st.lists(st.sampled_from(PIECES), min_size=1, max_size=40).map("".join).filter(str.strip)
+relaxed = settings(max_examples=250)
+
+
+def context(offset):
+    """Stand for a heading that begins at character 20."""
+    return ("A b", 2) if offset >= 20 else ("", 0)
+
+
+@st.composite
+def cases(draw):
+    text, counter = draw(texts), draw(st.sampled_from(COUNTERS))
+    top = draw(st.integers(1, 30))
+    limits = Limits(top, draw(st.integers(0, top)), draw(st.integers(0, top - 1)), counter)
+    units = draw(st.sampled_from([sentences.sentences, tiling.words, tiling.paragraphs, sentences.plain_sentences]))(
+        text
+    )
+    strong = draw(st.booleans())
+    strength = np.array(draw(st.lists(st.integers(0, 3), min_size=len(units) + 1, max_size=len(units) + 1)))
+    return Units(text, units.edges, strength=strength if strong else None), limits
+
+
+def cut(data, units):
+    inner = data.draw(st.sets(st.integers(1, len(units) - 1))) if len(units) > 1 else set()
+    return np.array([0, *sorted(inner), len(units)])
+
+
+def oversize_only_where_nothing_can_be_cut(chunk, limits):
+    size = limits.counter(chunk.embed_text)
+    assert chunk.tokens == size
+    assert (size > limits.max_tokens) == ("oversize" in chunk.metadata)
+    assert size <= limits.max_tokens or len(chunk.text) == 1
+
+
+@relaxed
+@given(cases())
+def test_what_fits_is_the_text_again_and_within_the_budget(case):
+    units, limits = case
+    found = fit(units, limits)
+    assert "".join(found.strings()) == units.text
+    assert set(units.edges.tolist()) <= set(found.edges.tolist())
+    assert found.counted().tolist() == [limits.counter(text) for text in found.strings()]
+    budgets = [limits.budget(start) for start in found.edges[:-1].tolist()]
+    for size, budget, text in zip(found.counted().tolist(), budgets, found.strings(), strict=True):
+        assert size <= budget or len(text) == 1
+    if units.strength is not None:  # an edge keeps its strength; a new one has none
+        old = dict(zip(units.edges.tolist(), units.strength.tolist(), strict=True))
+        assert found.strength.tolist() == [old.get(edge, 0) for edge in found.edges.tolist()]
+
+
+@relaxed
+@given(cases(), st.data())
+def test_chunks_are_bounded_lossless_and_in_order(case, data):
+    units, limits = case
+    units = fit(units, limits)
+    covered = 0
+    for chunk in assemble(units, cut(data, units), limits):
+        ((start, end),) = chunk.spans
+        assert chunk.text == units.text[start:end]
+        assert start <= covered < end
+        assert limits.counter(units.text[start:covered]) <= limits.overlap_tokens or start == covered
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        covered = end
+    assert covered == len(units.text)
+
+
+@relaxed
+@given(cases(), st.data())
+def test_grouped_chunks_are_bounded_and_lossless(case, data):
+    units, limits = case
+    limits = limits._replace(overlap_tokens=0)
+    units = fit(units, limits)
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
+    chunks = gather(units, labels, limits)
+    spans = sorted(span for chunk in chunks for span in chunk.spans)
+    assert "".join(units.text[a:b] for a, b in spans) == units.text
+    assert [a for a, _ in spans] == [0, *(b for _, b in spans[:-1])]
+    assert [chunk.spans for chunk in chunks] == sorted(chunk.spans for chunk in chunks)
+    for chunk in chunks:
+        assert all(a.end < b.start for a, b in pairwise(chunk.spans))
+        assert chunk.text == "".join(units.text[a:b] for a, b in chunk.spans)
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+
+
+@relaxed
+@given(cases(), st.data())
+def test_context_counts(case, data):
+    units, limits = case
+    limits = limits._replace(max_tokens=limits.max_tokens + 4, context=context)
+    units = fit(units, limits)
+    for chunk in assemble(units, cut(data, units), limits):
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
+    for chunk in gather(units, labels, limits._replace(overlap_tokens=0)):
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        if limits.counter is WORDS:  # adds up, so the context was rightly expected to fit
+            assert chunk.context == context(chunk.start)[0]
+
+
+def packed_slowly(units, limits):
+    """The twin: from the left, one unit after the other, while the text of them fits."""
+    runs, start = [], 0
+    for end in range(1, len(units) + 1):
+        text = units.text[units.edges[start] : units.edges[end]]
+        if limits.counter(text) > limits.max_tokens and end - 1 > start:
+            runs.append(units.text[units.edges[start] : units.edges[end - 1]])
+            start = end - 1
+    return [*runs, units.text[units.edges[start] :]]
+
+
+@relaxed
+@given(texts, st.integers(1, 30), st.sampled_from([CHARACTERS, WORDS, as_counter("tokens"), CallableCounter(utf8)]))
+def test_packing_is_greedy(text, top, counter):
+    limits = Limits(top, 0, 0, counter)
+    units = fit(tiling.words(text), limits)
+    found = assemble(units, np.array([0, len(units)]), limits)
+    assert [chunk.text for chunk in found] == packed_slowly(units, limits)
+
+
+@relaxed
+@given(texts, st.integers(1, 30), st.data())
+def test_what_is_short_joins_where_there_is_room(text, low, data):
+    limits = Limits(30, low, 0, CHARACTERS)
+    units = fit(tiling.words(text), limits)
+    sizes = [chunk.tokens for chunk in assemble(units, cut(data, units), limits)]
+    assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
+
+
+def test_what_is_short_joins_the_more_similar_neighbour():
+    units = Units("aaaa b cccc", np.array([0, 5, 7, 11]))
+    limits = Limits(8, 3, 0, CHARACTERS)
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]])
+    for rows, expected in ((vectors, ["aaaa ", "b cccc"]), (vectors[[1, 1, 0]], ["aaaa b ", "cccc"]), (None, ["aaaa b ", "cccc"])):  # fmt: skip
+        assert [c.text for c in assemble(units, np.arange(4), limits, rows)] == expected
+
+
+@pytest.mark.parametrize(
+    ("strength", "expected"),
+    [
+        ([0, 9, 0, 0, 0, 0, 0, 0, 0], ["a b c d ", "e f g h"]),  # the strongest of all is in the first half
+        ([0, 0, 1, 2, 1, 0, 0, 0, 0], ["a b c ", "d e f g ", "h"]),
+        ([0, 0, 1, 1, 1, 0, 0, 0, 0], ["a b c d ", "e f g h"]),  # the last of equals
+        (None, ["a b c d ", "e f g h"]),
+    ],
+)
+def test_a_chunk_ends_at_the_strongest_edge_of_its_second_half(strength, expected):
+    units = Units("a b c d e f g h", np.r_[0:15:2, 15], strength=None if strength is None else np.array(strength))
+    assert [c.text for c in assemble(units, np.array([0, 8]), Limits(4, 0, 0, WORDS))] == expected
+
+
+def test_a_strong_edge_is_no_good_where_less_text_is_more_tokens():
+    text = "dog. cat dog cat dog dog cat dog cat dog dog. dog. a dodoa dodog a dog. "
+    strength = np.array([0, 2, 3, 1, 2, 3, 1, 3, 3, 3, 1, 1, 3, 0, 2, 2, 3, 3])
+    limits = Limits(15, 2, 0, CallableCounter(merging))
+    units = fit(Units(text, tiling.words(text).edges, strength=strength), limits)
+    for chunk in assemble(units, np.array([0, len(units)]), limits):
+        assert chunk.tokens == merging(chunk.text) <= 15
+
+
+@pytest.mark.parametrize(
+    ("overlap", "repeated"),
+    [(0, ""), (2, "four. "), (3, "Three four. "), (6, "One two. Three four. ")],
+)
+def test_overlap_repeats_whole_units_then_less(overlap, repeated):
+    text = "One two. Three four. Five six."
+    units = Units(text, np.array([0, 9, 21, 30]))
+    limits = Limits(12, 0, overlap, CallableCounter(lambda text: len(re.findall(r"\w+|\.", text)), adds_up=True))
+    second = assemble(units, np.array([0, 2, 3]), limits)[1]
+    assert second.text == repeated + "Five six."
+
+
+class Counting:
+    """A counter that sums the characters it is shown."""
+
+    def __init__(self, count, adds_up):
+        self.count, self.adds_up, self.shown = count, adds_up, 0
+
+    def __call__(self, text):
+        self.shown += len(text)
+        return self.count(text)
+
+    def counts(self, texts):
+        return np.array([self(text) for text in texts], dtype=np.int64)
+
+
+def four_letters(text):
+    """Count like a BPE that merges what stands side by side, so that the parts count more than the whole."""
+    return -(-len(text) // 4)
+
+
+SENTENCE = "The cat sat on the mat, and the dogs of parliament slept; nobody minded. "
+LONG = {
+    "prose": lambda n: ((SENTENCE * 7 + "\n\n") * n)[:n],
+    "one word": lambda n: "abcdefgh" * (n // 8),
+    "no spaces": lambda n: ("今天天气很好，我们去公园。" * n)[:n],
+    "one grapheme": lambda n: "a" + "\u0301" * (n - 1),
+    "surrogates": lambda n: "\ud800" * n,
+    "short words": lambda n: ("a " * n)[:n],
+}
+
+
+def shown_per_character(name, text, count, adds_up, **params):
+    counter = Counting(count, adds_up)
+    known = advchunk.describe(name)["resources"]
+    resources = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in known else {}
+    spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
+    spare |= {"threshold": 1.0} if name == "graph-partition" else {}  # equal vectors would have a million edges
+    given = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
+    chunks = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **given}).chunk(
+        Document(text, blocks=())
+    )
+    assert all(chunk.tokens <= 64 for chunk in chunks)
+    return counter.shown / len(text)
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize("name", advchunk.names())
+@pytest.mark.parametrize(
+    ("count", "adds_up", "most"), [(lambda text: len(text.split()), True, 4.1), (four_letters, False, 8.5)]
+)
+def test_tokenisation_is_linear(name, kind, count, adds_up, most):
+    shown = [shown_per_character(name, LONG[kind](n), count, adds_up) for n in (2000, 4000, 8000, 16000)]
+    assert max(shown) <= most
+    assert shown[-1] <= shown[0] * 1.25
+
+
+@pytest.mark.parametrize("name", advchunk.names())
+def test_prose_is_counted_once(name):
+    most = 3.3 if name == "mst-semantic" else 1.0  # its pieces too, before they are units, and what it groups
+    assert shown_per_character(name, LONG["prose"](8000), lambda text: len(text.split()), adds_up=True) <= most
+
+
+@pytest.mark.parametrize("name", advchunk.names())
+@pytest.mark.parametrize(
+    ("count", "adds_up", "most"), [(lambda text: len(text.split()), True, 6.5), (len, False, 13.0)]
+)
+def test_overlap_costs_some_more(name, count, adds_up, most):
+    assert shown_per_character(name, LONG["prose"](8000), count, adds_up, overlap_tokens=8) <= most
+
+
+@pytest.mark.parametrize("top", [64, 512])
+def test_short_segments_cost_no_more_than_long_ones(top):
+    counter = Counting(four_letters, adds_up=False)
+    given = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts], "tokenizer": counter}
+    text = LONG["prose"](8000)
+    advchunk.create("semantic-threshold", breakpoint_threshold_amount=0.0, max_tokens=top, **given).chunk(text)
+    assert counter.shown <= 3.5 * len(text)
+
+
+def test_a_grouped_chunk_has_room_for_its_own_context():
+    text = "aa " * 10 + "bb " * 10
+    units = Units(text, np.arange(0, 61, 3), sizes=np.ones(20, dtype=np.int64))
+    under = Limits(6, 0, 0, WORDS, context=lambda offset: ("one two", 2) if offset >= 30 else ("", 0))
+    labels = np.r_[np.zeros(10), 1, 2, 1, 2, 1, 2, 1, 2, 1, 2].astype(np.int64)
+    late = [chunk for chunk in gather(units, labels, under) if chunk.start >= 30]
+    assert late
+    assert all(chunk.context == "one two" and chunk.tokens <= 6 for chunk in late)
+
+
+@st.composite
+def aimed(draw):
+    """Units, their cuts, and limits with a target of whose fifth no grapheme is wider."""
+    counter = draw(st.sampled_from([CHARACTERS, WORDS]))
+    target = draw(st.integers(10, 30))
+    high = target * 6 // 5
+    overlap = draw(st.integers(0, 9))
+    top = high + overlap + draw(st.integers(0, 20))
+    limits = Limits(top, draw(st.integers(0, target)), overlap, counter, target=target)
+    text = draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=90).map("".join).filter(str.strip))
+    units = draw(st.sampled_from([sentences.sentences, tiling.words, tiling.paragraphs]))(text)
+    strength = np.array(draw(st.lists(st.integers(0, 3), min_size=len(units) + 1, max_size=len(units) + 1)))
+    units = fit(Units(text, units.edges, strength=strength if draw(st.booleans()) else None), limits)
+    inner = draw(st.sets(st.integers(1, len(units) - 1), max_size=3)) if len(units) > 1 else set()
+    vectors = np.eye(len(units)) if draw(st.booleans()) else None
+    return units, np.array([0, *sorted(inner), len(units)]), limits, vectors
+
+
+@relaxed
+@given(aimed())
+def test_all_but_the_last_chunk_of_a_segment_are_within_a_fifth_of_the_target(case):
+    units, cuts, limits, vectors = case
+    ends, covered = units.edges[cuts].tolist(), 0
+    for chunk in assemble(units, cuts, limits, vectors):
+        ((start, end),) = chunk.spans
+        own = limits.counter(units.text[covered:end])
+        assert chunk.text == units.text[start:end]
+        assert start <= covered < end
+        assert limits.counter(units.text[start:covered]) <= limits.overlap_tokens
+        assert chunk.tokens == limits.counter(chunk.text) <= limits.max_tokens
+        assert own <= 1.2 * limits.target
+        assert own >= 0.8 * limits.target or end in ends
+        covered = end
+    assert covered == len(units.text)
+
+
+@relaxed
+@given(aimed())
+def test_with_a_target_what_is_short_has_no_neighbour_with_room(case):
+    units, cuts, limits, vectors = case
+    limits = limits._replace(overlap_tokens=0)
+    sizes = [chunk.tokens for chunk in assemble(units, cuts, limits, vectors)]
+    assert all(min(pair) >= limits.min_tokens or sum(pair) > limits.target * 6 // 5 for pair in pairwise(sizes))
+
+
+@relaxed
+@given(cases(), st.integers(1, 25), st.data())
+def test_any_target_keeps_chunks_bounded_lossless_and_in_order(case, target, data):
+    units, limits = case
+    limits = limits._replace(target=target, max_tokens=limits.max_tokens + 4)
+    limits = data.draw(
+        st.sampled_from([limits, limits._replace(context=context), limits._replace(ladder=lambda _: VERBATIM)])
+    )
+    units = fit(units, limits)
+    if units.strength is not None and data.draw(st.booleans()):
+        units = replace(units, strength=np.minimum(units.strength, 0) - 1)
+    covered = 0
+    for chunk in assemble(units, cut(data, units), limits):
+        ((start, end),) = chunk.spans
+        assert chunk.text == units.text[start:end]
+        assert start <= covered < end
+        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        covered = end
+    assert covered == len(units.text)
+
+
+@relaxed
+@given(cases(), st.data())
+def test_a_target_that_no_segment_exceeds_changes_nothing(case, data):
+    units, limits = case
+    units = fit(units, limits)
+    cuts = cut(data, units)
+    limits = limits._replace(overlap_tokens=0, min_tokens=0)
+    far = limits._replace(target=10_000, max_tokens=20_000)
+    whole = [units.text[a:b] for a, b in pairwise(units.edges[cuts].tolist())]
+    assert [chunk.text for chunk in assemble(units, cuts, far)] == whole
+
+
+def windows(text, target, units=sentences.sentences, top=99, **given):
+    tiled = units(text) if callable(units) else units
+    limits = Limits(top, given.pop("low", 0), given.pop("overlap", 0), WORDS, target=target, **given)
+    return [chunk.text for chunk in assemble(fit(tiled, limits), np.array([0, len(tiled)]), limits)]
+
+
+@pytest.mark.parametrize(
+    ("strength", "expected"),
+    [
+        ([0, 9, 9, 9, 1, 1, 1, 9, 0, 0, 0, 0], ["a b c d e ", "f g h i j k"]),  # of equals the nearest
+        ([0, 9, 9, 9, 1, 1, 2, 9, 0, 0, 0, 0], ["a b c d e f ", "g h i j k"]),
+        ([0, 9, 9, 9, 2, 1, 1, 0, 0, 0, 3, 4], ["a b c d ", "e f g h i j ", "k"]),
+        (None, ["a b c d e ", "f g h i j k"]),
+    ],
+)
+def test_a_window_ends_at_the_strongest_edge_within_a_fifth_of_the_target(strength, expected):
+    strength = None if strength is None else np.array(strength)
+    units = Units("a b c d e f g h i j k", np.r_[0:21:2, 21], strength=strength)
+    assert windows(units.text, 5, units) == expected
+
+
+def test_a_long_sentence_is_cut_at_a_clause_and_a_long_clause_at_a_word():
+    clauses = "One two three four, five six seven eight nine ten, eleven twelve thirteen fourteen fifteen sixteen."
+    assert windows(clauses, 10) == [clauses[:51], clauses[51:]]
+    plain = clauses.replace(",", "")
+    assert [len(text.split()) for text in windows(plain, 6)] == [6, 6, 4]
+    assert windows("Go on. " + plain, 10)[0].split()[-1] == "eight"  # ten words, since no clause ends from 8 to 12
+
+
+def test_a_clause_end_in_the_window_is_better_than_a_nearer_word():
+    text = "a b c d e f g h, i j k l m n o p q r s t u v w x."
+    assert windows(text, 10) == ["a b c d e f g h, ", "i j k l m n o p q r ", "s t u v w x."]
+
+
+@pytest.mark.parametrize(("target", "first"), [(6, 5), (9, 8), (10, 8)])
+def test_a_fifth_less_is_the_least(target, first):
+    strong = np.r_[0, np.arange(30, 0, -1)]  # the earlier, the stronger
+    units = Units("a " * 30, np.r_[0:61:2], strength=strong)
+    assert len(windows(units.text, target, units)[0].split()) == first
+
+
+def test_a_sentence_is_whole_where_another_edge_is_in_the_window():
+    text = "One two three four. Five six seven eight. One, two three four, five six, seven eight nine, ten eleven."
+    assert windows(text, 8)[0] == "One two three four. Five six seven eight. "
+
+
+def test_what_a_chunk_repeats_is_besides_its_target():
+    text = " ".join(f"w{i}." for i in range(30))
+    first, second, *_ = windows(text, 10, overlap=3)
+    assert len(first.split()) == 10
+    assert second.split() == [f"w{i}." for i in range(7, 20)]
+
+
+def verbatim(start, end):
+    return lambda offset: VERBATIM if start <= offset < end else PROSE
+
+
+def test_a_protected_block_is_not_cut_for_a_target():
+    text, edges = "a a a " + "t " * 13 + "b b b b b b b", np.array([0, 2, 4, 6, 32, 34, 36, 38, 40, 42, 44, 45])
+    units, ladder = Units(text, edges), verbatim(6, 32)
+    assert windows(text, 10, units, top=16, ladder=ladder) == [
+        "a a a " + "t " * 13,
+        "b b b b b b b",
+    ]  # 16 is nearer than 3
+    assert windows(text, 10, units, top=15, ladder=ladder) == ["a a a ", "t " * 13, "b b b b b b b"]
+    assert windows(text, 6, units, top=15, ladder=ladder) == ["a a a ", "t " * 13, "b b b b b b b"]
+    assert windows(text, 10, units, top=16)[0] == "a a a " + "t " * 7  # prose of the same words
+
+
+def test_what_has_no_spaces_is_cut_between_graphemes_for_a_target():
+    limits = Limits(99, 0, 0, CHARACTERS, target=10)
+    units = Units("今天天气很好我们去公园" * 3, np.array([0, 33]))
+    assert [chunk.tokens for chunk in assemble(units, np.array([0, 1]), limits)] == [10, 10, 10, 3]
+    grapheme = Units("e" + "\u0301" * 30, np.array([0, 31]))
+    assert [chunk.tokens for chunk in assemble(grapheme, np.array([0, 1]), limits)] == [31]
+
+
+def test_near_a_target_nothing_is_over_the_budget_where_less_text_is_more_tokens():
+    counter = CallableCounter(lambda text: 9 if text == "ab" else len(text))
+    limits = Limits(4, 0, 0, counter, ladder=lambda _: VERBATIM, target=2)
+    units = Units("abcd", np.arange(5), strength=np.full(5, -1))
+    assert [chunk.text for chunk in assemble(units, np.array([0, 4]), limits)] == ["a", "bc", "d"]
+
+
+def test_no_heading_is_parted_from_its_table_for_a_target():
+    text, edges = "a " * 8 + "h " + "t " * 9, np.array([*range(0, 19, 2), 36])
+    strength = np.array([0, 0, 0, 0, 0, 0, 0, 1, 3, -1, 0])
+    units = Units(text, edges, strength=strength)
+    assert windows(text, 9, units, ladder=verbatim(18, 36)) == ["a " * 8, "h " + "t " * 9]
+    strength[7:9] = 0, -1  # what is within a fifth parts a heading from its text
+    units = Units(
+        "a " * 7 + "h " + "t " * 12, np.array([*range(0, 17, 2), 40]), strength=strength[:10][[*range(7), 3, 8, 9]]
+    )
+    assert windows(units.text, 9, units, ladder=verbatim(16, 40)) == ["a " * 7, "h " + "t " * 12]
+
+
+def test_groups_of_distant_units_know_no_target():
+    units = Units("a b c d e f", np.r_[0:11:2, 11])
+    limits = Limits(4, 2, 0, WORDS)
+    labels = np.array([0, 1, 0, 1, 0, 2])
+    assert gather(units, labels, limits._replace(target=2)) == gather(units, labels, limits)
+    assert [chunk.tokens for chunk in gather(units, labels, limits)] == [3, 3]
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.parametrize(("count", "adds_up"), [(lambda text: len(text.split()), True), (four_letters, False)])
+def test_a_target_keeps_tokenisation_linear(kind, count, adds_up):
+    shown = []
+    for n in (2000, 4000, 8000, 16000):
+        counter = Counting(count, adds_up)
+        limits = Limits(64, 0, 0, counter, target=40)
+        units = fit(Units(LONG[kind](n), np.array([0, n])), limits)
+        assemble(units, np.array([0, len(units)]), limits)
+        shown.append(counter.shown / n)
+    assert max(shown) <= 14
+    assert shown[-1] <= shown[0] * 1.25

@@ -1,0 +1,113 @@
+"""What counts as a word, and when two are one."""
+
+import sys
+
+import numpy as np
+import pytest
+import regex
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError, MissingExtra
+from advchunk.chunkers.bayesseg import BayesSegChunker
+from advchunk.text.terms import stem, stop_words, terms_of, words
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Don’t stop the well-known cats' 7 naps.", ["Don't", "stop", "the", "well", "known", "cats", "naps"]),
+        ("B12, 3D and H2O in 2020", ["B12", "D", "and", "H2O", "in"]),
+        ("naïve cafe\u0301", ["naïve", "cafe\u0301"]),
+        ("東京は雨 ok", ["東京", "京は", "は雨", "ok"]),
+        ("雨", ["雨"]),
+        ("x" * 9 + "ภาษา", ["x" * 9, "ภา", "าษ", "ษา"]),
+        ("1 2 3 -- !", []),
+        ("", []),
+    ],
+)
+def test_words(text, found):
+    assert words(text) == found
+
+
+@given(st.text(max_size=40))
+@example("\u102b")
+@example("๓ ๔๕")
+def test_words_are_in_the_text_and_have_letters(text):
+    for word in words(text):
+        assert word in text.replace("’", "'")
+        assert regex.search(r"\p{L}", word)
+
+
+def test_stems_and_stop_words_know_languages():
+    assert [stem("snowball", "de")(word) for word in ("häuser", "hauses")] == ["haus", "haus"]
+    assert stem("snowball", "en")("generously") == "generous"
+    assert stem("porter", "en")("generously") == "gener"
+    assert (
+        stem("porter", "de")("katzen") == stem("none", "en")("katzen") == stem("snowball", "hr")("katzen") == "katzen"
+    )
+    assert "the" in stop_words("snowball", "en")
+    assert "und" in stop_words("snowball", "de")
+    assert "system" in stop_words("glasgow", "en") - stop_words("snowball", "en")
+    assert stop_words("none", "en") == stop_words("snowball", "hr") == frozenset()
+
+
+def test_a_chunker_normalises_as_it_is_told():
+    texts = ["The cats nap.", "THE cat naps"]
+
+    def ids(**params):
+        return BayesSegChunker(**params).terms(texts).ids.tolist()
+
+    assert ids() == [0, 1, 0, 1] or ids() == [1, 2, 1, 2]
+    assert len(set(ids(stemmer="none"))) == 4
+    assert len(ids(stop_words="none")) == 6
+    assert len(set(ids(stop_words="none", lowercase=False, stemmer="none"))) == 6
+    assert len(ids(word_splitter=list, stop_words="none")) == len("".join(texts))
+    assert len(BayesSegChunker(language="de").terms(["Die Häuser und das Haus."]).ids) == 2
+
+
+def test_counts():
+    found = terms_of([["a", "b", "a"], [], ["b"]])
+    assert found.counts().toarray().tolist() == [[2, 1], [0, 0], [0, 1]]
+    back = found.backwards()
+    assert back.counts().toarray().tolist() == [[0, 1], [0, 0], [2, 1]]
+    assert np.array_equal(back.backwards().ids, found.ids)
+
+
+def test_stop_words_that_are_missing_are_an_error_and_no_case_for_the_fallback(monkeypatch):
+    stop_words.cache_clear()
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
+    with pytest.raises(MissingExtra, match=r"advchunk\[cluster\]"):
+        BayesSegChunker(stop_words="glasgow").chunk("Cats purr. Courts rule.")
+
+
+@pytest.mark.parametrize("text", ["1 2 3. 4 5 6.", "The of. And to."])
+def test_without_words_there_is_no_boundary(text):
+    found = BayesSegChunker(min_segment_tokens=0).explain(text).segmentation
+    assert found.cuts.tolist() == [0, 2]
+    assert found.reason == "words"
+
+
+def test_half_a_surrogate_pair_is_a_word_like_others():
+    chunker = BayesSegChunker(word_splitter=str.split, min_segment_tokens=0, fallback=None)
+    assert "".join(chunk.text for chunk in chunker.chunk("\ud800 lone. \udfff here.")) == "\ud800 lone. \udfff here."
+
+
+@pytest.mark.parametrize("language", ["EN", "en-US", "en_GB"])
+def test_a_language_may_have_a_region(language):
+    texts = ["The cats nap.", "The cat naps."]
+    assert BayesSegChunker(language=language).terms(texts).ids.tolist() == BayesSegChunker().terms(texts).ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"language": "English"}, "language must be a code such as"),
+        ({"language": ""}, "language must be a code such as"),
+        ({"language": "de", "stop_words": "glasgow"}, "stop_words='glasgow' must be for English"),
+        ({"language": "de", "stemmer": "porter"}, "stemmer='porter' must be for English"),
+    ],
+)
+def test_languages_that_cannot_be_had_are_refused(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        BayesSegChunker(**params)

@@ -1,0 +1,310 @@
+# ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
+from __future__ import annotations
+
+import pickle
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk.errors import ConfigurationError
+from advchunk.records import Units
+from advchunk.text import sentences, splitters, tiling
+
+TILERS = [
+    tiling.paragraphs, tiling.lines, tiling.clauses, tiling.words, tiling.graphemes, tiling.characters,
+    sentences.sentences, sentences.plain_sentences,
+]  # fmt: skip
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="ab A1.!?…。」（）()[]\"“”‘’'<>,:\r\n\t \x00\ud800", max_size=60),
+    st.lists(
+        st.sampled_from(
+            [
+                "One. ",
+                "Dr. ",
+                "Fig. ",
+                "two ",
+                "3 ",
+                "e.g. ",
+                "(So.) ",
+                "\r\n",
+                "\n\n",
+                "\r",
+                '"No." ',
+                "好。",
+                "[3] ",
+                " ",
+            ]
+        ),
+        max_size=20,
+    ).map("".join),
+)
+
+# "|" stands where a sentence must end; nothing else may end one.
+SENTENCES = [
+    ("en", "Dr. Smith met Mrs. Jones at 9 a.m. on Monday. |They spoke."),
+    ("en", "Use e.g. this, i.e. That one. |Fine."),
+    ("en", "Give 1.5 mg/kg daily. |It was p = 0.03 here. |Ok."),
+    ("en", "The U.S.A. is big. |He moved to the U.S. |The move was hard."),
+    ("en", "Jones et al. reported it. |Smith et al. (2021) did."),
+    ("en", "It grew, as in Smith et al. [42]. |The rest did not."),
+    ("en", "See Fig. 3, Eq. 2 and Eqs. 3-4 for it. |Done."),
+    ("en", "See Fig. S1, Ch. 4, Vol. 2 and Tab. 2. |Done."),
+    ("en", "It took approx. 5 min. |Then we left."),
+    ("en", "Sample no. 12 and No. 5 failed. |Ok."),
+    ("en", "Smith vs. Jones. |End."),
+    ("en", "See https://a.b/c?d=1&e=2. |Mail x.y@z.com now. |Use v1.2.3 or os.Path. |End."),
+    ("en", 'He said "No." |Then he left.'),
+    ("en", '"Really?" she asked. |He nodded.'),
+    ("en", "It ended!” |Then he left."),
+    ("en", "Well... maybe. |So... |OK."),
+    ("en", "To be continued... |The next day he came."),
+    ("en", "Well… maybe. |He left… |Then he came."),
+    ("en", "(See Fig. 2.) |Then we left. |[Note it.] |Yes."),
+    ("en", "It was shown earlier.[3] |We agree.[3,4] |Yes.¹ |No."),
+    ("en", "J. R. Smith came. |He left."),
+    ("en", "The first had p < 0.05. |The second had n > 30. |End."),
+    ("en", "1. First item. |2. Second item."),
+    ("en", "Hard-wrapped\ntext goes on. |Next\nline."),
+    ("en", "No stop\n\n|blank line\r\n \r\n|again\n\t\n\n|end"),
+    ("en", "One.\n|  Two. |Three.\n\n|    Four."),
+    ("en", "  Lead. |Two.\r\n|Three.  "),
+    ("en", "Is it? |Yes! |No?! |Good."),
+    ("zh", "我们走吧。|他说：“好。”|然后呢？|是的！|「好！」|『好。』|他走了。"),
+    ("zh", "气温为135.5度。|明天呢？"),
+    ("en", "我们走吧。|然后呢？|（好。）|完。"),
+    ("ja", "彼は「はい。」と言った。|３．１４です。|そうです。"),
+    ("de", "Das ist z. B. gut. |Am 3. Oktober war es. |Im 19. Jahrhundert auch. |Ja."),
+    ("de-AT", "Das ist z. B. gut. |Am 3. Oktober war es."),
+    ("hr", "Dana 12. svibnja 2020. godine, npr. u Zagrebu. |Npr. Split. |Kraj."),
+    ("es", "¿Qué? |Sí. |¡Hola! |¿Cómo está, Sr. Pérez?"),
+    ("fr", "M. Dupont est là. |« Non. » |Il part."),
+    ("no-such-code", "Dr. Smith left. |He ran."),
+]
+
+
+@pytest.mark.parametrize(("language", "marked"), SENTENCES)
+def test_sentences_end_where_a_reader_ends_them(language, marked):
+    expected = marked.split("|")
+    assert sentences.sentences("".join(expected), language).strings() == expected
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "Dr. |Smith left.",
+        "The U.S.A. |is big.",
+        "Use e.g. |this.",
+        'He said "No." Then he left.',
+        "好。走吧。",
+        "A!  |B?\n|C",
+    ],
+)
+def test_plain_sentences_fail_as_universal_chunking_does(marked):
+    expected = marked.split("|")
+    assert sentences.plain_sentences("".join(expected)).strings() == expected
+
+
+def test_a_stray_quote_or_bracket_silences_no_more_than_its_surroundings():
+    assert len(sentences.sentences('A 5" pipe broke. ' + "It was mended soon. " * 100 + 'A 6" pipe held.')) > 100
+    assert len(sentences.sentences("He (it is said. " + "It was mended soon. " * 100 + "Then) he left.")) > 100
+
+
+@pytest.mark.parametrize(
+    ("tiler", "marked"),
+    [
+        (tiling.paragraphs, "a\nb\n \n\n|c\r\nd\r\n\r\n|e\r\r|f"),
+        (tiling.paragraphs, "\n\n  a\n\n|b\n\n"),
+        (tiling.paragraphs, "a\n \n|\tb\r\n\r\n|  c\n\n  "),
+        (tiling.lines, "\n\n  a\r\n|  b\n \n|c\r|d\n  "),
+        (tiling.clauses, "Once, |twice; |10,000: |再，|三\r\n|four"),
+        (tiling.clauses, "a,  |b,\n|  c \n\n|  d：\r\n|\te"),
+        (tiling.words, " a \t|b\r\n|c"),
+        (tiling.words, "a \r\n|  b  |c\n "),
+        (sentences.plain_sentences, "A. |B! \n|  C?\r\n\r\n|\tD.\n  "),
+        (sentences.sentences, "A one. |B two! \n|  C three?\r\n\r\n|\tD four.\n  "),
+        (tiling.graphemes, "e\u0301|\r\n|👩‍👩‍👧|a"),
+        (tiling.characters, "e|\u0301|\r|\n"),
+    ],
+)
+def test_other_tilings(tiler, marked):
+    expected = marked.split("|")
+    assert tiler("".join(expected)).strings() == expected
+
+
+@pytest.mark.parametrize("tiler", TILERS)
+def test_empty_text_has_no_units(tiler):
+    assert tiler("").edges.tolist() == [0]
+
+
+@pytest.mark.parametrize("tiler", TILERS)
+@given(TEXTS)
+def test_any_text_is_tiled(tiler, text):
+    units = tiler(text)
+    assert units.text == text
+    assert "".join(units.strings()) == text
+
+
+@pytest.mark.parametrize(
+    "tiler",
+    [tiling.paragraphs, tiling.lines, tiling.words, tiling.clauses, sentences.sentences, sentences.plain_sentences],
+)
+@given(TEXTS)
+def test_units_own_the_white_space_after_them_and_the_indentation_before(tiler, text):
+    units = tiler(text)
+    assert all(unit.strip() for unit in units.strings()) or len(units) == 1
+    for edge in units.edges[1:-1].tolist():
+        space = text[edge : len(text) - len(text[edge:].lstrip())]
+        assert not space or text[edge - 1] in "\r\n"
+        assert not set(space) & set("\r\n")
+
+
+@given(TEXTS, st.sets(st.integers(0, 60)))
+def test_spans_divide_the_white_space_they_leave_out(text, ends):
+    spans = list(pairwise(sorted({0, len(text), *(end for end in ends if end < len(text))})))
+    edges = {0, len(text)}
+    for _, end in spans:
+        ink = len(text[:end].rstrip())
+        space = text[ink : len(text) - len(text[ink:].lstrip())]
+        last = max(space.rfind("\r"), space.rfind("\n")) + 1
+        if ink:
+            edges.add(len(text) if ink + len(space) == len(text) else ink + (last or len(space)))
+    assert tiling.from_spans(text, spans).edges.tolist() == sorted(edges)
+
+
+@pytest.mark.parametrize("tiler", [t for t in TILERS if t is not tiling.characters])
+@given(TEXTS)
+def test_crlf_is_never_split(tiler, text):
+    assert not any(text[edge - 1 : edge + 1] == "\r\n" for edge in tiler(text).edges.tolist())
+
+
+@given(TEXTS)
+def test_a_blank_line_ends_a_sentence(text):
+    assert set(tiling.paragraphs(text).edges.tolist()) <= set(sentences.sentences(text).edges.tolist())
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_new_paragraph_changes_no_other(before, new, after):
+    before, new, after = ("A" + part.strip() + "z" for part in (before, new, after))
+    apart = [unit for part in (before, new, after) for unit in sentences.sentences(f"{part}\n\n").strings()]
+    assert sentences.sentences("\n\n".join([before, new, after, ""])).strings() == apart
+
+
+def test_a_long_paragraph_is_split_as_its_parts_are():
+    sentence = "The quick brown fox of Dr. Smith et al. jumps over 1.5 lazy dogs at 5 p.m. on a Monday. "
+    text = sentence * (118_000 // len(sentence))
+    assert set(sentences.sentences(text).strings()) == {sentence}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 10**6,
+        "a. " + " " * 10**6 + "B",
+        "a.\n" + " " * 10**6 + "B",
+        ("a." + "\n " * 50 + "\n") * 10**4,
+        "(Abc. " * 10**5,
+        "approx. (" * 10**5,
+        "(" * 10**6,
+    ],
+)
+def test_odd_texts_take_no_more_than_linear_time(text):
+    start = time.process_time()
+    for tiler in (sentences.sentences, sentences.plain_sentences, tiling.clauses, tiling.lines, tiling.words):
+        tiler(text)
+    assert time.process_time() - start < 10
+
+
+def english():
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    return nlp
+
+
+def test_spacy_sentences_tile():
+    tiler = splitters.spacy_sentences(english())
+    for text in ["", " \n ", "One. Two.\r\n\r\nThree", "  Bad \ud800 one. Two.  "]:
+        assert "".join(tiler(text).strings()) == text
+    assert tiler(" One.  Two.\n\nno stop\n\nThree").strings() == [" One.  ", "Two.\n\n", "no stop\n\n", "Three"]
+
+
+def test_spacy_takes_a_paragraph_over_its_limit():
+    nlp = english()
+    text = "One is here. Two is here. " * 4
+    whole = splitters.spacy_sentences(nlp)(text).strings()
+    nlp.max_length = 52
+    assert splitters.spacy_sentences(nlp)("".join(whole)).strings()[0] == "One is here. "
+    assert "".join(splitters.spacy_sentences(nlp)(text).strings()) == text
+
+
+def test_spacy_without_sentences_is_refused():
+    spacy = pytest.importorskip("spacy")
+    with pytest.raises(ConfigurationError, match="sentencizer"):
+        splitters.as_tiler(spacy.blank("en"))("One here. Two here.")
+
+
+def title_and_rest(text):
+    return [(0, 3), (4, len(text))]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Units("One. Two.", np.array([0, 5, 9])), np.array([0, 5, 9]), [0, 5, 9], [(0, 4), (5, 9)], np.array([[0, 4], [5, 9]]),
+        ["One.", "Two."], ("One. ", "Two."), iter(["One.", " Two."]),
+    ],
+)  # fmt: skip
+def test_as_tiler_takes_what_splitters_return(answer):
+    assert splitters.as_tiler(lambda _: answer)("One. Two.").strings() == ["One. ", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (["One.", "two."], "two"),
+        (["Two.", "One."], "One"),
+        (["Two."], "One"),
+        (["One."], "Two"),
+        ([], "One"),
+        ([(0, 4), (3, 9)], "ascend"),
+        ([(0, 4)], "Two"),
+        ([(0, 99)], "ascend"),
+        ([0, 5], "edges"),
+        ([0.5, 9.0], "Units, edges"),
+        ([(0, 4), 5], "Units, edges"),
+        (None, "None"),
+        ("One. Two.", "Units, edges"),
+        (Units("One.", np.array([0, 4])), "the text it was given"),
+    ],
+)
+def test_as_tiler_refuses_what_loses_or_reorders_text(answer, said):
+    with pytest.raises(ConfigurationError, match=said):
+        splitters.as_tiler(lambda _: answer)("One. Two.")
+
+
+@pytest.mark.parametrize("splitter", ["plian", 3, ["One."]])
+def test_as_tiler_refuses_what_is_no_splitter(splitter):
+    with pytest.raises(ConfigurationError, match="plain"):
+        splitters.as_tiler(splitter)
+
+
+def test_tilers_pickle():
+    text = "Dr. Smith left. He ran."
+    for splitter in (None, "plain", title_and_rest, str.splitlines, english()):
+        tiler = splitters.as_tiler(splitter)
+        assert pickle.loads(pickle.dumps(tiler))(text).strings() == tiler(text).strings()
+
+
+def test_as_tiler_passes_the_language_on():
+    text = "Npr. Split. Kraj."
+    assert splitters.as_tiler(language="hr")(text).strings() == ["Npr. Split. ", "Kraj."]
+
+
+@given(TEXTS)
+def test_align_finds_the_words_again(text):
+    assert tiling.align(text, text.split()).edges.tolist() == tiling.words(text).edges.tolist()
