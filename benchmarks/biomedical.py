@@ -24,7 +24,7 @@ from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.chunkers.biomedical.reranking import rerank
 from advchunk.evaluation import rank
-from advchunk.evaluation.metrics.claim_recall import claims_at_k
+from advchunk.evaluation.metrics.claims import claims_at_k
 from advchunk.models.embedders import as_embedder
 from advchunk.readers import abstracts
 
@@ -45,7 +45,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def articles(folder: Path) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return uid, question and labelled sections of each article."""
+    """Return uid, question and labeled sections of each article."""
     said = {
         key: value
         for path in sorted(folder.glob("*.json"))
@@ -74,7 +74,7 @@ def recovered(given: Sequence[list[tuple[str, str]]], between: str) -> float:
 
 
 def compared(document: Document) -> list[Span]:
-    """Return the sentences with a p-value or an interval, each with the neighbour that says what it is compared with."""
+    """Return the sentences with a p-value or an interval, each with the neighbor that says what it is compared with."""
     from advchunk.text.sentences import sentences
 
     units = sentences(document.text)
@@ -128,13 +128,13 @@ def sized(make: Callable[[int], Chunker], documents: Sequence[Document], tokens:
 def guarded(documents: Sequence[Document]) -> dict[str, Any]:
     """Compare what is kept together with that of other windows of equal size, of abstracts with labels and without."""
     found: dict[str, Any] = {}
-    for layout in ("labelled", "unlabelled"):
-        given = documents if layout == "labelled" else [_without_labels(document) for document in documents]
+    for layout in ("labeled", "unlabeled"):
+        given = documents if layout == "labeled" else [_without_labels(document) for document in documents]
         for size, params in SIZES.items():
             ours = BiomedicalAbstractChunker(include_context=False, **params)
             chunks = ours.chunk_many(given)
             mean = float(np.mean([chunk.tokens for each in chunks for chunk in each]))
-            overlap = ours.overlap_tokens if layout == "unlabelled" else 0
+            overlap = ours.overlap_tokens if layout == "unlabeled" else 0
             rivals = {
                 "fixed windows": lambda most, overlap=overlap: SlidingWindowChunker(
                     max_tokens=most + overlap, overlap_tokens=overlap, markup="plain"

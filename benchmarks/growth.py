@@ -45,7 +45,7 @@ CASES = {
     "c99": Case("c99"),
     "bayesseg, K unknown": Case("bayesseg"),
     "bayesseg, K known": Case("bayesseg", {"n_segments": "K", "min_segment_tokens": 0}),
-    "utiyama-isahara": Case("bayesseg", {"model": "utiyama-isahara"}),
+    "utiyama-isahara": Case("bayesseg", {"likelihood": "utiyama-isahara"}),
     "lda-topic": Case("lda-topic", {}, 2500),
     "semantic-cluster, ward": Case("semantic-cluster", {}, 5000),
     "semantic-cluster, chain": Case("semantic-cluster", {"connectivity": "chain"}),

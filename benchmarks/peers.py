@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from advchunk.evaluation import Candidate, peer
+from advchunk.evaluation import Candidate, external
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
@@ -34,7 +34,7 @@ def made(label: str, embedder: Any, size: int | None) -> Candidate:
     package, _ = PEERS[label]
     said = f"{package} {version(package)}, {identity(embedder)}, {size}"
     own = {} if size is None else {"max_tokens": size}
-    return peer(label, Splitter(label, embedder, size), fingerprint=said, **own)
+    return external(label, Splitter(label, embedder, size), fingerprint=said, **own)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tools(NamedTuple):
     """What peers are lent; what they ask at one size after the other is answered once."""
 
     count: Callable[[str], int]
-    embedded: Callable[[tuple[str, ...]], Floats]
+    embed_texts: Callable[[tuple[str, ...]], Floats]
 
 
 @lru_cache(maxsize=1)
@@ -79,12 +79,12 @@ def langchain_recursive(tools: Tools, size: int | None) -> Split:
 
 
 def langchain_semantic(tools: Tools, size: int | None) -> Split:
-    """Cut at the largest distances of neighbours: over the 95th percentile, or as many as the size asks for."""
+    """Cut at the largest distances of neighbors: over the 95th percentile, or as many as the size asks for."""
     from langchain_experimental.text_splitter import SemanticChunker
 
     class Embeddings:
         def embed_documents(self, texts: Sequence[str]) -> Any:
-            return tools.embedded(tuple(texts))  # rows of numpy serve where the interface says lists
+            return tools.embed_texts(tuple(texts))  # rows of numpy serve where the interface says lists
 
     embeddings: Any = Embeddings()
 
@@ -104,14 +104,14 @@ def llamaindex_sentence(tools: Tools, size: int | None) -> Split:
 
 
 def llamaindex_semantic(tools: Tools, size: int | None) -> Split:
-    """Cut where neighbours are less alike than a percentile, a whole number: the 95th, or what the size asks for."""
+    """Cut where neighbors are less alike than a percentile, a whole number: the 95th, or what the size asks for."""
     from llama_index.core import Document
     from llama_index.core.embeddings import BaseEmbedding
     from llama_index.core.node_parser import SemanticSplitterNodeParser
 
     class Embedding(BaseEmbedding):
         def _get_text_embeddings(self, texts: list[str]) -> Any:
-            return list(tools.embedded(tuple(texts)))
+            return list(tools.embed_texts(tuple(texts)))
 
         def _get_text_embedding(self, text: str) -> Any:
             return self._get_text_embeddings([text])[0]
@@ -156,7 +156,7 @@ def chonkie_semantic(tools: Tools, size: int | None) -> Split:
             return self.embed_batch([text])[0]
 
         def embed_batch(self, texts: list[str]) -> Any:
-            return list(tools.embedded(tuple(texts))) if texts else []
+            return list(tools.embed_texts(tuple(texts))) if texts else []
 
         @property
         def dimension(self) -> int:
@@ -206,7 +206,7 @@ def semantic_text_splitter(tools: Tools, size: int | None) -> Split:
 
 
 def chroma_cluster(tools: Tools, size: int | None) -> Split:
-    """Cluster small neighbouring pieces; 400 tokens of pieces of 50, or another size of pieces of an eighth."""
+    """Cluster small neighboring pieces; 400 tokens of pieces of 50, or another size of pieces of an eighth."""
     most = 400 if size is None else size
     return chroma(tools, most, max(most // 8, 1))
 
@@ -226,7 +226,7 @@ def chroma(tools: Tools, most: int, least: int) -> Split:
         found = list(pieces(text))
         if not found:
             return []
-        rows = tools.embedded(tuple(found))
+        rows = tools.embed_texts(tuple(found))
         cuts = clusters(near(rows, most // least), mean_likeness(rows)).tolist()
         return [" ".join(found[a:b]) for a, b in pairwise(cuts)]
 
@@ -247,7 +247,7 @@ def chroma_200(embedder: Any) -> dict[str, Candidate]:
     """Return the two of Chroma's chunkers that MiniLM's figures are published for, of 200 tokens."""
     tools = _tools(embedder)
     return {
-        label: peer(label, split)
+        label: external(label, split)
         for label, split in {
             "RecursiveTokenChunker, 200": chroma_recursive(tools, 200),
             "ClusterSemanticChunker, 200": chroma(tools, 200, 50),

@@ -41,7 +41,7 @@ from advchunk.evaluation import (
 )
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.numerics.context_vectors import of_chunks
+from advchunk.numerics.context_vectors import chunk_vectors
 from advchunk.records import Chunk, Document, Floats
 
 VECTORS = ("context", "units")  # of our chunkers that embed, beside none
@@ -63,7 +63,7 @@ class Reader:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return a unit row for each text."""
-        (rows,) = drive([Job(_asking(self.name, self.file).embedded(list(texts)))])
+        (rows,) = drive([Job(_asking(self.name, self.file).embed_texts(list(texts)))])
         return rows  # type: ignore[no-any-return]
 
 
@@ -75,7 +75,7 @@ def _asking(name: str, file: str | None) -> Any:
 def ours(embedder: Any) -> dict[str, peers.Maker]:
     """Return what builds each of our chunkers, with each kind of vectors that it can give."""
     found: dict[str, peers.Maker] = {"even-split": even}
-    for name in filter(registry.general, registry.names()):
+    for name in filter(registry.is_general_purpose, registry.names()):
         takes = resources(registry.TABLE[name].chunker)
         given = {"embedder": embedder} if "embedder" in takes else {}
         for kind in ("none", *VECTORS) if "vectors" in takes else ("none",):
@@ -119,7 +119,7 @@ class Lent:
         texts = [chunk.embed_text for chunk in chunks]
         counts = as_counter(None).counts(texts).tolist()
         counted = [replace(chunk, tokens=n) for chunk, n in zip(chunks, counts, strict=True)]
-        rows = of_chunks(counted, as_embedder(self.embedder).embed(texts))
+        rows = chunk_vectors(counted, as_embedder(self.embedder).embed(texts))
         return [replace(chunk, vector=row) for chunk, row in zip(counted, rows, strict=True)]
 
 

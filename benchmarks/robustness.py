@@ -49,7 +49,7 @@ PRESETS = (
     ("texttiling", "fine"),
     ("bayesseg", "long"),
     ("semantic-cluster", "chain"),
-    ("graph-partition", "neighbours"),
+    ("graph-partition", "neighbors"),
 )
 
 

@@ -251,7 +251,7 @@ CASES: dict[str, Callable[[int], dict[str, Any]]] = {
     "adaptive lambda": lambda n: {},  # noqa: ARG005 - from some 700 pieces on it exceeds the mean: all connect
     "all pairs": lambda n: {"lambda_": 1e9},  # noqa: ARG005
     "many components": lambda n: {"lambda_": EDGE},  # noqa: ARG005
-    "n_chunks": lambda n: {"n_chunks": max(n // 10, 1)},
+    "n_segments": lambda n: {"n_segments": max(n // 10, 1)},
     "tree on request": lambda n: {},  # noqa: ARG005
 }
 

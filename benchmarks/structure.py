@@ -188,8 +188,8 @@ def pubmed(folder: Path) -> Json:
     said = [value for path in sorted(folder.glob("*.json")) for value in json.loads(path.read_text("utf-8")).values()]
     if not said:
         return {}
-    labelled = [list(zip(each["LABELS"], each["CONTEXTS"], strict=True)) for each in said]
-    texts = ["\n".join(f"{label}: {text}" for label, text in each) for each in labelled]
+    labeled = [list(zip(each["LABELS"], each["CONTEXTS"], strict=True)) for each in said]
+    texts = ["\n".join(f"{label}: {text}" for label, text in each) for each in labeled]
     chunker = create("biomedical-abstract")
     thousand = [
         Document(texts[i % len(texts)], metadata={"title": said[i % len(said)]["QUESTION"]}) for i in range(ABSTRACTS)
@@ -198,7 +198,7 @@ def pubmed(folder: Path) -> Json:
     both, _ = timed(partial(chunker.chunk_many, thousand))
     documents = [abstracts.read(text) for text in texts]
     each = [figures(*pair) for pair in zip(documents, chunker.chunk_many(documents), strict=True)]
-    parts = [sections(document, [label for label, _ in one]) for document, one in zip(documents, labelled, strict=True)]
+    parts = [sections(document, [label for label, _ in one]) for document, one in zip(documents, labeled, strict=True)]
     counts = {name: sum(one[name] for one in each) for name in ("characters", "blocks", "chunks")}
     return {
         "abstracts": len(said),

@@ -41,7 +41,15 @@ from advchunk.evaluation import (
     read_questions,
 )
 from advchunk.layout import Headings
-from advchunk.numerics.context_vectors import REACH, SHARE, UNIT_REACH, WEIGHT, of_chunks, of_units, surroundings
+from advchunk.numerics.context_vectors import (
+    REACH,
+    SHARE,
+    UNIT_REACH,
+    WEIGHT,
+    chunk_vectors,
+    neighbor_sums,
+    sentence_rows,
+)
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Block, Chunk, Document, Floats, Ints, Segmentation, Span, Units
 from advchunk.sizes import Limits
@@ -87,7 +95,7 @@ class Bench:
     def sentences(self) -> dict[str, tuple[Units, Floats]]:
         """The sentences of each document, and a unit row for each."""
         tiled = {one.source: self.chunker.tile(one, self.chunker.limits(one)) for one in self.trial.documents}
-        return {name: (units, self.embedded(units.strings())) for name, units in tiled.items()}
+        return {name: (units, self.embed_texts(units.strings())) for name, units in tiled.items()}
 
     @cached_property
     def topics(self) -> dict[str, Ints]:
@@ -96,9 +104,9 @@ class Bench:
         starts = [np.array([chunk.start for chunk in chunks]) for chunks in cut]
         return dict(zip((one.source for one in self.trial.documents), starts, strict=True))
 
-    def embedded(self, texts: Sequence[str]) -> Floats:
+    def embed_texts(self, texts: Sequence[str]) -> Floats:
         """Return a unit row for each text; one too long for the model is asked for in parts."""
-        (rows,) = drive([Job(self.chunker.embedded(texts))])
+        (rows,) = drive([Job(self.chunker.embed_texts(texts))])
         return rows
 
 
@@ -151,7 +159,7 @@ def cut_by(bench: Bench, name: str, mean: float, make: Callable[[int], Candidate
     one, size = matched(make, mean, bench.trial)
     found = zip(bench.trial.documents, one.cut(bench.trial.documents), strict=True)
     chunks = {document.source: [chunk for chunk in several if chunk.text.strip()] for document, several in found}
-    rows = {source: bench.embedded([chunk.embed_text for chunk in several]) for source, several in chunks.items()}
+    rows = {source: bench.embed_texts([chunk.embed_text for chunk in several]) for source, several in chunks.items()}
     return Cell(bench, name, size, chunks, rows)
 
 
@@ -168,7 +176,7 @@ def headed(cell: Cell, *, paid: bool) -> Cell:
         )
         own = cell.chunks[document.source]
         chunks[document.source] = [replace(one, context=" > ".join(titles.above(one.start))) for one in own]
-    rows = {name: cell.bench.embedded([chunk.embed_text for chunk in several]) for name, several in chunks.items()}
+    rows = {name: cell.bench.embed_texts([chunk.embed_text for chunk in several]) for name, several in chunks.items()}
     return replace(cell, chunks=chunks if paid else cell.chunks, rows=rows)
 
 
@@ -213,7 +221,7 @@ def context(weight: float = WEIGHT, reach: float = REACH) -> Mix:
 
     def mix(cell: Cell) -> Rows:
         return np.concatenate(
-            [of_chunks(cell.chunks[name], rows, weight=weight, reach=reach) for name, rows in cell.rows.items()]
+            [chunk_vectors(cell.chunks[name], rows, weight=weight, reach=reach) for name, rows in cell.rows.items()]
         ), None
 
     return mix
@@ -224,7 +232,7 @@ def around(cell: Cell, name: str) -> Floats:
     chunks = cell.chunks[name]
     tokens = sum(chunk.tokens for chunk in chunks) / max(sum(len(chunk.text) for chunk in chunks), 1)
     middles = np.array([tokens * (chunk.start + chunk.end) / 2 for chunk in chunks])
-    return surroundings(cell.rows[name], middles, REACH)
+    return neighbor_sums(cell.rows[name], middles, REACH)
 
 
 def beside(cell: Cell, name: str) -> Floats:
@@ -256,8 +264,8 @@ def sentences(share: float = SHARE, reach: float = UNIT_REACH, weight: float = W
         rows = list[Floats]()
         for name, chunks in cell.chunks.items():
             units, own = cell.bench.sentences[name]
-            whole = of_chunks(chunks, cell.rows[name])
-            rows += of_units(chunks, whole, units, own, weight=weight, reach=reach, share=share)
+            whole = chunk_vectors(chunks, cell.rows[name])
+            rows += sentence_rows(chunks, whole, units, own, weight=weight, reach=reach, share=share)
         return np.concatenate(rows), np.repeat(np.arange(len(rows)), [len(some) for some in rows])
 
     return mix
@@ -266,10 +274,10 @@ def sentences(share: float = SHARE, reach: float = UNIT_REACH, weight: float = W
 PLAIN, CONTEXT, UNITS = plus(), context(), sentences()
 MIXES = (
     ("context", CONTEXT, "plain"),
-    ("neighbours 0.2", plus((0.2, beside)), "plain"),
-    ("neighbours 0.4", plus((0.4, beside)), "plain"),
+    ("neighbors 0.2", plus((0.2, beside)), "plain"),
+    ("neighbors 0.4", plus((0.4, beside)), "plain"),
     ("topic mean 0.3", plus((0.3, topic)), "plain"),
-    ("neighbours 0.1, topic mean 0.3", plus((0.1, beside), (0.3, topic)), "plain"),
+    ("neighbors 0.1, topic mean 0.3", plus((0.1, beside), (0.3, topic)), "plain"),
     ("document mean 0.3", plus((0.3, document)), "plain"),
     ("context, topic mean 0.3", plus((WEIGHT, around), (0.3, topic)), "context"),
     ("context, document mean 0.3", plus((WEIGHT, around), (0.3, document)), "context"),
@@ -550,7 +558,7 @@ def undiluted(cell: Cell) -> tuple[Floats, Floats, Floats]:
     trial, asked = cell.bench.trial, cell.bench.trial.asked
     texts = {one.source: one.text for one in trial.documents}
     passages = [(i, *reference) for i, one in enumerate(trial.questions) for reference in one.references]
-    rows = cell.bench.embedded([texts[name][slice(*span)] for _, name, span in passages])
+    rows = cell.bench.embed_texts([texts[name][slice(*span)] for _, name, span in passages])
     added = {name: WEIGHT * around(cell, name) for name in cell.chunks}
     first = dict(zip(cell.chunks, np.cumsum([0, *map(len, cell.chunks.values())]).tolist(), strict=False))
     near = asked.astype(np.float64) @ CONTEXT(cell)[0].T
@@ -581,7 +589,7 @@ class Told(OptimalSemanticChunker):
         for start, end in self.answers[units.text]:
             inside[start + 1 : end] = True
         kept = np.flatnonzero(~inside[units.edges])
-        sizes = np.add.reduceat(units.counted(), kept[:-1])
+        sizes = np.add.reduceat(units.token_counts(), kept[:-1])
         return Units(units.text, units.edges[kept], sizes, None if units.strength is None else units.strength[kept])
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:

@@ -18,7 +18,7 @@ from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.files import chunk_files
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
-from advchunk.chunkers.results import as_handler
+from advchunk.chunkers.results import error_handler
 from advchunk.errors import MissingExtra, require
 from advchunk.models.embedders import Embedder, as_embedder
 from advchunk.records import Floats, flat_places, flat_spans, inherited
@@ -52,7 +52,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
     )
 
     def __post_init__(self) -> None:
-        as_handler(self.on_error)  # raises on anything else
+        error_handler(self.on_error)  # raises on anything else
         core = self.core()  # built once here, so that a bad parameter is an error at once
         TextSplitter.__init__(
             self,
@@ -218,7 +218,7 @@ class LexicalSplitter(LinearSplitter):
 
     Parameters
     ----------
-    word_splitter : a callable that returns the words of a text, in order; None is `advchunk.text.terms.words`.
+    word_splitter : a callable that returns the words of a text, in order; None is `advchunk.text.terms.word_tokens`.
     """
 
     word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -259,7 +259,7 @@ class EmbeddingSplitter(LinearSplitter):
         """Return the chunks of ``documents``, and the embeddings to give to a vector store with them.
 
         ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by the chunks' own
-        vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.numerics.context_vectors.in_context`).
+        vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.numerics.context_vectors.add_context`).
         """
         documents = list(documents)
         found = self._with(vectors, documents)
@@ -274,7 +274,7 @@ class EmbeddingSplitter(LinearSplitter):
         """Return the chunks of ``documents``, their sentences for a vector store, and the embeddings to give to it.
 
         A chunk is then found by its nearest sentence, which knows its chunk and what stands around it
-        (`advchunk.numerics.context_vectors.of_units`): "small to big". The sentences go into any vector store, the chunks into a document
+        (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the chunks into a document
         store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
 
             chunks, rows, embeddings = splitter.split_with_rows(documents)

@@ -13,7 +13,7 @@ from advchunk import Document as Source
 from advchunk.enrich import Enricher
 from advchunk.enrich.rebuilt import Piece, paired, spans_in, written
 from advchunk.errors import require
-from advchunk.records import in_context
+from advchunk.records import with_context
 
 
 @dataclass(eq=False)
@@ -74,7 +74,7 @@ class ChunkEnricher(BaseDocumentTransformer):
 
     def _document(self, document: Document, chunk: Chunk) -> Document:
         text, metadata = written(chunk, rewritten=self.rewritten)
-        return Document(in_context(chunk.context, text), id=document.id, metadata=metadata)
+        return Document(with_context(chunk.context, text), id=document.id, metadata=metadata)
 
 
 def _groups(documents: Sequence[Document]) -> list[list[int]]:

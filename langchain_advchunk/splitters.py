@@ -26,7 +26,7 @@ class RecursiveSplitter(LinearSplitter, core.RecursiveParams):
 
 @dataclass(kw_only=True, eq=False)
 class SemanticThresholdSplitter(EmbeddingSplitter, core.SemanticThresholdParams):
-    """Split where neighbours are less alike than elsewhere (`advchunk.SemanticThresholdParams`)."""
+    """Split where neighbors are less alike than elsewhere (`advchunk.SemanticThresholdParams`)."""
 
     chunker_class = core.SemanticThresholdChunker
 
@@ -83,7 +83,7 @@ class GraphPartitionSplitter(EmbeddingSplitter, core.GraphPartitionParams):
 
 @dataclass(kw_only=True, eq=False)
 class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
-    """Split where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
+    """Split where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
 
     chunker_class = core.LDATopicChunker
     model: Any = field(default=None, repr=False, metadata=RESOURCE)

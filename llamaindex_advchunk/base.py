@@ -27,7 +27,7 @@ from advchunk import Chunk, Chunker
 from advchunk import Document as Source
 from advchunk.chunkers.files import chunk_files
 from advchunk.chunkers.params import ALIASES, parameters, resources
-from advchunk.chunkers.results import as_handler
+from advchunk.chunkers.results import error_handler
 from advchunk.errors import require
 from advchunk.models.identity import identity
 from advchunk.records import flat_places, flat_spans, inherited
@@ -58,13 +58,13 @@ class AdvchunkNodeParser(TextSplitter):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        as_handler(self.on_error)  # raises on anything else
+        error_handler(self.on_error)  # raises on anything else
         self.core()  # raises on a bad parameter
         return self
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name LlamaIndex serialises this parser under."""
+        """Return the name LlamaIndex serializes this parser under."""
         return f"advchunk.{cls.__name__}"
 
     @classmethod
@@ -279,7 +279,7 @@ class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that need an embedder.
 
     With ``vectors="units"`` a chunk is found by its nearest sentence, which knows its chunk and what stands around it
-    (`advchunk.numerics.context_vectors.of_units`): "small to big". The nodes are then `IndexNode`s, one a sentence, with the chunk as
+    (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one a sentence, with the chunk as
     their ``obj``: put them into any index, and its retriever returns the chunks, each once, by its nearest sentence.
     ``similarity_top_k`` counts sentences. Where a store is too small for a copy of the chunk beside each sentence,
     ``VectorStoreIndex(objects=nodes)`` keeps one in memory.

@@ -49,7 +49,7 @@ class ChunkEnricher(TransformComponent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name LlamaIndex serialises this component under."""
+        """Return the name LlamaIndex serializes this component under."""
         return f"advchunk.{cls.__name__}"
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:

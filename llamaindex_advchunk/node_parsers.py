@@ -23,7 +23,7 @@ class RecursiveNodeParser(LinearNodeParser, core.RecursiveParams):
 
 
 class SemanticThresholdNodeParser(EmbeddingNodeParser, core.SemanticThresholdParams):
-    """Parse where neighbours are less alike than elsewhere (`advchunk.SemanticThresholdParams`)."""
+    """Parse where neighbors are less alike than elsewhere (`advchunk.SemanticThresholdParams`)."""
 
     chunker_class = core.SemanticThresholdChunker
 
@@ -72,7 +72,7 @@ class GraphPartitionNodeParser(EmbeddingNodeParser, core.GraphPartitionParams):
 
 
 class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
-    """Parse where the topics of neighbouring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
+    """Parse where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
 
     chunker_class = core.LDATopicChunker
     model: Any = Field(default=None, exclude=True, description="A fitted advchunk.TopicModel.")

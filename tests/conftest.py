@@ -35,7 +35,7 @@ PLANTED = {
     "sliding-window": {"max_tokens": 45},
     "recursive": {"max_tokens": 45},
     "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 91.0},
-    "mst-semantic": {"granularity": "sentence", "n_chunks": 2},
+    "mst-semantic": {"granularity": "sentence", "n_segments": 2},
     "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
     "optimal-semantic": {},
     "perplexity": {"combine": False},
@@ -51,7 +51,7 @@ PLANTED = {
     "bayesseg": {"min_segment_tokens": 0},
     "lda-topic": {"preset": "depth", "num_topics": 2},
     "semantic-cluster": {"n_clusters": 2},
-    "graph-partition": {"preset": "neighbours"},
+    "graph-partition": {"preset": "neighbors"},
 }
 
 
@@ -66,7 +66,7 @@ SHIFTS = {
     "bayesseg": lambda _: {"min_segment_tokens": 0},
     "lda-topic": lambda longest: {"preset": "depth", "block_size": max(longest // 3, 2)},
     "semantic-cluster": lambda _: {"connectivity": "chain", "n_clusters": 6, "min_cluster_size": 1},
-    "graph-partition": lambda longest: {"preset": "neighbours"} if longest > 3 else {"threshold": 0.5},
+    "graph-partition": lambda longest: {"preset": "neighbors"} if longest > 3 else {"threshold": 0.5},
 }
 
 

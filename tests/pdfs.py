@@ -32,9 +32,9 @@ class Paper:
             self.text(x, baseline + i * leading, line, size)
         return self
 
-    def box(self, x, top, width, height, grey=1.0):
+    def box(self, x, top, width, height, gray=1.0):
         low = self.height - top - height
-        self._pages[-1].append(f"{grey} g 0 G {x} {low} {width} {height} re B 0 g".encode())
+        self._pages[-1].append(f"{gray} g 0 G {x} {low} {width} {height} re B 0 g".encode())
         return self
 
     def data(self, encrypt=b""):

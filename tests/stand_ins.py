@@ -6,7 +6,7 @@ from lm import Words
 STAND_INS = {
     "perplexity": {"lm": Words()},
     "margin-sampling": {"lm": Words()},
-    "biomedical-abstract": {"normalise": False, "include_context": False},
+    "biomedical-abstract": {"normalize": False, "include_context": False},
     "grobid-section": {"markup": "markdown"},
     "layout-aware": {"markup": "markdown", "split_tables": True, "hard_stops": "section"},
     "llm-chaptering": {"llm": Editor()},

@@ -64,7 +64,7 @@ def test_every_edge_of_a_grouped_chunk_is_explained():
 
 def test_segmentation_of_given_units_enforces_no_size():
     gold = tiling.align(TEXT, ["One. Two. ", "Three. ", "Four."])
-    found = OptimalSemanticChunker(n_chunks=2, max_tokens=100).segmentation(gold)
+    found = OptimalSemanticChunker(n_segments=2, max_tokens=100).segmentation(gold)
     assert len(found.cuts) == 3
     assert found.cuts[-1] == 3
     assert OptimalSemanticChunker().segmentation(tiling.align("One.", ["One."])).cuts.tolist() == [0, 1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import advchunk
 from advchunk.models.counters import as_counter
 from advchunk.records import Document, Units
-from advchunk.sizes import PROSE, VERBATIM, Limits, assemble, fit, gather
+from advchunk.sizes import PROSE, VERBATIM, Limits, assemble, assemble_groups, fit
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter
 from stand_ins import STAND_INS
@@ -86,9 +86,9 @@ def test_what_fits_is_the_text_again_and_within_the_budget(case):
     found = fit(units, limits)
     assert "".join(found.strings()) == units.text
     assert set(units.edges.tolist()) <= set(found.edges.tolist())
-    assert found.counted().tolist() == [limits.counter(text) for text in found.strings()]
+    assert found.token_counts().tolist() == [limits.counter(text) for text in found.strings()]
     budgets = [limits.budget(start) for start in found.edges[:-1].tolist()]
-    for size, budget, text in zip(found.counted().tolist(), budgets, found.strings(), strict=True):
+    for size, budget, text in zip(found.token_counts().tolist(), budgets, found.strings(), strict=True):
         assert size <= budget or len(text) == 1
     if units.strength is not None:  # an edge keeps its strength; a new one has none
         old = dict(zip(units.edges.tolist(), units.strength.tolist(), strict=True))
@@ -118,7 +118,7 @@ def test_grouped_chunks_are_bounded_and_lossless(case, data):
     limits = limits._replace(overlap_tokens=0)
     units = fit(units, limits)
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
-    chunks = gather(units, labels, limits)
+    chunks = assemble_groups(units, labels, limits)
     spans = sorted(span for chunk in chunks for span in chunk.spans)
     assert "".join(units.text[a:b] for a, b in spans) == units.text
     assert [a for a, _ in spans] == [0, *(b for _, b in spans[:-1])]
@@ -138,7 +138,7 @@ def test_context_counts(case, data):
     for chunk in assemble(units, cut(data, units), limits):
         oversize_only_where_nothing_can_be_cut(chunk, limits)
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
-    for chunk in gather(units, labels, limits._replace(overlap_tokens=0)):
+    for chunk in assemble_groups(units, labels, limits._replace(overlap_tokens=0)):
         oversize_only_where_nothing_can_be_cut(chunk, limits)
         if limits.counter is WORDS:  # adds up, so the context was rightly expected to fit
             assert chunk.context == context(chunk.start)[0]
@@ -173,7 +173,7 @@ def test_what_is_short_joins_where_there_is_room(text, low, data):
     assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
 
 
-def test_what_is_short_joins_the_more_similar_neighbour():
+def test_what_is_short_joins_the_more_similar_neighbor():
     units = Units("aaaa b cccc", np.array([0, 5, 7, 11]))
     limits = Limits(8, 3, 0, CHARACTERS)
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]])
@@ -299,7 +299,7 @@ def test_a_grouped_chunk_has_room_for_its_own_context():
     units = Units(text, np.arange(0, 61, 3), sizes=np.ones(20, dtype=np.int64))
     under = Limits(6, 0, 0, WORDS, context=lambda offset: ("one two", 2) if offset >= 30 else ("", 0))
     labels = np.r_[np.zeros(10), 1, 2, 1, 2, 1, 2, 1, 2, 1, 2].astype(np.int64)
-    late = [chunk for chunk in gather(units, labels, under) if chunk.start >= 30]
+    late = [chunk for chunk in assemble_groups(units, labels, under) if chunk.start >= 30]
     assert late
     assert all(chunk.context == "one two" and chunk.tokens <= 6 for chunk in late)
 
@@ -342,7 +342,7 @@ def test_all_but_the_last_chunk_of_a_segment_are_within_a_fifth_of_the_target(ca
 
 @relaxed
 @given(aimed())
-def test_with_a_target_what_is_short_has_no_neighbour_with_room(case):
+def test_with_a_target_what_is_short_has_no_neighbor_with_room(case):
     units, cuts, limits, vectors = case
     limits = limits._replace(overlap_tokens=0)
     sizes = [chunk.tokens for chunk in assemble(units, cuts, limits, vectors)]
@@ -482,8 +482,8 @@ def test_groups_of_distant_units_know_no_target():
     units = Units("a b c d e f", np.r_[0:11:2, 11])
     limits = Limits(4, 2, 0, WORDS)
     labels = np.array([0, 1, 0, 1, 0, 2])
-    assert gather(units, labels, limits._replace(target=2)) == gather(units, labels, limits)
-    assert [chunk.tokens for chunk in gather(units, labels, limits)] == [3, 3]
+    assert assemble_groups(units, labels, limits._replace(target=2)) == assemble_groups(units, labels, limits)
+    assert [chunk.tokens for chunk in assemble_groups(units, labels, limits)] == [3, 3]
 
 
 @pytest.mark.parametrize("kind", LONG)

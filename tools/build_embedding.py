@@ -72,13 +72,13 @@ def distil(folder: Path) -> tuple[list[str], Floats]:
 
 
 def compress(vocabulary: list[str], rows: Floats) -> Table:
-    """Centre, drop what all tokens share, weight by rarity, quantise."""
-    centred = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)
-    directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, COMMON : COMMON + DIMENSIONS]
+    """Center, drop what all tokens share, weight by rarity, quantize."""
+    centered = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)
+    directions = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, COMMON : COMMON + DIMENSIONS]
     largest = np.abs(directions).argmax(0)[None]
     directions = directions * np.sign(np.take_along_axis(directions, largest, 0))  # else a build may mirror another
     frequency = 1 / np.arange(1, len(rows) + 1)  # Zipf: the vocabulary is in order of frequency
-    weighted = centred @ directions * (SIF / (SIF + frequency / frequency.sum()))[:, None]
+    weighted = centered @ directions * (SIF / (SIF + frequency / frequency.sum()))[:, None]
     weighted[[vocabulary.index(token) for token in SILENT]] = 0
     scale = np.abs(weighted).max(1)
     scale = (scale / scale.max()).astype(np.float16)  # relative, for float16 has few digits below 6e-5
@@ -89,7 +89,7 @@ def compress(vocabulary: list[str], rows: Floats) -> Table:
 
 
 def characters(folder: Path) -> bytes:
-    """Ask BERT's own normaliser and pre-tokeniser what they take each code point for.
+    """Ask BERT's own normalizer and pre-tokenizer what they take each code point for.
 
     Their tables stand at Unicode 8 to 9 and stay there; Python's grow with every version.
     """
@@ -108,7 +108,7 @@ def characters(folder: Path) -> bytes:
     return bytes(map(kind, range(0x110000)))
 
 
-def dequantised(table: Table) -> Floats:
+def dequantized(table: Table) -> Floats:
     """Return (n, 256) rows."""
     return np.multiply(table["q"], table["s"].astype(np.float32)[:, None], dtype=np.float32)
 
@@ -126,7 +126,7 @@ def compare(fresh: Table, committed: Table) -> float:
     if words != bytes(committed["v"].tobytes()).decode().split("\n"):
         msg = "the vocabularies differ"
         raise SystemExit(msg)
-    a, b = dequantised(fresh), dequantised(committed)
+    a, b = dequantized(fresh), dequantized(committed)
     every = slice(2, None, len(words) // 3000)
     print(
         f"cosines of {len(a[every])} tokens differ by at most {np.abs(cosines(a[every]) - cosines(b[every])).max():.2e}"

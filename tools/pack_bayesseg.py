@@ -59,7 +59,7 @@ def packed(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
                 continue
             words, left = stems(path), left - 1
             if (words.size, len(words.ids)) != (doc["W"], doc["content_tokens"]):
-                msg = f"{path} is not normalised as the program does"
+                msg = f"{path} is not normalized as the program does"
                 raise SystemExit(msg)
             key = f"{name}/{path.stem}"
             yield from {f"{key}/ids": words.ids.astype(np.int16), f"{key}/edges": words.edges.astype(np.int16)}.items()

@@ -31,7 +31,7 @@ from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticPar
 from advchunk.chunkers.params import GroupedParams, Params
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams
-from advchunk.chunkers.registry import create, describe, general, names, needs
+from advchunk.chunkers.registry import create, describe, is_general_purpose, names, required_model
 from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
@@ -131,9 +131,9 @@ __all__ = [
     "Unreadable",
     "create",
     "describe",
-    "general",
+    "is_general_purpose",
     "names",
-    "needs",
     "read_file",
+    "required_model",
     "settings",
 ]

@@ -69,7 +69,7 @@ def require(holds: bool, rule: str, got: object) -> None:
         raise ConfigurationError(msg)
 
 
-def needed(module: str, extra: str) -> Any:
+def import_extra(module: str, extra: str) -> Any:
     """Import a module of an optional library; raise `MissingExtra` if it is not installed."""
     try:
         return import_module(module)
@@ -77,12 +77,12 @@ def needed(module: str, extra: str) -> Any:
         raise MissingExtra(module.partition(".")[0], extra) from error
 
 
-def refuse_misspelt(name: str, names: Iterable[str]) -> None:
+def check_spelling(name: str, names: Iterable[str]) -> None:
     """Raise `ConfigurationError` on a name nearly one of ``names``, before a hub is asked for it, which takes minutes.
 
     What is a path, or has a "/" as the names of hubs do, is never refused.
 
-    >>> refuse_misspelt("token", ["tokens", "words"])
+    >>> check_spelling("token", ["tokens", "words"])
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: no model or tokenizer 'token'; did you mean 'tokens'?
     """
@@ -98,12 +98,12 @@ def first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a hint at the name that was probably meant, or nothing.
 
-    >>> nearest("mst-semantik", ["mst-semantic", "recursive"])
+    >>> did_you_mean("mst-semantik", ["mst-semantic", "recursive"])
     "; did you mean 'mst-semantic'?"
-    >>> nearest("zzz", ["recursive"])
+    >>> did_you_mean("zzz", ["recursive"])
     ''
     """
     close = get_close_matches(name, list(names), n=1, cutoff=0.6)

@@ -19,20 +19,20 @@ from advchunk.text.tiling import Tiler, from_ends
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 
-STRANDED, WITHIN, SENTENCE, BLOCK, HEADING = -1, 0, 1, 2, 3  # see `records.Units`
+KEEP_WITH_NEXT, WITHIN, SENTENCE, BLOCK, HEADING = -1, 0, 1, 2, 3  # see `records.Units`
 
 
 def protected(blocks: Iterable[Block]) -> tuple[Span, ...]:
-    """Return the spans that must not be cut while they fit: code, tables, formulae and figures."""
+    """Return the spans that must not be cut while they fit: code, tables, formulas and figures."""
     return tuple(block.span for block in blocks if block.kind in _PROTECTED)
 
 
-def ladder(document: Document, sentences: Tiler) -> Callable[[int], Sequence[Tiler]]:
+def split_levels(document: Document, sentences: Tiler) -> Callable[[int], Sequence[Tiler]]:
     """Return what a unit that is too long is cut into: lines in protected blocks, sentences elsewhere."""
     whole = np.array(protected(document.blocks or ()), dtype=np.int64).reshape(-1, 2)
     prose = tuple(sentences if rung is default_sentences else rung for rung in PROSE)
 
-    first = tiling.next_ink(document.text, 0)
+    first = tiling.next_non_space(document.text, 0)
 
     def rungs(offset: int) -> Sequence[Tiler]:
         offset = max(offset, first)  # the first unit owns the white space before it
@@ -42,7 +42,7 @@ def ladder(document: Document, sentences: Tiler) -> Callable[[int], Sequence[Til
     return rungs
 
 
-def tiled(document: Document, tiler: Tiler) -> Units:
+def tile_prose(document: Document, tiler: Tiler) -> Units:
     """Return the units of a tiler that reads prose: each heading, list item and quote by itself, and nothing verbatim."""
     text, blocks = document.text, document.blocks or ()
     edges, whole = [0], {start for start, _ in protected(blocks)}
@@ -64,10 +64,10 @@ def with_blocks(units: Units, document: Document) -> Units:
     starts = np.array([block.span.start for block in blocks], dtype=np.int64)
     whole = np.array(protected(blocks), dtype=np.int64).reshape(-1, 2)
     ends = np.array(
-        [max(end, tiling.past_space(text, _ink_end(text, start, end))) for start, end in whole.tolist()], dtype=np.int64
+        [max(end, tiling.unit_end(text, _ink_end(text, start, end))) for start, end in whole.tolist()], dtype=np.int64
     )
     edges = np.unique(np.r_[units.edges, starts, ends])
-    outside = edges > tiling.next_ink(text, 0)  # white space at the start is no unit of its own
+    outside = edges > tiling.next_non_space(text, 0)  # white space at the start is no unit of its own
     if len(blocks):
         first, last = _space_before(text, blocks)
         block = np.searchsorted(first, edges, "right") - 1  # the last whose white space starts up to the edge
@@ -86,12 +86,12 @@ def with_blocks(units: Units, document: Document) -> Units:
     levels = {block.span.start: block.level for block in blocks if block.kind == "heading"}
     heads = np.isin(edges, list(levels))
     strength[heads] = [HEADING + max(6 - levels[edge], 0) for edge in edges[heads].tolist()]
-    strength[np.isin(edges, after)] = STRANDED
+    strength[np.isin(edges, after)] = KEEP_WITH_NEXT
     sizes = units.sizes if np.array_equal(edges, units.edges) else None
     return Units(text, edges, sizes, strength)
 
 
-def with_headings(units: Units, found: Segmentation) -> Segmentation:
+def keep_headings(units: Units, found: Segmentation) -> Segmentation:
     """Return a decision that parts no heading from its text: a cut between them moves before the heading.
 
     A cut that the algorithm was forced to make stays.
@@ -235,5 +235,5 @@ def _space_before(text: str, blocks: Sequence[Block]) -> tuple[Ints, Ints]:
     """Return where the white space before each block starts, and where it ends behind the block's indentation."""
     starts = [block.span.start for block in blocks]
     first = [_ink_end(text, above, start) for above, start in pairwise([0, *starts])]
-    last = [tiling.next_ink(text, start) for start in starts]
+    last = [tiling.next_non_space(text, start) for start in starts]
     return np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)

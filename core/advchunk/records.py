@@ -27,7 +27,7 @@ from advchunk.errors import ConfigurationError, require
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
-WALL = 100
+HARD_BREAK = 100
 """The strength of an edge that no chunk crosses, nor repeats text from beyond."""
 
 BlockKind: TypeAlias = Literal[
@@ -137,7 +137,7 @@ class Units:
     ----------
     sizes : (n,) tokens of each unit, once `sizes.fit` has counted them.
     strength : (n + 1,) how good a place each edge is to end a chunk, if known: 0 within a sentence,
-        1 between sentences, 2 between blocks, more before a heading; -1 between it and its text; from `WALL` on, one
+        1 between sentences, 2 between blocks, more before a heading; -1 between it and its text; from `HARD_BREAK` on, one
         that no chunk crosses.
     """
 
@@ -160,7 +160,7 @@ class Units:
         text = self.text
         return [text[a:b] for a, b in pairwise(self.edges.tolist())]
 
-    def counted(self) -> Ints:
+    def token_counts(self) -> Ints:
         """Return ``sizes``; raise if they have not been counted."""
         if self.sizes is None:
             msg = "these units have no sizes: count them with sizes.fit first"
@@ -232,13 +232,13 @@ class Chunk:
     @property
     def embed_text(self) -> str:
         """What should be embedded: the context, a blank line, the text."""
-        return in_context(self.context, self.text)
+        return with_context(self.context, self.text)
 
 
-def in_context(context: str, text: str) -> str:
+def with_context(context: str, text: str) -> str:
     r"""Put a context before a text.
 
-    >>> in_context("Guide > Install", "Run make.")
+    >>> with_context("Guide > Install", "Run make.")
     'Guide > Install\n\nRun make.'
     """
     return f"{context}\n\n{text}" if context and text else context or text
@@ -322,7 +322,7 @@ class Segmentation:
     labels : (n,) if distant units with one label make one chunk; then ``cuts`` is where labels change.
     reason : in a word, why it cuts; or one word for each inner cut.
     gaps : (n - 1,) its score of every gap, if it has one; nan where it looked at none.
-    rows : (n, d) unit rows, if it has any, by which a short piece joins the more similar neighbour.
+    rows : (n, d) unit rows, if it has any, by which a short piece joins the more similar neighbor.
     figures : whatever else it computed on the way: thresholds, weights, totals, by name. What is
         costly and seldom wanted is a function that computes it.
     """

@@ -1,9 +1,9 @@
 """Turn segments into chunks that respect a token budget. The only place that enforces sizes.
 
-Every character is tokenised once, as part of its unit. Where counts add up (see
+Every character is tokenized once, as part of its unit. Where counts add up (see
 `models.counters.Counter`) the size of any run of units is then a difference of prefix sums;
 for other tokenizers that is the first guess, and a run is counted itself before it is
-trusted. Either way the characters tokenised grow linearly with the text.
+trusted. Either way the characters tokenized grow linearly with the text.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.records import WALL, Chunk, Floats, Ints, Segmentation, Span, Units, in_context
+from advchunk.records import HARD_BREAK, Chunk, Floats, Ints, Segmentation, Span, Units, with_context
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import Counter
 
-# What a unit that is over the budget is cut into, coarsest first: of prose, and of code, tables and formulae.
+# What a unit that is over the budget is cut into, coarsest first: of prose, and of code, tables and formulas.
 PROSE: tuple[tiling.Tiler, ...] = (
     tiling.paragraphs,
     sentences.sentences,
@@ -74,11 +74,11 @@ class Limits(NamedTuple):
         return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
     def room(self, offset: int) -> int:
-        """Return the most tokens of a unit at ``offset``: code, tables and formulae may take the room for overlap."""
+        """Return the most tokens of a unit at ``offset``: code, tables and formulas may take the room for overlap."""
         return self.budget(offset) + (self.overlap_tokens if self.ladder(offset) is VERBATIM else 0)
 
 
-class Ruler:
+class RunSizes:
     """Sizes of runs of units."""
 
     def __init__(self, units: Units, counter: Counter) -> None:
@@ -158,7 +158,7 @@ def fit(units: Units, limits: Limits) -> Units:
     return _with_pieces(units, sizes, dict(chain.from_iterable(pieces)))
 
 
-def finer(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
+def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
     """Return units so short that in prose one ends in every window around the target, with their cuts and vectors.
 
     Strengths keep their order. The finer a new edge the weaker it is, but weaker still is one after a heading.
@@ -198,7 +198,7 @@ def _pieces(text: str, offset: int, limits: Limits, ladder: Sequence[tiling.Tile
     units = Units(text, np.array([0, len(text)]))
     while rest and len(units) == 1:
         units = rest.pop(0)(text)
-    ruler = Ruler(units, limits.counter)
+    ruler = RunSizes(units, limits.counter)
     edges, i = units.edges.tolist(), 0
     while i < len(units):
         start = offset + edges[i]
@@ -229,8 +229,8 @@ def _slivers(
             yield offset + end, size, rung
 
 
-def packed(
-    ruler: Ruler, start: int, end: int, limits: Limits, *, full: bool = False, at: Ints | None = None
+def pack(
+    ruler: RunSizes, start: int, end: int, limits: Limits, *, full: bool = False, at: Ints | None = None
 ) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` that are within the budget, packed from the left.
 
@@ -256,7 +256,7 @@ def packed(
         start = stop
 
 
-def windows(ruler: Ruler, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
+def pack_near_target(ruler: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` within a fifth of the target, from the left, and what is left.
 
     A run ends at the strongest edge there is within a fifth, of equals at the nearest to the target. Where there is
@@ -277,7 +277,7 @@ def windows(ruler: Ruler, start: int, end: int, limits: Limits) -> Iterable[tupl
         start = stop
 
 
-def _nearest(ruler: Ruler, start: int, end: int, budget: int, target: int) -> int:
+def _nearest(ruler: RunSizes, start: int, end: int, budget: int, target: int) -> int:
     """Return the end, up to ``end``, of the run from ``start`` that is nearest the target, best not at a heading."""
     strength = np.asarray(ruler.units.strength)
     edges = range(start + 1, end + 1)
@@ -288,11 +288,11 @@ def _nearest(ruler: Ruler, start: int, end: int, budget: int, target: int) -> in
 def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
     """Build the chunks of a segmentation: split what is too long, join what is too short, overlap.
 
-    ``vectors`` (n, d), when known, let a short piece join the more similar of its neighbours.
+    ``vectors`` (n, d), when known, let a short piece join the more similar of its neighbors.
     """
     if limits.target is not None:
-        units, cuts, vectors = finer(units, cuts, limits, vectors)
-    ruler, divided = Ruler(units, limits.counter), packed if limits.target is None else windows
+        units, cuts, vectors = refine(units, cuts, limits, vectors)
+    ruler, divided = RunSizes(units, limits.counter), pack if limits.target is None else pack_near_target
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divided(ruler, start, end, limits)]
     joined = _join_short(ruler, pieces, limits, vectors)
     walls = _walls(units)
@@ -308,7 +308,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     return chunks
 
 
-def check(units: Units, found: Segmentation) -> None:
+def check_segmentation(units: Units, found: Segmentation) -> None:
     """Raise `ConfigurationError` unless a decision fits the units: text would be lost."""
     n, cuts = len(units), found.cuts
     right = len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and bool(np.all(np.diff(cuts) > 0))
@@ -317,31 +317,31 @@ def check(units: Units, found: Segmentation) -> None:
     require(found.gaps is None or len(found.gaps) == n - 1, f"gaps must be {n - 1} numbers", found.gaps)
 
 
-def built(units: Units, found: Segmentation, limits: Limits) -> list[Chunk]:
+def build_chunks(units: Units, found: Segmentation, limits: Limits) -> list[Chunk]:
     """Build the chunks of what an algorithm decided."""
     if found.labels is None:
         return assemble(units, found.cuts, limits, found.rows)
-    return gather(units, found.labels, limits, found.rows)
+    return assemble_groups(units, found.labels, limits, found.rows)
 
 
-def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
+def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = None) -> list[Chunk]:
     """Build the chunks of a grouping: the units of a label, in reading order, packed to ``max_tokens``.
 
     Chunks are ordered by their first character. They do not overlap, and know no target.
     """
     limits = limits._replace(target=None)
-    ruler = Ruler(units, limits.counter)
+    ruler = RunSizes(units, limits.counter)
     pieces: list[Sequence[int]] = []
     order = np.argsort(labels, kind="stable")
     for group in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         members = group.tolist()
         if members[-1] - members[0] + 1 == len(members):
-            runs = packed(ruler, members[0], members[-1] + 1, limits, full=True)
+            runs = pack(ruler, members[0], members[-1] + 1, limits, full=True)
             pieces += [range(a, b) for a, b in runs]
         else:
-            together = Ruler(_together(units, members), limits.counter)
+            together = RunSizes(_together(units, members), limits.counter)
             pieces += [
-                members[a:b] for a, b in packed(together, 0, len(members), limits, full=True, at=units.edges[members])
+                members[a:b] for a, b in pack(together, 0, len(members), limits, full=True, at=units.edges[members])
             ]
     chunks = []
     for piece in _join_short(ruler, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
@@ -352,9 +352,9 @@ def gather(units: Units, labels: Ints, limits: Limits, vectors: Floats | None = 
 
 
 def _join_short(
-    ruler: Ruler, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
+    ruler: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
 ) -> list[Sequence[int]]:
-    """Join every piece under ``min_tokens`` with a neighbour that has room for it.
+    """Join every piece under ``min_tokens`` with a neighbor that has room for it.
 
     That is the more similar one, or the one that leaves no heading without its text. None crosses a wall.
     """
@@ -391,13 +391,15 @@ def _join_short(
 def _walls(units: Units) -> Ints:
     """Return the indices of the edges that no chunk crosses, the first edge among them."""
     return (
-        np.zeros(1, dtype=np.int64) if units.strength is None else np.union1d(0, np.flatnonzero(units.strength >= WALL))
+        np.zeros(1, dtype=np.int64)
+        if units.strength is None
+        else np.union1d(0, np.flatnonzero(units.strength >= HARD_BREAK))
     )
 
 
 def _likeness(vectors: Floats | None, left: Sequence[int], right: Sequence[int]) -> float:
     if vectors is None:
-        return 0.0  # all alike: the first, that is the left, neighbour
+        return 0.0  # all alike: the first, that is the left, neighbor
     a, b = vectors[list(left)].mean(axis=0), vectors[list(right)].mean(axis=0)
     return float(a @ b / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-12))
 
@@ -408,7 +410,7 @@ def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
     return sorted([*left, *right])
 
 
-def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) -> int:
+def _reach_back(ruler: RunSizes, floor: int, start: int, end: int, limits: Limits) -> int:
     """Return the offset from which a chunk repeats the one before: whole units, else sentences or words of prose."""
     units = ruler.units
     here = int(units.edges[start])
@@ -421,12 +423,12 @@ def _reach_back(ruler: Ruler, floor: int, start: int, end: int, limits: Limits) 
         rungs = limits.ladder(last)
         for finer in () if rungs in (VERBATIM, ATOMIC) else (rungs[1], tiling.words):
             before = finer(units.text[last:here])
-            first = Ruler(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
+            first = RunSizes(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
             offset = last + int(before.edges[first])
             if offset < here:
                 break
     context, _ = limits.context(here)
-    whole = in_context(context, units.text[offset : units.edges[end]])
+    whole = with_context(context, units.text[offset : units.edges[end]])
     return offset if limits.counter(whole) <= limits.max_tokens else here
 
 
@@ -435,7 +437,7 @@ def _chunk(units: Units, spans: Sequence[Span], limits: Limits, start: int, toke
     text = "".join(units.text[a:b] for a, b in spans)
     context, _ = limits.context(start)
     if context or tokens is None:
-        tokens = limits.counter(in_context(context, text))
+        tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context did not count as expected
             context, tokens = "", limits.counter(text)
     oversize = {"oversize": True} if tokens > limits.max_tokens else {}

@@ -86,7 +86,7 @@ class Moody(Chunker):
 
 def test_metadata_is_flat_and_complete():
     source = Document(CATS_AND_LAWS, metadata={"k": [1]}, id="d")
-    (first, *_) = MSTSemanticSplitter(n_chunks=2).split_documents([source])
+    (first, *_) = MSTSemanticSplitter(n_segments=2).split_documents([source])
     assert first.metadata == {
         "k": [1], "chunk_index": 0, "token_count": 15, "level": 0, "start_index": 0, "end_index": 73,
         "spans": "0-28 50-73", "source_id": "d",
@@ -156,7 +156,7 @@ def test_real_minilm_through_sentence_transformers():
         def embed_query(self, text):
             return self.embed_documents([text])[0]
 
-    splitter = MSTSemanticSplitter(embeddings=MiniLM(), n_chunks=2)
+    splitter = MSTSemanticSplitter(embeddings=MiniLM(), n_segments=2)
     cats, laws = splitter.split_documents([Document(CATS_AND_LAWS)])
     assert cats.metadata["spans"] == "0-28 50-73"
     assert laws.page_content == "Judges sit in court.\n\n"

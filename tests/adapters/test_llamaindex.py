@@ -112,7 +112,7 @@ def test_chained_parsers_place_chunks_in_the_root():
     nodes = RecursiveNodeParser(max_tokens=15)(parse(max_tokens=60))
     assert all(ROWS[n.start_char_idx : n.end_char_idx] == n.text and n.ref_doc_id == "D" for n in nodes)
     assert sum(n.next_node is not None for n in nodes) == len(nodes) - 1
-    grouped = MSTSemanticNodeParser(n_chunks=2)([Document(text=CATS_AND_LAWS)])
+    grouped = MSTSemanticNodeParser(n_segments=2)([Document(text=CATS_AND_LAWS)])
     assert grouped[0].metadata["spans"] == "0-28 50-73"
     (again, *_) = RecursiveNodeParser()(grouped)
     assert (again.start_char_idx, again.end_char_idx) == (None, None)  # not a verbatim piece of the root
@@ -179,11 +179,11 @@ def test_pipeline_cache_round_trip(tmp_path):
         pipeline.cache.persist(str(tmp_path / "c"))
         return [(n.node_id, n.text, n.metadata) for n in nodes]
 
-    first = run(n_chunks=2)
+    first = run(n_segments=2)
     calls = len(used)
-    assert run(n_chunks=2) == first
+    assert run(n_segments=2) == first
     assert len(used) == calls  # read from the cache
-    assert len(run(n_chunks=3)) == 3
+    assert len(run(n_segments=3)) == 3
 
 
 def test_upserts_add_nothing_twice():

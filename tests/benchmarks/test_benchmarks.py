@@ -51,7 +51,7 @@ def test_clustering_and_imports():
     assert beside["equal labels"]
     assert min(beside["components"]) > 1
     large = found["mst"]["large"]["60"]
-    assert large["n_chunks"]["components"] == 6
+    assert large["n_segments"]["components"] == 6
     assert large["tree on request"]["edges"] == 59
     assert large["all pairs"]["components"] == 1
     assert found["imports"]["advchunk"]["loads"] == ["numpy"]

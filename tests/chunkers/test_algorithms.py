@@ -36,14 +36,14 @@ def test_finds_the_planted_topic_shift(split, planted):
 
 
 def test_distant_paragraphs_are_grouped():
-    cats, laws = MSTSemanticChunker(n_chunks=2).chunk(CATS + LAWS + CATS)
+    cats, laws = MSTSemanticChunker(n_segments=2).chunk(CATS + LAWS + CATS)
     assert cats.text == CATS + CATS
     assert cats.spans == ((0, len(CATS)), (len(CATS + LAWS), len(CATS + LAWS + CATS)))
     assert laws.text == LAWS
 
 
 def test_distant_paragraphs_are_not_grouped_if_chunks_are_to_be_passages():
-    chunks = MSTSemanticChunker(n_chunks=2, contiguous=True).chunk(CATS + LAWS + CATS)
+    chunks = MSTSemanticChunker(n_segments=2, contiguous=True).chunk(CATS + LAWS + CATS)
     assert texts(chunks) == [CATS, LAWS, CATS]
 
 
@@ -54,8 +54,8 @@ def test_lambda_may_be_a_percentile_of_the_tree(percentile, chunks):
     tree = found.figures["tree"].weight
     assert found.figures["lambda_"] == pytest.approx(np.percentile(tree, percentile))
     assert len(found.chunks) == chunks
-    with pytest.raises(ValueError, match="only one of lambda_, lambda_percentile and n_chunks"):
-        MSTSemanticChunker(lambda_percentile=1, n_chunks=2)
+    with pytest.raises(ValueError, match="only one of lambda_, lambda_percentile and n_segments"):
+        MSTSemanticChunker(lambda_percentile=1, n_segments=2)
 
 
 def test_a_short_heading_goes_with_its_text_though_it_is_about_something_else():
@@ -203,7 +203,7 @@ def test_explain_the_cost_of_the_optimum():
     found = OptimalSemanticChunker(embedder=Topics(), penalty=0.25).explain(text)
     assert found.figures == {"cost": pytest.approx(1.6 + log(5 / 3) + 2 * 0.25 * log(4)), "segments": 2}
     assert [(cut.offset, cut.reason) for cut in found.cuts] == [(20, "cost")]
-    whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_chunks=1).explain(text)
+    whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_segments=1).explain(text)
     assert whole.figures == {"cost": pytest.approx(8 / 3 + log(7 / 3) / 2), "segments": 1}  # of spread 1/2, 1/8 shared
 
 
@@ -219,11 +219,11 @@ def test_scores_are_written_into_metadata_on_request():
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 16, 17, 40])
 @pytest.mark.parametrize("sentences", [17, 18, 30])
-def test_number_of_chunks_where_all_distances_differ(number, sentences):
+def test_n_segments_where_all_distances_differ(number, sentences):
     angles = np.cumsum([0.02 * ((7 * i) % sentences + 1) ** 1.2 for i in range(sentences)])
     rows = np.column_stack([np.cos(angles), np.sin(angles)])
     chunker = SemanticThresholdChunker(
-        embedder=lambda _: rows, sentence_splitter="plain", number_of_chunks=number, buffer_size=0
+        embedder=lambda _: rows, sentence_splitter="plain", n_segments=number, buffer_size=0
     )
     found = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
     assert len(set(found.figures["distances"].tolist())) == sentences - 1
@@ -256,7 +256,7 @@ def test_no_heading_is_parted_from_its_text(grouped, budget):
 
 def test_the_chunk_of_distant_sections_is_named_by_what_they_share():
     text = f"# Animals\n\n## Cats\n\n{CATS}## Courts\n\n{LAWS}## More cats\n\n{CATS}"
-    pieces = MSTSemanticChunker(n_chunks=2, markup="markdown").chunk(text)
+    pieces = MSTSemanticChunker(n_segments=2, markup="markdown").chunk(text)
     (shared,) = [chunk for chunk in pieces if len(chunk.spans) > 1]
     assert shared.metadata["title_path"] == "Animals"
 

@@ -18,7 +18,7 @@ from advchunk import (
     create,
     settings,
 )
-from advchunk.chunkers.registry import general
+from advchunk.chunkers.registry import is_general_purpose
 from advchunk.readers import formats, markdown
 from langchain_advchunk import AutoSplitter
 from llamaindex_advchunk import AutoNodeParser
@@ -143,5 +143,5 @@ def test_both_frameworks_have_it():
 
 
 def test_it_is_no_candidate_of_its_own():
-    assert not general("auto")
-    assert general("universal-semantic")
+    assert not is_general_purpose("auto")
+    assert is_general_purpose("universal-semantic")

@@ -11,11 +11,11 @@ def free(**params):
     return BayesSegChunker(**{"min_segment_tokens": 0, **params})
 
 
-@pytest.mark.parametrize("model", ["dirichlet", "utiyama-isahara"])
+@pytest.mark.parametrize("likelihood", ["dirichlet", "utiyama-isahara"])
 @pytest.mark.parametrize("seed", range(3))
-def test_planted_boundaries_are_found(model, seed):
+def test_planted_boundaries_are_found(likelihood, seed):
     made = synthetic(seed, segments=8, overlap=0.2)
-    found = free(model=model).segmentation(made.units).cuts
+    found = free(likelihood=likelihood).segmentation(made.units).cuts
     scores = boundary_scores(made.cuts, found, tolerance=1)
     assert scores.precision >= 0.8
     assert scores.recall >= 0.8
@@ -118,7 +118,7 @@ def test_equal_sentences_are_one_segment():
         ({"mean_length": 0.0}, "mean_length must be > 0 or None"),
         ({"dispersion": -1.0, "mean_length": 3.0}, "dispersion must be > 0 or None"),
         ({"dispersion": 1.0}, "dispersion needs mean_length or n_segments"),
-        ({"model": "utiyama-isahara", "learn": True}, "learn must be False but for model='dirichlet'"),
+        ({"likelihood": "utiyama-isahara", "learn": True}, "learn must be False but for likelihood='dirichlet'"),
         ({"lexical_model": "trigram"}, "lexical_model must be one of 'unigram', 'bigram'"),
         ({"stemmer": "lancaster"}, "stemmer must be one of"),
         ({"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
@@ -146,7 +146,7 @@ def test_what_cannot_be_learned_from_is_refused_or_left_out():
     for nothing in ([], ["1 2 3."]):
         with pytest.raises(ConfigurationError, match="corpus must have words that are not stop words, got 'none'"):
             free().fit(nothing)
-    for params in ({"preset": "long"}, {"model": "utiyama-isahara"}):
+    for params in ({"preset": "long"}, {"likelihood": "utiyama-isahara"}):
         with pytest.raises(ConfigurationError, match="learn must be False but for"):
             free(**params).fit(good)
 
@@ -155,8 +155,10 @@ def test_what_cannot_be_learned_from_is_refused_or_left_out():
     "params", [{"mean_length": 2.0}, {"segment_cost": 9.0}, {"prior_strength": 9.0}, {"preset": "long"}]
 )
 def test_utiyama_and_isaharas_model_takes_no_other_parameter(params):
-    with pytest.raises(ConfigurationError, match="can be given with model='dirichlet' only, got 'utiyama-isahara'"):
-        free(model="utiyama-isahara", **params)
+    with pytest.raises(
+        ConfigurationError, match="can be given with likelihood='dirichlet' only, got 'utiyama-isahara'"
+    ):
+        free(likelihood="utiyama-isahara", **params)
 
 
 def test_lengths_count_when_they_are_expected():

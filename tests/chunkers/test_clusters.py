@@ -27,7 +27,7 @@ FINDERS = {
     "chain complete": (SemanticClusterChunker, {"connectivity": "chain", "n_clusters": 5, "linkage": "complete"}),
     "louvain": (GraphPartitionChunker, {}),
     "leiden": (GraphPartitionChunker, {"method": "leiden"}),
-    "neighbours": (GraphPartitionChunker, {"preset": "neighbours", "neighbours": 2, "resolution": 0.1}),
+    "neighbors": (GraphPartitionChunker, {"preset": "neighbors", "neighbors": 2, "resolution": 0.1}),
 }
 BOTH = {"hac": SemanticClusterChunker, "louvain": GraphPartitionChunker}
 
@@ -145,10 +145,10 @@ def test_the_number_of_clusters_follows_from_the_tokens_of_a_segment():
 def test_the_fallback_and_contexts_keep_to_the_tokens_of_a_segment():
     chunker = SemanticClusterChunker(max_tokens_per_segment=30)
     assert chunker.max_tokens == 30
-    assert chunker.stand_in().max_tokens == 30
+    assert chunker.fallback_chunker().max_tokens == 30
 
 
-def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbour():
+def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
     rows = np.array([0] * 6 + [1] * 6)
     rows[2], rows[8] = 1, 0
     sentences, embed = told(rows)
@@ -194,13 +194,13 @@ def test_hdbscan_keeps_to_min_cluster_size():
 
 
 @pytest.mark.parametrize("chunker", [SemanticClusterChunker(distance_threshold=1.9), GraphPartitionChunker()])
-def test_centring_takes_out_what_all_sentences_share(chunker):
+def test_centering_takes_out_what_all_sentences_share(chunker):
     rng = np.random.default_rng(0)
     rows = np.eye(6)[np.repeat([0, 1], 8)] + 3 * np.eye(6)[5] + rng.normal(size=(16, 6)) * 0.05
     made = segmented([f"Sentence {i}. " for i in range(16)], [0, 8, 16])
     chunker.embedder = lambda _: rows
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 16]
-    chunker.centre = True
+    chunker.center = True
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 8, 16]
 
 
@@ -228,7 +228,7 @@ def test_edges_join_what_is_above_the_threshold_with_the_cosine_as_weight():
 def test_with_a_higher_resolution_there_are_more_communities(method):
     made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.3)
     many = [
-        GraphPartitionChunker(embedder=embed, method=method, neighbours=8, threshold=0.0, resolution=resolution)
+        GraphPartitionChunker(embedder=embed, method=method, neighbors=8, threshold=0.0, resolution=resolution)
         .segmentation(made.units)
         .figures["communities"]
         for resolution in (0.05, 1.0, 8.0)
@@ -241,21 +241,21 @@ def test_the_seed_is_of_the_order_in_which_communities_grow():
     made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.9)
     found = {}
     for seed in range(5):
-        chunker = GraphPartitionChunker(embedder=embed, neighbours=4, threshold=0.0, resolution=1.2, seed=seed)
+        chunker = GraphPartitionChunker(embedder=embed, neighbors=4, threshold=0.0, resolution=1.2, seed=seed)
         figures = chunker.segmentation(made.units).figures
         found[seed] = tuple(figures["labels"].tolist())
         assert found[seed] == tuple(graphs.communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
     assert len(set(found.values())) > 1
 
 
-def test_nearest_neighbours_need_no_threshold_that_suits_the_embedder():
+def test_nearest_neighbors_need_no_threshold_that_suits_the_embedder():
     """All cosines are above 0.9, or all under 0.3: the same topics."""
     rng = np.random.default_rng(0)
     for shift, spread in ((9.0, 0.3), (0.0, 1.2)):
         sentences, _ = told(np.zeros(40, int))
         rows = np.eye(8)[np.repeat([0, 1, 2, 3], 10)] + shift * np.ones(8) + rng.normal(size=(40, 8)) * spread * 0.3
         made = segmented(sentences, [0, 10, 20, 30, 40])
-        found = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbours", resolution=0.7)
+        found = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbors", resolution=0.7)
         scores = boundary_scores(made.cuts, found.segmentation(made.units).cuts, tolerance=1)
         assert min(scores.precision, scores.recall) >= 2 / 3
 
@@ -278,7 +278,7 @@ def test_sentences_that_say_the_same_are_never_parted(finder, number):
     assert chunker.segmentation(made.units).cuts.tolist() == [0, number]
 
 
-@pytest.mark.parametrize("name", ["hac", "hac by distance", "hdbscan", "chain", "louvain", "leiden", "neighbours"])
+@pytest.mark.parametrize("name", ["hac", "hac by distance", "hdbscan", "chain", "louvain", "leiden", "neighbors"])
 def test_nor_are_sentences_that_say_nothing(name):
     chunker, params = FINDERS[name]
     made = segmented([f"Sentence {i}. " for i in range(30)], [0, 30])
@@ -350,7 +350,7 @@ def test_defaults_are_those_asked_for():
         (GraphPartitionChunker, {"method": "kmeans"}, "method must be one of 'louvain', 'leiden', got 'kmeans'"),
         (GraphPartitionChunker, {"threshold": -0.1}, "threshold must be in 0..1, got -0.1"),
         (GraphPartitionChunker, {"threshold": 1.1}, "threshold must be in 0..1, got 1.1"),
-        (GraphPartitionChunker, {"neighbours": 0}, "neighbours must be >= 1 or None, got 0"),
+        (GraphPartitionChunker, {"neighbors": 0}, "neighbors must be >= 1 or None, got 0"),
         (GraphPartitionChunker, {"resolution": 0.0}, "resolution must be in 1e-6..1e6, got 0.0"),
         (GraphPartitionChunker, {"seed": -1}, "seed must be in 0..2^32 - 1, got -1"),
         (GraphPartitionChunker, {"min_run": 0}, "min_run must be >= 1, got 0"),
@@ -386,7 +386,7 @@ def test_too_many_edges_are_left_to_the_fallback(monkeypatch, caplog):
     (chunk,) = GraphPartitionChunker(embedder=embed).chunk(made.units.text)
     assert chunk.metadata["fallback_from"] == "graph-partition"
     assert "threshold must leave at most 19 pairs" in caplog.text
-    assert len(GraphPartitionChunker(embedder=embed, fallback=None, neighbours=2).chunk(made.units.text)) == 2
+    assert len(GraphPartitionChunker(embedder=embed, fallback=None, neighbors=2).chunk(made.units.text)) == 2
 
 
 def test_the_number_of_clusters_follows_from_segments_and_not_from_chunks():
@@ -404,13 +404,13 @@ Snow king wheel. Sun ship ice. Tax ship sail."""
 
 
 def test_equal_weights_do_not_keep_louvain_busy_for_ever():
-    chunker = GraphPartitionChunker(preset="neighbours", timeout=20, fallback=None)
+    chunker = GraphPartitionChunker(preset="neighbors", timeout=20, fallback=None)
     assert chunker.chunk(" ".join([REPEATED.replace("\n", " ")] * 3))
 
 
-def test_neighbours_are_held_to_as_many_pairs_as_a_threshold():
-    with pytest.raises(ConfigurationError, match="neighbours must leave at most 1,000,000 pairs of 2,000 sentences"):
-        graphs.neighbours(np.eye(2000, 3), 1500)
+def test_neighbors_are_held_to_as_many_pairs_as_a_threshold():
+    with pytest.raises(ConfigurationError, match="neighbors must leave at most 1,000,000 pairs of 2,000 sentences"):
+        graphs.neighbor_edges(np.eye(2000, 3), 1500)
 
 
 def test_a_number_of_clusters_goes_before_the_threshold_of_a_preset():

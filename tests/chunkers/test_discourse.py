@@ -258,7 +258,7 @@ def test_the_best_segmentation_is_the_best_of_all(rows, aim, minimum):
     ways = [(0, *inner, n) for k in range(n) for inner in combinations(range(1, n), k)]
     best = min(price(way) for way in ways)
     cost = priced(within, sizes, turns, parting, aim, scale)
-    cuts, _ = search.cheapest(cost, sizes, np.full(n, budget), minimum=minimum)
+    cuts, _ = search.cheapest_cuts(cost, sizes, np.full(n, budget), minimum=minimum)
     assert price(cuts.tolist()) == pytest.approx(best, rel=1e-9, abs=1e-6)
 
 

@@ -173,7 +173,7 @@ def test_chunks_say_where_they_stand_on_paper():
     assert [1, 310.0, 60.0, 530.0, 80.0] in found.metadata["boxes"]
 
 
-# Tables, captions, formulae, references.
+# Tables, captions, formulas, references.
 
 
 def test_a_table_of_results_is_whole_whatever_its_size():
@@ -263,7 +263,7 @@ def test_small_sections_share_a_chunk_within_their_outermost_section():
     ]
 
 
-def test_a_small_section_joins_the_smaller_neighbour_that_has_room():
+def test_a_small_section_joins_the_smaller_neighbor_that_has_room():
     a, b, c = sizes(40, 10, 20)
     source = paper(("1", "Methods", a), ("1.1", "Banks", b), ("1.2", "Boats", c))
     assert firsts(chunker(max_tokens=60, min_tokens=15).chunk(source)) == ["1 Methods", "1.1 Banks"]

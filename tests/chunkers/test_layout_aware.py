@@ -17,7 +17,7 @@ from advchunk.records import Place, Segmentation
 from pdfs import Paper
 
 DATA = Path(__file__).parents[1] / "data"
-TABLE = pipe_table([["leaf", "colour"], *[[f"leaf {i}", "green and fresh"] for i in range(30)]])
+TABLE = pipe_table([["leaf", "color"], *[[f"leaf {i}", "green and fresh"] for i in range(30)]])
 
 
 @dataclass(kw_only=True)
@@ -162,7 +162,7 @@ def test_a_table_that_is_split_repeats_its_head_as_context(context):
     document = made(("heading", "Leaves", 1, 50, 50), ("table", TABLE, 1, 50, 100), BESIDE[1])
     found = chunked(document, split_tables=True, max_tokens=60, include_context=context)
     *pieces, after = found
-    head = "| leaf | colour |\n| --- | --- |"
+    head = "| leaf | color |\n| --- | --- |"
     assert len(pieces) > 3
     assert "".join(piece.text for piece in pieces).strip() == f"Leaves\n\n{TABLE}"
     assert head not in pieces[0].context

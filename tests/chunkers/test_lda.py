@@ -42,7 +42,7 @@ def divergence(shares, prior, units, **given):
     model = TopicModel(Topics(np.array(shares), np.array(prior)), ("a", "b", "c"), Wording(stemmer="none"))
     chunker = LDATopicChunker(model=model, stemmer="none", **given)
     words = terms_of(units)
-    return chunker.divide(Units("x" * len(units), np.arange(len(units) + 1)), words, None)
+    return chunker.segment_terms(Units("x" * len(units), np.arange(len(units) + 1)), words, None)
 
 
 # The parameters that the specification asks for.
@@ -297,7 +297,7 @@ def test_a_model_file_has_no_pickled_code(model, tmp_path):
 
 def test_a_chunker_of_other_words_refuses_a_model(model):
     for given in ({"stemmer": "porter"}, {"lowercase": False}, {"stop_words": "none"}, {"language": "de"}):
-        with pytest.raises(ConfigurationError, match="words must be normalised as the model's"):
+        with pytest.raises(ConfigurationError, match="words must be normalized as the model's"):
             LDATopicChunker(model=model, **given)
     with pytest.raises(ConfigurationError, match="model must be a TopicModel"):
         LDATopicChunker(model="topics.npz")

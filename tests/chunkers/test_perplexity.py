@@ -14,7 +14,7 @@ from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams, drops
 from advchunk.models.causal import as_causal
 from advchunk.models.counters import as_counter
-from advchunk.records import WALL
+from advchunk.records import HARD_BREAK
 
 
 @dataclass
@@ -79,7 +79,7 @@ def test_the_example_of_the_source():
     assert [number for chunk in found for number in chunk] == numbers
 
 
-def test_the_minimum_may_be_in_both_neighbours():
+def test_the_minimum_may_be_in_both_neighbors():
     assert chunked(3, 1, 2, 3, 2.5, 4, boundary="overlap") == [[3, 1], [1, 2, 3, 2.5], [2.5, 4]]
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_repeated_over_a_wall():
         def tile(self, document, limits):
             units = super().tile(document, limits)
             strength = np.ones(len(units) + 1, dtype=np.int64)
-            strength[2] = WALL
+            strength[2] = HARD_BREAK
             return replace(units, strength=strength)
 
     for kind, expected in (

@@ -7,9 +7,9 @@ import pytest
 
 from advchunk import ConfigurationError, PerplexityChunker, RecursiveChunker, SemanticClusterChunker
 from advchunk.chunkers.sections import SectionedChunker
-from advchunk.engine import Embed, Job, drive, finished, together
+from advchunk.engine import Embed, Job, completed, drive, gather
 from advchunk.models.counters import as_counter
-from advchunk.records import WALL, Units
+from advchunk.records import HARD_BREAK, Units
 from advchunk.sizes import Limits, assemble
 from lm import Words
 
@@ -18,7 +18,7 @@ from lm import Words
 class ByHeading(SectionedChunker):
     algorithm = "by-heading"
 
-    def walls(self, document):
+    def hard_breaks(self, document):
         return [block.span.start for block in document.blocks if block.kind == "heading"]
 
 
@@ -75,7 +75,7 @@ def test_an_inner_chunker_that_would_repeat_text_is_refused():
 
 def test_a_wall_stops_joins_and_overlap():
     text = "a b c d e f "
-    units = Units(text, np.arange(0, 13, 2), strength=np.array([0, 1, 1, WALL, 1, 1, 0]))
+    units = Units(text, np.arange(0, 13, 2), strength=np.array([0, 1, 1, HARD_BREAK, 1, 1, 0]))
     limits = Limits(4, 3, 1, as_counter("words"))
     found = assemble(units, np.arange(7), limits)
     assert [chunk.text for chunk in found] == ["a b c ", "d e f "]
@@ -101,7 +101,7 @@ def test_plans_side_by_side_ask_at_once_and_answer_in_order():
             texts = [text + "x" for text in texts]
         return total
 
-    jobs = [Job(together([plan(["a"], 1), finished("none"), plan(["bb", "c"], 2)]))]
+    jobs = [Job(gather([plan(["a"], 1), completed("none"), plan(["bb", "c"], 2)]))]
     assert list(drive(jobs)) == [[1.0, "none", 3.0 + 5.0]]
     assert asked == [("a", "bb", "c"), ("bbx", "cx")]
 
@@ -119,4 +119,4 @@ def test_what_fails_side_by_side_is_raised_where_it_was_asked():
         except OSError as error:
             return f"{text}: {error}"
 
-    assert list(drive([Job(together([plan("a"), plan("b")]))])) == [["a: a", "b: a"]]
+    assert list(drive([Job(gather([plan("a"), plan("b")]))])) == [["a: a", "b: a"]]

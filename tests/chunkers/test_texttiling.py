@@ -241,7 +241,7 @@ def test_ten_thousand_sentences_with_many_words_take_little_memory():
     texts = [[f"w{i}" for i in row] for row in rng.integers(0, 40_000, (10_000, 12))]
     words = terms_of(texts)
     tracemalloc.start()
-    found = TextTilingChunker(preset="fine").divide(of(["a"] * 10_000), words, Limits(512, 0, 0, len))  # type: ignore[arg-type]
+    found = TextTilingChunker(preset="fine").segment_terms(of(["a"] * 10_000), words, Limits(512, 0, 0, len))  # type: ignore[arg-type]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(found.gaps) == 9_999

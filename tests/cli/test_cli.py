@@ -42,7 +42,7 @@ def two_files(tmp_path: Path) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("method", [name for name in registry.names() if registry.needs(name) is None])
+@pytest.mark.parametrize("method", [name for name in registry.names() if registry.required_model(name) is None])
 def test_jsonl_says_what_the_chunker_says(method):
     given = STAND_INS.get(method, {})
     pairs = [part for name, value in given.items() for part in ("-p", f"{name}={json.dumps(value)}")]
@@ -228,9 +228,9 @@ def test_a_mistake_in_the_options_is_explained(args, says):
 
 
 def test_params_are_json_where_they_are_json():
-    pairs = ["-p", "n_chunks=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
+    pairs = ["-p", "n_segments=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
     found = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
-    chunker = registry.create("mst-semantic", n_chunks=None, gamma=0, granularity="sentence", contiguous=True)
+    chunker = registry.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
     assert [row["text"] for row in found] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
 
 

@@ -22,7 +22,7 @@ from advchunk import (
     names,
     registry,
 )
-from advchunk.chunkers.registry import needs
+from advchunk.chunkers.registry import required_model
 from advchunk.evaluation import boundary_scores, synthetic
 from stand_ins import STAND_INS
 
@@ -68,7 +68,7 @@ def test_it_is_gated_and_says_so(name, monkeypatch):
 
 def test_the_stable_ones_know_nothing_of_the_gate(monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
-    stable = [name for name in names("stable") if needs(name) is None]
+    stable = [name for name in names("stable") if required_model(name) is None]
     before = [[chunk.id for chunk in create(name).chunk(TEXT)] for name in stable]
     monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "1")
     assert [[chunk.id for chunk in create(name).chunk(TEXT)] for name in stable] == before
@@ -158,7 +158,7 @@ def test_the_stand_in_has_the_sizes_but_not_the_time(name):
     chunker = create(
         name, experimental=True, **STAND_INS.get(name, {}), timeout=9, max_tokens=77, min_tokens=5, language="de"
     )
-    instead = chunker.stand_in()
+    instead = chunker.fallback_chunker()
     assert (instead.timeout, instead.max_tokens, instead.min_tokens, instead.language) == (None, 77, 5, "de")
 
 

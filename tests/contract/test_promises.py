@@ -108,7 +108,7 @@ def test_bounded(split, linear, text, top, count, data):
 
 @relaxed
 @given(text=texts, low=st.integers(2, 30))
-def test_bounded_below_where_a_neighbour_has_room(split, linear, unwalled, text, low):
+def test_bounded_below_where_a_neighbor_has_room(split, linear, unwalled, text, low):
     pieces = split([text], max_tokens=30, min_tokens=low, overlap_tokens=0, tokenizer=len, **linear, **unwalled)
     sizes = [piece.tokens for piece in pieces]
     assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))

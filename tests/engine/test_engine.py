@@ -14,7 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advchunk.engine import Choose, Complete, Embed, Job, Score, adrive, drive, finished, in_thread, within
+from advchunk.engine import (
+    Choose,
+    Complete,
+    Embed,
+    Job,
+    Score,
+    adrive,
+    call_in_thread,
+    call_with_timeout,
+    completed,
+    drive,
+)
 from advchunk.errors import BadModelOutput
 
 
@@ -78,7 +89,7 @@ def run_sync(jobs):
 
 
 def instead(result):
-    return lambda error: Job(finished((result, type(error).__name__)))
+    return lambda error: Job(completed((result, type(error).__name__)))
 
 
 both = pytest.mark.parametrize("run", [run_sync, gathered], ids=["sync", "async"])
@@ -95,7 +106,7 @@ def test_results_come_in_the_order_of_the_jobs(run):
 def test_nothing_to_do_is_nothing_done(run):
     model = Model()
     assert run([]) == []
-    assert run([Job(finished(1)), Job(asking(model)), Job(asking(model, [], []))]) == [1, [], [[], []]]
+    assert run([Job(completed(1)), Job(asking(model)), Job(asking(model, [], []))]) == [1, [], [[], []]]
     assert model.calls == model.awaited == []
 
 
@@ -169,7 +180,7 @@ def test_jobs_are_taken_as_they_are_needed():
     def jobs():
         for i in range(10**4):
             taken["jobs"] = i + 1
-            yield Job(asking(model, [str(i)])) if i % 2 else Job(finished(i))
+            yield Job(asking(model, [str(i)])) if i % 2 else Job(completed(i))
 
     results = drive(jobs())
     assert [next(results) for _ in range(3)] == [0, [[1.0]], 2]
@@ -183,7 +194,7 @@ def test_results_that_wait_for_an_earlier_one_are_bounded():
         yield Job(asking(model, ["first"]))
         for i in range(10**4):
             taken["jobs"] = i + 1
-            yield Job(finished(i))
+            yield Job(completed(i))
 
     assert next(drive(jobs())) == [[5.0]]
     assert taken["jobs"] < 5000
@@ -201,7 +212,7 @@ def test_a_refused_text_fails_only_the_plan_it_is_of(run):
 @both
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_no_job_is_lost_after_one_that_failed(run, concurrency):
-    jobs = [Job(asking(Model(1, refuses={"no"}), ["no", "never asked"]), recover=instead(0)), Job(finished("next"))]
+    jobs = [Job(asking(Model(1, refuses={"no"}), ["no", "never asked"]), recover=instead(0)), Job(completed("next"))]
     found = run(jobs) if run is run_sync else run(jobs, concurrency)
     assert found == [(0, "RuntimeError"), "next"]
 
@@ -257,7 +268,7 @@ def test_without_recovery_an_error_is_raised_at_once(run):
 
 @both
 def test_an_error_in_a_plan_is_recovered_or_raised(run):
-    assert run([Job(finished(1)), Job(failing(), recover=instead(2)), Job(finished(3))]) == [1, (2, "ValueError"), 3]
+    assert run([Job(completed(1)), Job(failing(), recover=instead(2)), Job(completed(3))]) == [1, (2, "ValueError"), 3]
     with pytest.raises(ValueError, match="mine"):
         run([Job(failing("mine"))])
 
@@ -295,7 +306,7 @@ def test_as_many_rows_as_items(run, rows):
     model = Model(answer=lambda _: rows)
     with pytest.raises(BadModelOutput, match=f"2 items with as many rows, got {len(rows)}"):
         run([Job(asking(model, ["a", "b"]))])
-    assert run([Job(asking(model, ["a", "b"]), recover=instead(0)), Job(finished(1))]) == [(0, "BadModelOutput"), 1]
+    assert run([Job(asking(model, ["a", "b"]), recover=instead(0)), Job(completed(1))]) == [(0, "BadModelOutput"), 1]
 
 
 @both
@@ -314,7 +325,7 @@ def test_a_plan_that_computes_too_long_is_given_up(run):
         yield
 
     began = time.monotonic()
-    assert run([Job(slow(), seconds=0.05, recover=instead("x")), Job(finished("next"))]) == [
+    assert run([Job(slow(), seconds=0.05, recover=instead("x")), Job(completed("next"))]) == [
         ("x", "TimeoutError"),
         "next",
     ]
@@ -388,12 +399,12 @@ def test_a_models_own_time_out_is_an_error_like_any_other(run):
 
 
 def test_within():
-    assert within(None, len, "four") == within(5, len, "four") == 4
+    assert call_with_timeout(None, len, "four") == call_with_timeout(5, len, "four") == 4
     with pytest.raises(ZeroDivisionError):
-        within(5, lambda: 1 / 0)
+        call_with_timeout(5, lambda: 1 / 0)
     for left in (0, -1):
         with pytest.raises(TimeoutError, match="0 s were left"):
-            within(left, len, "four")
+            call_with_timeout(left, len, "four")
 
 
 def test_awaiting_never_calls():
@@ -491,9 +502,9 @@ def test_a_panic_of_a_library_ends_one_plan_and_not_the_others():
 
     def recover(error):
         failures.append(error)
-        return Job(finished("instead"))
+        return Job(completed("instead"))
 
-    assert list(drive([Job(panics(), None, recover), Job(finished("fine"))])) == ["instead", "fine"]
+    assert list(drive([Job(panics(), None, recover), Job(completed("fine"))])) == ["instead", "fine"]
     assert isinstance(failures[0], RuntimeError)
     assert "PanicException: index out of bounds" in str(failures[0])
 
@@ -716,7 +727,7 @@ def test_a_document_of_many_requests_takes_turns_with_the_others(run):
 @each
 def test_slots_are_kept_full_while_results_are_handed_on(run):
     model = Writer(4, seconds=0.1)
-    jobs = [Job(completing(model, [str(i)])) if i % 2 else Job(finished(i)) for i in range(40)]
+    jobs = [Job(completing(model, [str(i)])) if i % 2 else Job(completed(i)) for i in range(40)]
     began = time.monotonic()
     run(jobs)
     assert time.monotonic() - began < 0.1 * 20 * 0.75
@@ -851,9 +862,9 @@ def test_what_ends_a_thread_is_raised_where_it_is_awaited():
 
     for error, kind in [(StopIteration(), RuntimeError), (PanicException(), PanicException), (KeyError(), KeyError)]:
         with pytest.raises(kind):
-            asyncio.run(asyncio.wait_for(in_thread(fail, error), 5))
+            asyncio.run(asyncio.wait_for(call_in_thread(fail, error), 5))
         with pytest.raises(kind):
-            within(5, fail, error)
+            call_with_timeout(5, fail, error)
 
 
 @settings(max_examples=100)

@@ -46,7 +46,7 @@ def answers(built, question):
 # Held-out sentences.
 
 
-def test_every_second_sentence_is_taken_out_and_its_neighbours_answer(documents):
+def test_every_second_sentence_is_taken_out_and_its_neighbors_answer(documents):
     built = held_out(documents, 24)
     whole = {document.source: document.text for document in documents}
     kinds = []

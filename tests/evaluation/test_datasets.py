@@ -136,7 +136,7 @@ def test_what_is_read_from_a_synthetic_text_is_its_units(seed):
     assert sentences.sentences(made.units.text).edges.tolist() == made.units.edges.tolist()
 
 
-def test_neighbours_share_no_topic_though_topics_recur():
+def test_neighbors_share_no_topic_though_topics_recur():
     segments = words_of(synthetic(2, segments=30, topics=3, overlap=0))
     assert not any(a & b for a, b in pairwise(segments))
     assert sum(bool(a & b) for a, b in zip(segments, segments[2:], strict=False)) > 5
@@ -174,7 +174,7 @@ def test_few_words_are_frequent():
 
 
 def lexical(made):
-    """Cut where neighbouring blocks of three sentences share the fewest words; as many segments as there are."""
+    """Cut where neighboring blocks of three sentences share the fewest words; as many segments as there are."""
     said = [Counter(text.lower().rstrip(". ").split()) for text in made.units.strings()]
     blocks = [(sum(said[max(i - 3, 0) : i], Counter()), sum(said[i : i + 3], Counter())) for i in range(1, len(said))]
     shared = [(left & right).total() / min(left.total(), right.total()) for left, right in blocks]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, Document, MissingExtra, Span, create
 from advchunk.cli import main
-from advchunk.engine import Complete, Embed, Request
+from advchunk.engine import ChatRequest, Complete, Embed
 from advchunk.evaluation import (
     Candidate,
     Cost,
@@ -33,8 +33,8 @@ from advchunk.evaluation import (
     compare_each,
     evaluate,
     evenly,
+    external,
     matched,
-    peer,
     pk,
     run,
     size_matched,
@@ -224,7 +224,7 @@ def test_a_model_is_billed_by_its_own_name_and_seconds_add_up():
 
     meter = Meter()
     for model, seconds in ((Wrapped.model, 0.5), (Wrapped(), 0.25)):
-        meter(Complete((Request((("user", "hi"),)),), model), ["yes"], seconds)
+        meter(Complete((ChatRequest((("user", "hi"),)),), model), ["yes"], seconds)
     meter(Embed(("a",), default_embedder()), np.ones((1, 2)), 1.0)
     assert meter.sent == [("large", "hi"), ("large", "hi"), ("advchunk/minilm-static-256", "a")]
     assert meter.received == [("large", "yes")] * 2
@@ -233,21 +233,21 @@ def test_a_model_is_billed_by_its_own_name_and_seconds_add_up():
 
 def test_what_a_peer_says_twice_is_placed_where_its_last_text_ends():
     texts = ["Yes. No. Yes.", "Yes.", "No. Yes.", "Maybe."]
-    (chunks,) = peer("parts", lambda _: texts).cut([Document(" ".join(texts), "a")])
+    (chunks,) = external("parts", lambda _: texts).cut([Document(" ".join(texts), "a")])
     assert [chunk.spans for chunk in chunks] == [((0, 13),), ((14, 18),), ((19, 27),), ((28, 34),)]
 
 
 def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(trial):
-    halves = peer("halves", lambda text: [text[: len(text) // 2], text[len(text) // 2 :]])
+    halves = external("halves", lambda text: [text[: len(text) // 2], text[len(text) // 2 :]])
     assert len(run(halves, trial).tokens) == 6
-    overlapping = peer("steps", lambda text: [text[i : i + 200] for i in range(0, len(text), 100)])
+    overlapping = external("steps", lambda text: [text[i : i + 200] for i in range(0, len(text), 100)])
     assert run(overlapping, trial).redundancy > 1.5
-    spaced = peer("spaced", lambda text: ["  " + "\n".join(text[:100].split()), text[100:]])
+    spaced = external("spaced", lambda text: ["  " + "\n".join(text[:100].split()), text[100:]])
     (first, second), *_ = spaced.cut(trial.documents)
     text = trial.documents[0].text
     assert (first.text, second.text) == (text[:100].strip(), text[100:].strip())
     with pytest.raises(ConfigurationError, match=r"upper must return texts of the document '0.md', in order"):
-        run(peer("upper", lambda text: [text.upper()]), trial)
+        run(external("upper", lambda text: [text.upper()]), trial)
 
 
 @pytest.mark.parametrize("name", ["recursive", "sliding-window", "optimal-semantic"])
@@ -277,7 +277,7 @@ def solved(monkeypatch, mean_of, mean):
         return mean_of(size)
 
     monkeypatch.setattr(candidates, "_mean_of", means)
-    found, got = matched(lambda size: peer(str(size), str.split), mean, None)
+    found, got = matched(lambda size: external(str(size), str.split), mean, None)
     return int(found.label), got, tried
 
 
@@ -369,7 +369,7 @@ def scores(outcome):
 def several():
     return [
         size_matched("recursive", 40), size_matched("optimal-semantic", 40, vectors="context"),
-        candidate("semantic-threshold", max_tokens=40), peer("lambda", lambda text: [text]), peer("pickles", str.splitlines),
+        candidate("semantic-threshold", max_tokens=40), external("lambda", lambda text: [text]), external("pickles", str.splitlines),
     ]  # fmt: skip
 
 
@@ -409,7 +409,7 @@ def test_what_a_notebook_defines_runs_here(trial, monkeypatch):
     notebook, told = ModuleType("__main__"), []
     monkeypatch.setitem(sys.modules, "__main__", notebook)
     halves.__module__, halves.__qualname__, notebook.halves = "__main__", "halves", halves
-    evaluate([peer("one", halves), peer("other", halves)], trial, processes=2, progress=told.append)
+    evaluate([external("one", halves), external("other", halves)], trial, processes=2, progress=told.append)
     assert told == [f"{name} (in this process, for want of a pickle)" for name in ("one", "other")]
 
 
@@ -419,12 +419,12 @@ def unfit(text):
 
 def test_an_error_of_another_process_is_the_error_here(trial):
     with pytest.raises(MissingExtra, match=r"is not installed: pip install 'advchunk\[peers\]'"):
-        evaluate([peer("one", unfit), peer("other", unfit)], trial, processes=2)
+        evaluate([external("one", unfit), external("other", unfit)], trial, processes=2)
 
 
 def test_a_fault_in_another_process_is_raised_and_what_was_done_is_kept(trial, tmp_path):
     with pytest.raises(ConfigurationError, match="bad must return texts"):
-        evaluate([candidate("recursive"), peer("bad", str.swapcase)], trial, processes=2, store=tmp_path)
+        evaluate([candidate("recursive"), external("bad", str.swapcase)], trial, processes=2, store=tmp_path)
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
@@ -487,7 +487,7 @@ def test_chunks_with_rows_are_found_by_the_nearest_of_them(trial):
         return [
             [
                 replace(c, rows=np.stack([-v, v]), vector=-v)
-                for c, v in zip(several, trial.embedded([c.text for c in several]), strict=True)
+                for c, v in zip(several, trial.embed_texts([c.text for c in several]), strict=True)
             ]
             for several in by_words(40, 40)(documents)
         ]
@@ -495,7 +495,9 @@ def test_chunks_with_rows_are_found_by_the_nearest_of_them(trial):
     by_rows, plain = evaluate([Candidate("rows", rows_of, "peer"), Candidate("plain", by_words(40, 40), "peer")], trial)
     assert by_rows.embedding.calls == 0
     assert plain.embedding.calls == 1
-    near = np.abs(trial.asked @ trial.embedded([c.text for some in by_words(40, 40)(trial.documents) for c in some]).T)
+    near = np.abs(
+        trial.asked @ trial.embed_texts([c.text for some in by_words(40, 40)(trial.documents) for c in some]).T
+    )
     if np.all(np.argmax(near, axis=1) == np.argmax(trial.asked @ trial.asked.T, axis=1)):
         pytest.fail("the trial says nothing of rows")
     assert by_rows.hit_at_k.mean() > 0.5

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from advchunk import ConfigurationError, Document
-from advchunk.engine import Choose, Complete, Embed, Job, Request, drive
+from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, drive
 from advchunk.evaluation import Cost, candidate
 from advchunk.evaluation.metrics.metering import Meter, measured
 from advchunk.models.cache import with_cache
@@ -66,7 +66,7 @@ def test_dialogues_and_options_are_counted_with_their_answers():
 
     def plan():
         yield Choose((("who is it", ("the cat", "a dog")),), Two("small"))
-        yield Complete((Request((("system", "be kind"), ("user", "hi"))),), Two("large"))
+        yield Complete((ChatRequest((("system", "be kind"), ("user", "hi"))),), Two("large"))
 
     meter = Meter()
     _, cost = measured(lambda: list(drive([Job(plan())], meter)), meter, WORDS)

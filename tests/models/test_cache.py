@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from advchunk import BadModelOutput, ConfigurationError, MissingExtra, SemanticThresholdChunker
-from advchunk.engine import Choose, Complete, Embed, Job, Request, Score, adrive, drive
+from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, Score, adrive, drive
 from advchunk.models.cache import Cached, DictStore, FileStore, RedisStore, with_cache
 from advchunk.models.causal import as_causal
 from advchunk.models.chat import as_chat
@@ -341,7 +341,7 @@ def answers(asks, awaited):
 def test_every_kind_of_answer_is_kept(cache, awaited):
     def asks(chat, lm, embedder, cache):
         return [
-            Complete((Request((("user", "a"),)), Request((("user", "b"),))), with_cache(as_chat(chat), cache)),
+            Complete((ChatRequest((("user", "a"),)), ChatRequest((("user", "b"),))), with_cache(as_chat(chat), cache)),
             Score((("some text", (0, 5, 9)), ("text", (0, 4))), with_cache(as_causal(lm), cache)),
             Choose((("Split?", ("yes", "no")),), with_cache(as_causal(lm), cache)),
             Embed(("a", "bb"), with_cache(as_embedder(embedder), cache)),
@@ -356,27 +356,27 @@ def test_every_kind_of_answer_is_kept(cache, awaited):
     assert chat.prompts == lm.shown == model.shown == model.awaited == []
 
 
-ASKED = Request((("user", "u"),))
+ASKED = ChatRequest((("user", "u"),))
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Request((("user", "v"),)),
-        Request((("system", "u"),)),
-        Request((("user", "u"), ("user", "u"))),
-        Request((("user", "u"),), schema="{}"),
-        Request((("user", "u"),), max_tokens=9),
-        Request((("user", "u"),), temperature=0.5),
-        Request((("user", "u"),), seed=0),
-        Request((("user", "u"),), version="2"),
+        ChatRequest((("user", "v"),)),
+        ChatRequest((("system", "u"),)),
+        ChatRequest((("user", "u"), ("user", "u"))),
+        ChatRequest((("user", "u"),), schema="{}"),
+        ChatRequest((("user", "u"),), max_tokens=9),
+        ChatRequest((("user", "u"),), temperature=0.5),
+        ChatRequest((("user", "u"),), seed=0),
+        ChatRequest((("user", "u"),), version="2"),
     ],
 )
 def test_another_request_is_asked_again(other):
     kept, chat = {}, Writer()
     cached = with_cache(as_chat(chat), kept)
     cached.complete([ASKED])
-    cached.complete([Request((("user", "u"),))])
+    cached.complete([ChatRequest((("user", "u"),))])
     assert len(chat.prompts) == len(kept) == 1
     cached._look_up("complete", [other])
     assert len(cached._look_up("complete", [other])[2]) == 1
@@ -427,7 +427,7 @@ def test_a_score_is_no_choice():
 def test_errors_are_not_kept():
     kept, chat = {}, Writer(refuses=["bad"])
     cached = with_cache(as_chat(chat), kept)
-    good, bad = Request((("user", "good"),)), Request((("user", "bad"),))
+    good, bad = ChatRequest((("user", "good"),)), ChatRequest((("user", "bad"),))
     rows = cached.complete([good, bad])
     assert rows[0].startswith("good")
     assert isinstance(rows[1], BadModelOutput)

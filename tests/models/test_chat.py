@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
 
 from advchunk import ConfigurationError, MissingExtra
-from advchunk.engine import Complete, Job, Request, adrive, drive, drivers, finished
+from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive, drivers
 from advchunk.engine.scheduler import Batch
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
 from advchunk.models.cache import with_cache
@@ -29,8 +29,8 @@ from advchunk.models.endpoint import OpenAIChat
 from servers import Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 KEY = "sk-planted-0123456789abcdef"
-HELLO = Request((("system", "Be brief."), ("user", "hello")), max_tokens=20)
-JSON = Request((("user", "hello"),), schema='{"type": "object", "properties": {"a": {"type": "integer"}}}')
+HELLO = ChatRequest((("system", "Be brief."), ("user", "hello")), max_tokens=20)
+JSON = ChatRequest((("user", "hello"),), schema='{"type": "object", "properties": {"a": {"type": "integer"}}}')
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ both = pytest.mark.parametrize("complete", [called, awaited])
 
 
 def numbered(n, **given):
-    return [Request((("user", f"number {i}"),), **given) for i in range(n)]
+    return [ChatRequest((("user", f"number {i}"),), **given) for i in range(n)]
 
 
 def asking(chat, *requests):
@@ -62,7 +62,7 @@ def asking(chat, *requests):
 
 
 def instead(error):
-    return Job(finished(error))
+    return Job(completed(error))
 
 
 def run_sync(jobs):
@@ -173,7 +173,7 @@ def test_thoughts_are_no_answer(complete):
 @both
 def test_half_a_surrogate_pair_is_not_sent(complete):
     with Endpoint() as endpoint:
-        assert complete(chat_at(endpoint), Request((("user", "a\ud800b"),))) == ["ok"]
+        assert complete(chat_at(endpoint), ChatRequest((("user", "a\ud800b"),))) == ["ok"]
         assert endpoint.prompts() == ["a\ufffdb"]
 
 
@@ -184,7 +184,7 @@ def test_half_a_surrogate_pair_is_not_sent(complete):
 def test_what_is_sent(complete):
     with Endpoint(says("hi")) as endpoint:
         chat = chat_at(endpoint, options={"top_p": 0.5, "max_tokens": None, "max_completion_tokens": 9})
-        request = Request((("system", "s"), ("user", "u")), temperature=0.1, seed=3)
+        request = ChatRequest((("system", "s"), ("user", "u")), temperature=0.1, seed=3)
         assert complete(chat, request) == ["hi"]
     assert endpoint.asked == [
         {
@@ -471,7 +471,7 @@ def test_a_format_that_was_taken_is_not_given_up(complete):
     ],
 )
 def test_json_in_what_a_model_writes(said, schema, read, complete):
-    (found,) = complete(as_chat(lambda _: said), Request((("user", "u"),), schema=json.dumps({"type": schema})))
+    (found,) = complete(as_chat(lambda _: said), ChatRequest((("user", "u"),), schema=json.dumps({"type": schema})))
     assert found == read if read else isinstance(found, BadModelOutput)
 
 
@@ -524,7 +524,7 @@ def test_an_answer_that_never_came_may_be_on_the_bill(step, charged, complete):
 
 @pytest.mark.parametrize("text", ["hello " * 50, "Übergrößenträger", "猫は眠る。", "\U0001f600" * 20, ""])
 def test_the_most_that_a_prompt_can_cost(text):
-    request = Request((("user", text),), max_tokens=7)
+    request = ChatRequest((("user", text),), max_tokens=7)
     assert Budget().most(request) == (16 + len(text.encode()), 7)
     assert Budget(tokenizer="words").most(request) == (16 + len(text.split()), 7)
 

@@ -400,7 +400,7 @@ def test_a_prompt_takes_room_from_the_text(minilm, monkeypatch, prompts, instruc
 LONG = (
     " ".join(f"electrodynamics{i}" for i in range(300))
     + ". Short. "
-    + ". ".join(" ".join(["internationalisation"] * 50) for _ in range(6))
+    + ". ".join(" ".join(["internationalization"] * 50) for _ in range(6))
 )
 
 
@@ -437,7 +437,7 @@ def test_a_buffer_is_no_longer_than_the_model_reads():
         max_tokens=254,
         embed=lambda texts: shown.extend(texts) or [[len(text) % 7 - 3.0, 1.0] for text in texts],
     )
-    text = ". ".join(" ".join(["internationalisation"] * 45).capitalize() for _ in range(6))
+    text = ". ".join(" ".join(["internationalization"] * 45).capitalize() for _ in range(6))
     advchunk.create("semantic-threshold", embedder=letters, tokenizer="words", embed_buffer=True).chunk(text)
     assert max(letters.tokenizer.counts(shown)) <= 254
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
-from advchunk.engine import Complete, Job, Request, drive
+from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.enrich import Summaries
 from advchunk.models.chat import as_chat
 from conftest import CATS, COURTS
@@ -53,7 +53,7 @@ def served(tmp_path_factory):
 def test_a_real_model_answers_through_a_real_server(served):
     url, model = served
     chat = OpenAIChat(url, model, timeout=PATIENCE, retries=1)
-    asked = Request((("user", "Say in one word: the capital of France is"),), max_tokens=8)
+    asked = ChatRequest((("user", "Say in one word: the capital of France is"),), max_tokens=8)
 
     def plan():
         answers = yield Complete((asked,), as_chat(chat))

@@ -30,7 +30,7 @@ from advchunk import (
 )
 from advchunk.evaluation import rank
 from advchunk.models.static import default_embedder
-from advchunk.numerics.context_vectors import held, in_context, of_chunks, of_units, surroundings
+from advchunk.numerics.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Units
 from langchain_advchunk import MSTSemanticSplitter, OptimalSemanticSplitter
@@ -53,10 +53,10 @@ def test_each_row_gets_all_others_faded_by_distance(given_rows, weight, reach):
     rows, positions = given_rows
     kernel = np.exp(-np.abs(positions[:, None] - positions[None]) / reach)
     np.fill_diagonal(kernel, 0)
-    assert surroundings(rows, positions, reach) == pytest.approx(kernel @ rows, abs=1e-9)
-    found = in_context(rows, positions, weight=weight, reach=reach)
+    assert neighbor_sums(rows, positions, reach) == pytest.approx(kernel @ rows, abs=1e-9)
+    found = add_context(rows, positions, weight=weight, reach=reach)
     assert found == pytest.approx(unit_rows(rows + weight * kernel @ rows), abs=1e-9)
-    turned = in_context(rows[::-1], -positions[::-1], weight=weight, reach=reach)[::-1]
+    turned = add_context(rows[::-1], -positions[::-1], weight=weight, reach=reach)[::-1]
     assert turned == pytest.approx(found, abs=1e-9)
 
 
@@ -66,9 +66,9 @@ def test_each_row_gets_all_others_faded_by_distance(given_rows, weight, reach):
 )
 def test_what_makes_no_sense_is_refused(params, rule):
     with pytest.raises(ConfigurationError, match=rule):
-        in_context(np.eye(2), np.array([0, 5]), **params)
+        add_context(np.eye(2), np.array([0, 5]), **params)
     with pytest.raises(ConfigurationError, match="positions must never fall"):
-        in_context(np.eye(2), np.array([5, 0]))
+        add_context(np.eye(2), np.array([5, 0]))
 
 
 def test_chunks_of_several_passages_stand_at_their_mean():
@@ -76,11 +76,11 @@ def test_chunks_of_several_passages_stand_at_their_mean():
     spans = [(Span(0, 10),), (Span(20, 30),), (Span(0, 10), Span(90, 100))]
     chunks = [Chunk("x" * sum(b - a for a, b in some), some, 5 * len(some)) for some in spans]
     rows = np.eye(3)
-    expected = in_context(rows, np.array([2.5, 12.5, 25.0]))
-    assert of_chunks(chunks, rows) == pytest.approx(expected)
-    turned = of_chunks(chunks[::-1], rows[::-1])
+    expected = add_context(rows, np.array([2.5, 12.5, 25.0]))
+    assert chunk_vectors(chunks, rows) == pytest.approx(expected)
+    turned = chunk_vectors(chunks[::-1], rows[::-1])
     assert turned[::-1] == pytest.approx(expected)
-    alone = of_chunks([Chunk("", (), 3)], np.eye(1))
+    alone = chunk_vectors([Chunk("", (), 3)], np.eye(1))
     assert alone.tolist() == [[1.0]]
 
 
@@ -89,7 +89,7 @@ def test_chunks_have_vectors_when_they_are_asked_for():
     chunks = plain.chunk(TEXT)
     own = default_embedder().embed([chunk.embed_text for chunk in chunks])
     assert np.array([chunk.vector for chunk in chunks]) == pytest.approx(own, abs=1e-6)
-    expected = of_chunks(chunks, own)
+    expected = chunk_vectors(chunks, own)
     assert np.array([chunk.vector for chunk in mixed.chunk(TEXT)]) == pytest.approx(expected, abs=1e-6)
     assert [chunk.vector for chunk in none.chunk(TEXT)] == [None] * len(chunks)
     awaited = asyncio.run(mixed.achunk_many([TEXT, " ", "One."]))
@@ -116,7 +116,7 @@ def test_each_unit_that_a_chunk_holds_some_of_is_mixed_with_all_around_and_with_
     chunks, vectors, units, rows = drawn
     starts = [sum(units.sizes[:i]) for i in range(len(units))]
     middles = [start + size / 2 for start, size in zip(starts, units.sizes, strict=True)]
-    found = of_units(chunks, vectors, units, rows, share=share)
+    found = sentence_rows(chunks, vectors, units, rows, share=share)
     for chunk, vector, some in zip(chunks, vectors, found, strict=True):
         characters = {place for span in chunk.spans for place in range(*span)}
         expected = []
@@ -128,7 +128,7 @@ def test_each_unit_that_a_chunk_holds_some_of_is_mixed_with_all_around_and_with_
                 expected.append(row / np.linalg.norm(row))
         assert some == pytest.approx(np.array(expected), abs=1e-9)
     with pytest.raises(ConfigurationError, match=r"share must be in 0\.\.1"):
-        of_units(chunks, vectors, units, rows, share=share + 1.1)
+        sentence_rows(chunks, vectors, units, rows, share=share + 1.1)
 
 
 def asking(asked):
@@ -145,7 +145,7 @@ def test_chunks_have_rows_when_they_are_asked_for():
     assert all(chunk.rows is None and not chunk.row_spans for chunk in mixed.chunks)
     assert [c.vector.tolist() for c in fine.chunks] == [c.vector.tolist() for c in mixed.chunks]
     own = default_embedder().embed(fine.units.strings())
-    expected = of_units(fine.chunks, np.array([c.vector for c in mixed.chunks]), fine.units, own)
+    expected = sentence_rows(fine.chunks, np.array([c.vector for c in mixed.chunks]), fine.units, own)
     for chunk, rows in zip(fine.chunks, expected, strict=True):
         assert chunk.rows == pytest.approx(rows, abs=1e-6)
         assert len(chunk.rows) > 1
@@ -164,7 +164,7 @@ def test_the_model_is_asked_for_each_chunk_and_sentence_once(chunker):
 def test_rows_are_of_sentences_whatever_the_algorithm_divides_into():
     asked = []
     (group, *_) = chunks = MSTSemanticChunker(
-        granularity="paragraph", n_chunks=2, vectors="units", embedder=asking(asked)
+        granularity="paragraph", n_segments=2, vectors="units", embedder=asking(asked)
     ).chunk(TEXT)
     assert len(group.spans) == 3
     assert [TEXT[a:b] for a, b in group.row_spans] == ["Cats purr. ", "Cats nap all day. ", "A cat eats fish.\n\n"] * 3
@@ -187,7 +187,7 @@ def test_overlapping_chunks_each_have_the_sentences_that_they_repeat():
     lone = OptimalSemanticChunker(vectors="units").chunk("One sentence.")[0]
     assert lone.rows == pytest.approx(lone.vector[None], abs=1e-6)
     halves = Units("abcdef", np.array([0, 6]))
-    assert [held(Chunk("abc", (span,), 1), halves).tolist() for span in (Span(0, 3), Span(3, 6))] == [[0], [0]]
+    assert [units_in(Chunk("abc", (span,), 1), halves).tolist() for span in (Span(0, 3), Span(3, 6))] == [[0], [0]]
 
 
 ZEBRAS = "Zebras graze. "
@@ -202,7 +202,7 @@ def by_first_word(texts):
 
 
 def divided(vectors):
-    return OptimalSemanticChunker(n_chunks=2, vectors=vectors, embedder=by_first_word).chunk(DAYS)
+    return OptimalSemanticChunker(n_segments=2, vectors=vectors, embedder=by_first_word).chunk(DAYS)
 
 
 def test_only_the_row_of_its_sentence_finds_a_chunk():
@@ -265,7 +265,7 @@ def test_langchain_hands_them_to_any_store():
 
 
 def test_langchain_mixes_chunks_of_several_spans_too():
-    splitter = MSTSemanticSplitter(granularity="paragraph", n_chunks=2)
+    splitter = MSTSemanticSplitter(granularity="paragraph", n_segments=2)
     pieces, embeddings = splitter.split_with_vectors([LangChainDocument(TEXT)])
     assert any("spans" in piece.metadata for piece in pieces)
     own = default_embedder().embed([piece.page_content for piece in pieces])
@@ -303,7 +303,7 @@ def found_by_rows(splitter, documents, **search):
 
 
 def test_langchain_finds_chunks_by_their_sentences():
-    splitter = OptimalSemanticSplitter(by_first_word, n_chunks=2)
+    splitter = OptimalSemanticSplitter(by_first_word, n_segments=2)
     documents = [LangChainDocument(DAYS, id="a", metadata={"source": "days.txt"})]
     chunks, rows, embeddings, retriever = found_by_rows(splitter, documents, k=9)
     assert chunks == splitter.split_documents(documents)
@@ -314,13 +314,13 @@ def test_langchain_finds_chunks_by_their_sentences():
         "source": "days.txt", "source_id": "a", "doc_id": chunks[0].id,
         "start_index": DAYS.index("Z"), "end_index": DAYS.index("Cats eat"),
     }  # fmt: skip
-    core = OptimalSemanticChunker(n_chunks=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
+    core = OptimalSemanticChunker(n_segments=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
     expected = np.concatenate([chunk.rows for chunk in core])
     assert embeddings.embed_documents([row.page_content for row in rows]) == expected.tolist()
     assert embeddings.embed_query(ZEBRAS) == [0, 0, 1, 0]  # a query is no sentence of a chunk
     assert len({row.id for row in rows}) == len(rows)
     assert [row.id for row in splitter.split_with_rows(documents)[1]] == [row.id for row in rows]
-    bare = OptimalSemanticSplitter(by_first_word, n_chunks=2, add_start_index=False)
+    bare = OptimalSemanticSplitter(by_first_word, n_segments=2, add_start_index=False)
     assert set(bare.split_with_rows(documents, id_key="parent")[1][0].metadata) == {"source", "source_id", "parent"}
 
 
@@ -362,13 +362,13 @@ class ByFirstWord(BaseEmbedding):
 
 
 def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
-    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_chunks=2, vectors="units")
+    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2, vectors="units")
     document = LlamaIndexDocument(text=DAYS, id_="a", metadata={"source": "days.txt"})
     nodes = parser([document])
     chunks = list({node.index_id: node.obj for node in nodes}.values())
-    plain = OptimalSemanticNodeParser(embed_model=by_first_word, n_chunks=2)([document])
+    plain = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2)([document])
     assert [chunk.to_dict() for chunk in chunks] == [node.to_dict() for node in plain]
-    core = OptimalSemanticChunker(n_chunks=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
+    core = OptimalSemanticChunker(n_segments=2, embedder=by_first_word, vectors="units").chunk(Document(DAYS, "a"))
     assert [node.embedding for node in nodes] == [row.tolist() for chunk in core for row in chunk.rows]
     assert [node.text for node in nodes] == [DAYS[node.start_char_idx : node.end_char_idx] for node in nodes]
     assert {node.ref_doc_id for node in nodes} == {"a"}
@@ -393,7 +393,7 @@ def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
 
 
 def test_llama_indexes_pipeline_and_objects_lead_to_chunks_too():
-    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_chunks=2, vectors="units")
+    parser = OptimalSemanticNodeParser(embed_model=by_first_word, n_segments=2, vectors="units")
     pipeline = IngestionPipeline(transformations=[parser])
     documents = [LlamaIndexDocument(text=DAYS, id_="a")]
     (first, *_), cached = pipeline.run(documents=documents), pipeline.run(documents=documents)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.chunkers.prechunk import prechunks
-from advchunk.layout import BLOCK, HEADING, SENTENCE, STRANDED, Contexts, with_blocks
+from advchunk.layout import BLOCK, HEADING, KEEP_WITH_NEXT, SENTENCE, Contexts, with_blocks
 from advchunk.numerics import costs, graphs, search, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.readers import markdown
@@ -65,38 +65,38 @@ def scattered(rows):
 
 
 def test_at_sorts_and_says_every_cut_once():
-    assert search.at(np.array([3, 1, 3]), 5).tolist() == [0, 1, 3, 5]
-    assert search.at(np.array([0, 5]), 5).tolist() == [0, 5]
-    assert search.at(np.array([], dtype=np.int64), 2).tolist() == [0, 2]
+    assert search.cuts_at(np.array([3, 1, 3]), 5).tolist() == [0, 1, 3, 5]
+    assert search.cuts_at(np.array([0, 5]), 5).tolist() == [0, 5]
+    assert search.cuts_at(np.array([], dtype=np.int64), 2).tolist() == [0, 2]
 
 
 def test_above_does_not_cut_at_the_threshold_itself():
-    assert search.above(np.array([0.1, 0.9, 0.2]), 0.2).tolist() == [0, 2, 4]
-    assert search.above(np.array([0.1, 0.1]), 0.1).tolist() == [0, 3]
+    assert search.cuts_above(np.array([0.1, 0.9, 0.2]), 0.2).tolist() == [0, 2, 4]
+    assert search.cuts_above(np.array([0.1, 0.1]), 0.1).tolist() == [0, 3]
 
 
 def test_runs_end_where_the_label_changes_though_it_comes_again():
-    assert search.runs(np.array([4, 4, 1, 4])).tolist() == [0, 2, 3, 4]
-    assert search.runs(np.array([7])).tolist() == [0, 1]
+    assert search.run_cuts(np.array([4, 4, 1, 4])).tolist() == [0, 2, 3, 4]
+    assert search.run_cuts(np.array([7])).tolist() == [0, 1]
 
 
 def test_cheapest_cuts_where_the_rows_change():
     rows = np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])
     one, room = np.ones(6, dtype=int), np.full(6, 9)
-    assert search.cheapest(scattered(rows), one, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
-    assert search.cheapest(scattered(rows), one, room, segments=2)[0].tolist() == [0, 2, 6]
-    assert search.cheapest(scattered(rows), one, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
-    assert search.cheapest(scattered(rows), one, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
+    assert search.cheapest_cuts(scattered(rows), one, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
+    assert search.cheapest_cuts(scattered(rows), one, room, segments=2)[0].tolist() == [0, 2, 6]
+    assert search.cheapest_cuts(scattered(rows), one, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
+    assert search.cheapest_cuts(scattered(rows), one, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
 
 
 def test_cheapest_minds_the_budget_of_each_start():
     """Only what starts at the first unit may have three."""
     rows, budget = np.zeros((5, 1)), np.array([3, 2, 2, 2, 2])
-    assert search.cheapest(scattered(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
+    assert search.cheapest_cuts(scattered(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
 
 
 def test_cheapest_always_allows_one_unit():
-    cuts, _ = search.cheapest(scattered(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
+    cuts, _ = search.cheapest_cuts(scattered(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
     assert cuts.tolist() == [0, 1, 2, 3]
 
 
@@ -119,7 +119,7 @@ def test_evidence_of_rows_about_two_means():
 def test_equal_rows_are_one_segment_at_any_price(n, length):
     rows = np.full((n, 2), length / np.sqrt(2), dtype=np.float32)
     rows[: n // 2, 0] *= 1 + 2 * np.finfo(np.float32).eps
-    cuts, _ = search.cheapest(costs.evidence(rows), np.ones(n, dtype=int), np.full(n, n))
+    cuts, _ = search.cheapest_cuts(costs.evidence(rows), np.ones(n, dtype=int), np.full(n, n))
     assert cuts.tolist() == [0, n]
 
 
@@ -150,14 +150,14 @@ def test_unit_rows_leave_a_zero_row_zero():
     assert signals.unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
 
 
-def test_centring_takes_out_what_all_rows_share():
+def test_centering_takes_out_what_all_rows_share():
     rows = np.array([[9.0, 1.0], [9.0, -1.0]])
-    assert signals.centred(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
+    assert signals.centered(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
 
 
-def test_neighbour_similarity():
+def test_neighbor_similarity():
     rows = np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, -0.8], [0.0, 0.0]])
-    assert signals.neighbour_similarity(rows) == pytest.approx([0.6, -1.0, 0.0])
+    assert signals.neighbor_similarity(rows) == pytest.approx([0.6, -1.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_with_blocks_says_how_good_a_place_each_edge_is():
     strengths = dict(zip(units.strings(), units.strength.tolist(), strict=False))
     assert strengths == {
         "# Tea\n\n": HEADING + 5,
-        "Green is steamed. ": STRANDED,
+        "Green is steamed. ": KEEP_WITH_NEXT,
         "Black is not.\n\n": SENTENCE,
         "- Mint\n": BLOCK,
         "- Dill\n\n": BLOCK,
@@ -203,7 +203,7 @@ def test_with_blocks_says_how_good_a_place_each_edge_is():
         "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": BLOCK,
         "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n": BLOCK,
         "### Milk\n\n": HEADING + 3,
-        "Whole.": STRANDED,
+        "Whole.": KEEP_WITH_NEXT,
     }
     assert len(units.strength) == len(units) + 1
 
@@ -371,7 +371,7 @@ def test_code_that_is_too_long_is_left_to_the_token_budget():
 
 def test_as_many_segments_as_units_are_the_units():
     rows = np.random.default_rng(0).normal(size=(6, 3))
-    cuts, cost = search.cheapest(costs.evidence(rows), np.ones(6, int), np.full(6, 6), segments=99, penalty=0.5)
+    cuts, cost = search.cheapest_cuts(costs.evidence(rows), np.ones(6, int), np.full(6, 6), segments=99, penalty=0.5)
     assert cuts.tolist() == list(range(7))
     alone = [float(row[-1]) for row in costs.evidence(rows)(np.zeros(6, dtype=np.int64))]
     assert cost == pytest.approx(sum(alone) + 3.0)

@@ -1,4 +1,4 @@
-"""Abstracts are read: normalised with a way back, and divided by their labels."""
+"""Abstracts are read: normalized with a way back, and divided by their labels."""
 
 import time
 import unicodedata
@@ -44,9 +44,9 @@ def sections(document):
         ("<sec><title>Results</title><p><italic>Two</italic>.</p></sec>", "Results\n\nTwo."),
     ],
 )
-def test_normalised(raw, clean):
-    assert abstracts.normalised(raw).text == clean
-    assert abstracts.normalised(clean).text == clean
+def test_normalized(raw, clean):
+    assert abstracts.normalized(raw).text == clean
+    assert abstracts.normalized(clean).text == clean
 
 
 @pytest.mark.parametrize("part", ["a", "\n", "<!--", "word-\n", "가ᄀ", "A, ", "Results: ", "²", "x. A "])  # fmt: skip
@@ -58,7 +58,7 @@ def test_reading_takes_linear_time(part):
 
 def test_offsets_lead_back():
     raw = "Loss of\u2009ﬁbrin was <b>12%</b>\n  in the pla-\ncebo   group"
-    said = abstracts.normalised(raw)
+    said = abstracts.normalized(raw)
     for word, there in (("fibrin", "ﬁbrin"), ("12%", "12%"), ("placebo", "pla-\ncebo"), ("group", "group")):
         start = said.text.index(word)
         first, last = said.offsets[start], said.offsets[start + len(word) - 1]
@@ -75,7 +75,7 @@ characters = (
 @given(st.text(characters, max_size=60))
 @example("Results\n\nx")
 def test_every_text_has_a_way_back(text):
-    said = abstracts.normalised(text)
+    said = abstracts.normalized(text)
     assert len(said.offsets) == len(said.text) + 1
     assert np.all(np.diff(said.offsets) >= 0)
     assert all(0 <= place <= len(text) for place in said.offsets.tolist())
@@ -91,7 +91,7 @@ def test_nfkc_by_pieces_is_nfkc_of_the_whole(text):
     kept = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>", "<fraction>"))]
     if not kept:
         whole = unicodedata.normalize("NFKC", text)
-        assert "".join(abstracts.normalised(text).text.split()) == "".join(whole.split())
+        assert "".join(abstracts.normalized(text).text.split()) == "".join(whole.split())
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def seen(text):
     return [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
 
 
-def normalised(text):
+def normalized(text):
     return text.replace("\r\n", " \n").replace("\r", "\n")
 
 
@@ -133,7 +133,7 @@ def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers
 @example("\r\n \r\n    a\r\n\r\nb")
 def test_regions_without_syntax_read_as_the_parser_reads_them(text):
     if not re.match("\ufeff?---", text):
-        flat = normalised(text)
+        flat = normalized(text)
         assert blocks(text) == tuple(parsed(flat, int(flat.startswith("\ufeff")), len(flat)))
 
 
@@ -143,7 +143,7 @@ def test_regions_without_syntax_read_as_the_parser_reads_them(text):
 def test_leaves_are_those_of_markdown_it(text):
     stock = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("reference")
     stock.core.ruler.enableOnly(["normalize", "block"])
-    flat = normalised(text)
+    flat = normalized(text)
     lines = [0, *(m.end() for m in re.finditer("\n", flat)), len(flat)]
     kinds = {"heading_open", "paragraph_open", "html_block", "code_block", "fence", "table_open"}
     leaves = [token.map for token in stock.parse(text) if token.type in kinds]
@@ -160,7 +160,7 @@ def test_leaves_are_those_of_markdown_it(text):
 @example("a\n= \n")
 @example("a\n\t\nb\n|-|\t")
 def test_prose_reads_as_the_parser_reads_it(text):
-    assert blocks(text) == tuple(parsed(normalised(text), 0, len(text)))
+    assert blocks(text) == tuple(parsed(normalized(text), 0, len(text)))
 
 
 @pytest.mark.parametrize(

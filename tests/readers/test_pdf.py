@@ -212,7 +212,7 @@ def test_without_the_library_the_error_names_the_extra(missing, said, monkeypatc
 
 
 PROSE = (
-    "Hypertension affects more than one billion adults and is a leading cause of death. We randomised 812 adults to "
+    "Hypertension affects more than one billion adults and is a leading cause of death. We randomized 812 adults to "
     "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the groups. "
 )
 

@@ -35,7 +35,7 @@ def planted(draw):
         boxes.append((left + draw(jitter), top + draw(jitter), right + draw(jitter), bottom + draw(jitter)))
 
     for _ in range(draw(st.integers(1, 3))):
-        if draw(st.booleans()):  # a title, centred, or a figure as wide as the page
+        if draw(st.booleans()):  # a title, centered, or a figure as wide as the page
             left = draw(st.sampled_from([50.0, 150.0]))
             add(left, top, 600 - left, top + 30)
             top += 42

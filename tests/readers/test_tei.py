@@ -404,7 +404,7 @@ def test_tei_of_others_is_read_in_order():
         "The first letter",
         "Unsigned.",
         "Pier, May Dear Tom,",
-        "The sea is grey; it was an unusual day. I saw",
+        "The sea is gray; it was an unusual day. I saw",
         "* See the sketch.",
         "these",
         "a. gulls",

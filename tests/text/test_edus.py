@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, Document, OptimalSemanticChunker, UniversalSemanticChunker
 from advchunk.text import sentences
 from advchunk.text.edus import lexicon_of
-from advchunk.text.edus.lexicon import lexicon, read
+from advchunk.text.edus.lexicon import lexicon, read_lexicon
 from advchunk.text.edus.rules import clause_ends, enclosed
 from advchunk.text.splitters import Edus
 
@@ -257,7 +257,7 @@ def test_parses_take_a_text_over_their_limit(english, monkeypatch):
 def test_other_chunkers_reason_about_units():
     text = "Cats purr when they nap, and they like fish, but judges sit in court because courts rule on law."
     for splitter in ("edus", Edus()):
-        found = OptimalSemanticChunker(sentence_splitter=splitter, n_chunks=2).explain(text)
+        found = OptimalSemanticChunker(sentence_splitter=splitter, n_segments=2).explain(text)
         assert found.units.edges.tolist() == Edus()(text).edges.tolist()
         assert [chunk.text for chunk in found.chunks] == [text[: text.index("but")], text[text.index("but") :]]
     with pytest.raises(ConfigurationError, match="did you mean 'edus'"):
@@ -355,7 +355,7 @@ def test_a_whole_lexicon_can_be_given():
 )
 def test_a_lexicon_with_a_fault_is_refused(said, message):
     with pytest.raises(ConfigurationError, match=message):
-        read(said)
+        read_lexicon(said)
 
 
 def test_a_lexicon_that_json_has_no_word_for_is_refused():

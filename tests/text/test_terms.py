@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, MissingExtra
 from advchunk.chunkers.bayesseg import BayesSegChunker
-from advchunk.text.terms import stem, stop_words, terms_of, words
+from advchunk.text.terms import stem, stop_words, terms_of, word_tokens
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,14 @@ from advchunk.text.terms import stem, stop_words, terms_of, words
     ],
 )
 def test_words(text, found):
-    assert words(text) == found
+    assert word_tokens(text) == found
 
 
 @given(st.text(max_size=40))
 @example("\u102b")
 @example("๓ ๔๕")
 def test_words_are_in_the_text_and_have_letters(text):
-    for word in words(text):
+    for word in word_tokens(text):
         assert word in text.replace("’", "'")
         assert regex.search(r"\p{L}", word)
 
@@ -52,7 +52,7 @@ def test_stems_and_stop_words_know_languages():
     assert stop_words("none", "en") == stop_words("snowball", "hr") == frozenset()
 
 
-def test_a_chunker_normalises_as_it_is_told():
+def test_a_chunker_normalizes_as_it_is_told():
     texts = ["The cats nap.", "THE cat naps"]
 
     def ids(**params):

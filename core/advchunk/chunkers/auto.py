@@ -15,7 +15,7 @@ from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.params import Params, parameters, resources
 from advchunk.chunkers.results import Failure, OnFailure
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
-from advchunk.engine import Job, Plan, finished
+from advchunk.engine import Job, Plan, completed
 from advchunk.errors import ConfigurationError
 from advchunk.readers.formats import Markup, format_of
 from advchunk.records import Document, Explanation, Segmentation, Units
@@ -74,7 +74,7 @@ class AutoChunker(AutoParams, VectorsChunker):
         markup, known = (told, {"markup": told}) if said.blocks is None else (said.markup, {})
         chosen = _FOR.get(markup, UniversalSemanticChunker)
         if issubclass(chosen, ExperimentalChunker):
-            gate.let_in(f"{chosen.algorithm}, which {markup} documents need,", self.experimental)
+            gate.require_experimental(f"{chosen.algorithm}, which {markup} documents need,", self.experimental)
         given = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
         lent = {name: getattr(self, name) for name in resources(self)}
         given |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
@@ -93,7 +93,7 @@ class AutoChunker(AutoParams, VectorsChunker):
         except ConfigurationError as error:
             source = document.source if isinstance(document, Document) else ""
             handle(Failure(index, source, error))
-            return Job(finished(Explanation(Document("", id=source), [])))
+            return Job(completed(Explanation(Document("", id=source), [])))
         job = chosen._job(index, document, handle, instead_of)
         return replace(job, plan=_said(job.plan, chosen.algorithm))
 

@@ -24,17 +24,17 @@ from typing import Any, Literal
 import numpy as np
 
 from advchunk import sizes
-from advchunk.chunkers.ids import Namer
+from advchunk.chunkers.ids import IdGenerator
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
-from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, Results, Ticker, as_handler
-from advchunk.engine import Job, Plan, adrive, drive, finished
+from advchunk.chunkers.results import Failure, OnError, OnFailure, Progress, ProgressReporter, Results, error_handler
+from advchunk.engine import Job, Plan, adrive, completed, drive
 from advchunk.errors import ConfigurationError, Unreadable, first_line, require
-from advchunk.layout import Contexts, Headings, Pages, TableHeads, ladder, tiled, with_blocks, with_headings
+from advchunk.layout import Contexts, Headings, Pages, TableHeads, keep_headings, split_levels, tile_prose, with_blocks
 from advchunk.models.cache import with_cache
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
-from advchunk.models.long_texts import vectors_of
+from advchunk.models.long_texts import embed_long_texts
 from advchunk.numerics import context_vectors
 from advchunk.readers import files, formats
 from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Units
@@ -86,7 +86,7 @@ class Chunker(Params, ABC):
     def explain(self, document: str | Document) -> Explanation:
         """Return the chunks of a text with the scores, thresholds and reasons behind them."""
         (found,) = drive(self.jobs([document]))
-        return replace(found, chunks=Namer().name(found.document.source, found.chunks))
+        return replace(found, chunks=IdGenerator().name(found.document.source, found.chunks))
 
     def chunk_many(
         self,
@@ -106,7 +106,7 @@ class Chunker(Params, ABC):
         progress : called with the number of documents done; True shows a bar.
         """
         results = Results()
-        with Ticker(progress, documents) as tick:
+        with ProgressReporter(progress, documents) as tick:
             results.extend(map(tick, self.stream(documents, on_error=results.handler(on_error))))
         return results
 
@@ -121,7 +121,7 @@ class Chunker(Params, ABC):
         """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls under way; None is what each model allows."""
         results = Results()
         handler = results.handler(on_error)
-        with Ticker(progress, documents) as tick:
+        with ProgressReporter(progress, documents) as tick:
             async for chunks in self.astream(documents, on_error=handler, concurrency=concurrency):
                 results.append(tick(chunks))
         return results
@@ -134,18 +134,18 @@ class Chunker(Params, ABC):
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
-        namer = Namer()
+        namer = IdGenerator()
         async for found in adrive(self.jobs(documents, on_error), concurrency):
             yield namer.name(found.document.source, found.chunks)
 
     @staticmethod
     def _named(explained: Iterable[Explanation]) -> Iterator[list[Chunk]]:
-        namer = Namer()
+        namer = IdGenerator()
         return (namer.name(found.document.source, found.chunks) for found in explained)
 
     def jobs(self, documents: Iterable[str | Document], on_error: OnError = "raise") -> Iterator[Job[Explanation]]:
         """Yield the job of chunking each document, for `engine.drive`; `stream` is what most want."""
-        handle = as_handler(on_error)
+        handle = error_handler(on_error)
         several = isinstance(documents, Iterable) and not isinstance(documents, (str, Document))
         require(several, "documents must be several; for one there is chunk", documents)
         self.load()
@@ -158,7 +158,7 @@ class Chunker(Params, ABC):
         def recover(error: Exception) -> Job[Explanation]:
             # Else no other chunker could do better.
             usable = isinstance(document, (str, Document)) and not isinstance(error, Unreadable)
-            instead = self.stand_in() if usable else None
+            instead = self.fallback_chunker() if usable else None
             if instead is not None:
                 _log.warning(
                     "document %d (%r): %s failed (%s: %s), trying %s",
@@ -166,7 +166,7 @@ class Chunker(Params, ABC):
                 )  # fmt: skip
                 return instead._job(index, document, handle, self.algorithm)
             handle(Failure(index, source, error))
-            return Job(finished(Explanation(Document("", id=source), [])))
+            return Job(completed(Explanation(Document("", id=source), [])))
 
         return Job(self._laid_out(document, instead_of), self.timeout, recover)
 
@@ -178,15 +178,15 @@ class Chunker(Params, ABC):
             except ConfigurationError as error:
                 raise Unreadable(*error.args) from error
         if not document.text.strip():
-            return Explanation(document, self.blank(document))
+            return Explanation(document, self.chunk_empty(document))
         found = yield from self.plan(document)
         found = replace(found, chunks=self._described(found, instead_of))
-        return replace(found, chunks=(yield from self.finish(found)))
+        return replace(found, chunks=(yield from self.postprocess(found)))
 
     def _described(self, found: Explanation, instead_of: str) -> list[Chunk]:
         """Return the chunks with what the document, its headings and the algorithm say of each."""
         document = found.document
-        headings, first = Headings(document.text, document.blocks or ()), tiling.next_ink(document.text, 0)
+        headings, first = Headings(document.text, document.blocks or ()), tiling.next_non_space(document.text, 0)
         pages = Pages(document.blocks or ())
         ran = {"chunker": self.algorithm, "fallback_from": instead_of} if instead_of else {}
         chunks = []
@@ -201,13 +201,13 @@ class Chunker(Params, ABC):
                 cut = found.cut_at(chunk.end)
                 metadata |= {"cut": cut.reason}
                 metadata |= {} if cut.score is None else {"cut_score": round(cut.score, 4)}
-            metadata |= {**self.remarks(chunk, index), **ran}
+            metadata |= {**self.chunk_metadata(chunk, index), **ran}
             chunks.append(replace(chunk, metadata=metadata, source_spans=document.source_spans(chunk.spans)))
         return chunks
 
     # What subclasses use, and may override.
 
-    def stand_in(self) -> Chunker | None:
+    def fallback_chunker(self) -> Chunker | None:
         """Return the chunker for documents on which this one fails, if there is one."""
         return self.fallback if isinstance(self.fallback, Chunker) else None
 
@@ -226,7 +226,7 @@ class Chunker(Params, ABC):
         return formats.read(document, self.markup)
 
     @classmethod
-    def reads_any(cls) -> bool:
+    def reads_all_formats(cls) -> bool:
         """Return whether it leaves it to others to read documents; one of abstracts, papers or pages has its own way."""
         return cls.read is Chunker.read and cls.markup == Chunker.markup
 
@@ -236,19 +236,19 @@ class Chunker(Params, ABC):
         """Return a file for `chunk`: read as its name says (`readers.files.read_file`), but text as it stands if ``markup``
         is set, this chunker reads it its own way, or the name is not to count.
         """
-        if files.is_pdf(path) or (by_name and self.reads_any() and self.markup == Chunker.markup):
+        if files.is_pdf(path) or (by_name and self.reads_all_formats() and self.markup == Chunker.markup):
             return files.read_file(path, metadata=metadata)
         return Document(files.decoded(Path(path).read_bytes()), str(path), metadata=metadata or {})
 
-    def blank(self, document: Document) -> list[Chunk]:
+    def chunk_empty(self, document: Document) -> list[Chunk]:
         """Return the chunks of a document that is blank: none, unless its metadata alone is worth one."""
         return []
 
-    def finish(self, found: Explanation) -> Plan[list[Chunk]]:
+    def postprocess(self, found: Explanation) -> Plan[list[Chunk]]:
         """Return the chunks of a document with what can be known only now."""
-        return finished(found.chunks)
+        return completed(found.chunks)
 
-    def remarks(self, chunk: Chunk, index: int) -> dict[str, Any]:
+    def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return what this algorithm writes into the metadata of its chunk number ``index``."""
         return {}
 
@@ -259,7 +259,7 @@ class Chunker(Params, ABC):
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document."""
-        rungs = ladder(document, splitters.as_tiler(self.sentence_splitter, self.language))
+        rungs = split_levels(document, splitters.as_tiler(self.sentence_splitter, self.language))
         limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter, ladder=rungs)
         if not self.include_context:
             return limits
@@ -268,10 +268,10 @@ class Chunker(Params, ABC):
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm reasons about (sentences), each within the token budget, with strengths."""
-        units = tiled(document, splitters.as_tiler(self.sentence_splitter, self.language))
-        return self.fitted(document, units, limits)
+        units = tile_prose(document, splitters.as_tiler(self.sentence_splitter, self.language))
+        return self.fit_units(document, units, limits)
 
-    def fitted(self, document: Document, units: Units, limits: Limits) -> Units:
+    def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units that also end where blocks do, leave protected blocks whole, and are within the budget."""
         return sizes.fit(with_blocks(units, document), limits)
 
@@ -290,9 +290,9 @@ class SegmentingChunker(Chunker):
         limits = self.limits(document)
         units = self.tile(document, limits)
         found = (yield from self.decide(units, limits)) if len(units) > 1 else Segmentation(np.array([0, 1]))
-        sizes.check(units, found)
-        found = with_headings(units, found)
-        return Explanation(document, sizes.built(units, found, limits), units, found)
+        sizes.check_segmentation(units, found)
+        found = keep_headings(units, found)
+        return Explanation(document, sizes.build_chunks(units, found, limits), units, found)
 
     def segmentation(self, units: Units) -> Segmentation:
         """Decide on given units, such as an annotator's; their sizes are counted, but not enforced."""
@@ -319,12 +319,12 @@ class LinearChunker(SegmentingChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Segment the units."""
-        return finished(self.segment(units, limits))
+        return completed(self.segment(units, limits))
 
 
 @dataclass(kw_only=True)
 class VectorsChunker(SegmentingChunker):
-    """Has an embedder, and vectors of its chunks: a subclass writes `decide`, for which it has `unit_vectors`.
+    """Has an embedder, and vectors of its chunks: a subclass writes `decide`, for which it has `embed_units`.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ class VectorsChunker(SegmentingChunker):
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `cache.Store`.
     vectors : what each chunk's ``vector`` is: "none"; "plain", that of its ``embed_text``; "context", mixed with those of
         the chunks around it (`vectors.in_context`), by which more is found; "units", the same, and ``rows`` for its
-        sentences (`context_vectors.of_units`), by which still more is found of chunks of several. The model is asked for each
+        sentences (`context_vectors.sentence_rows`), by which still more is found of chunks of several. The model is asked for each
         chunk once more; for "units" also for each sentence, but not again where the algorithm has asked for it, as
         most do, whose units are sentences. A fallback's chunks have none.
     """
@@ -354,21 +354,21 @@ class VectorsChunker(SegmentingChunker):
         if not isinstance(self.embedder, str):  # a name is looked up when it is needed
             with_cache(as_embedder(self.embedder), self.cache)
 
-    def finish(self, found: Explanation) -> Plan[list[Chunk]]:
+    def postprocess(self, found: Explanation) -> Plan[list[Chunk]]:
         """Ask for the vectors of each chunk, and of its sentences, if they are wanted."""
         chunks = found.chunks
         if self.vectors == "none" or not chunks:
             return chunks
-        own = yield from self.embedded([chunk.embed_text for chunk in chunks])
+        own = yield from self.embed_texts([chunk.embed_text for chunk in chunks])
         if self.vectors != "plain":
-            own = context_vectors.of_chunks(chunks, own)
+            own = context_vectors.chunk_vectors(chunks, own)
         chunks = [replace(chunk, vector=vector) for chunk, vector in zip(chunks, own, strict=True)]
         if self.vectors != "units":
             return chunks
         units = self._sentences(found)
         texts, spans = units.strings(), [Span(*edges) for edges in pairwise(units.edges.tolist())]
-        each = context_vectors.of_units(chunks, own, units, (yield from self.embedded(texts)))
-        held = [context_vectors.held(chunk, units).tolist() for chunk in chunks]
+        each = context_vectors.sentence_rows(chunks, own, units, (yield from self.embed_texts(texts)))
+        held = [context_vectors.units_in(chunk, units).tolist() for chunk in chunks]
         return [
             replace(chunk, rows=rows, row_spans=tuple(spans[i] for i in mine), row_texts=tuple(texts[i] for i in mine))
             for chunk, rows, mine in zip(chunks, each, held, strict=True)
@@ -395,13 +395,13 @@ class VectorsChunker(SegmentingChunker):
         """What counts tokens: the embedder's own tokenizer, unless another is given."""
         return as_counter(self.tokenizer, as_embedder(self.embedder))
 
-    def unit_vectors(self, units: Units) -> Plan[Floats]:
+    def embed_units(self, units: Units) -> Plan[Floats]:
         """Ask for the vector of each unit."""
-        return self.embedded(units.strings())
+        return self.embed_texts(units.strings())
 
-    def embedded(self, texts: Sequence[str]) -> Plan[Floats]:
+    def embed_texts(self, texts: Sequence[str]) -> Plan[Floats]:
         """Ask for the vector of each text, (n, d) unit rows; what the embedder could not read whole is read in parts."""
-        return vectors_of(texts, as_embedder(self.embedder), self.model)
+        return embed_long_texts(texts, as_embedder(self.embedder), self.model)
 
 
 @dataclass(kw_only=True)
@@ -414,7 +414,7 @@ class EmbeddingChunker(VectorsChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Embed the units, then segment them."""
-        vectors = yield from self.unit_vectors(units)
+        vectors = yield from self.embed_units(units)
         return replace(self.segment(units, vectors, limits), rows=vectors)
 
 

@@ -19,7 +19,7 @@ class SlidingWindowParams(Params):
     """Cut windows of a fixed number of tokens; with ``overlap_tokens``, each repeats the end of the one before.
 
     Windows end between words, so no word, and no character of a script without spaces, is cut
-    in two. Code, tables and formulae stay whole while they fit.
+    in two. Code, tables and formulas stay whole while they fit.
     """
 
     algorithm: ClassVar[str] = "sliding-window"
@@ -35,7 +35,7 @@ class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return words."""
-        units = self.fitted(document, tiling.words(document.text), limits)
+        units = self.fit_units(document, tiling.words(document.text), limits)
         return Units(units.text, units.edges, units.sizes)  # a window ends where it is full, not where a block does
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:

@@ -46,7 +46,7 @@ class BayesSegParams(LexicalParams):
     Departs from the paper: unless the number is known, a segment costs ``segment_cost`` * ln(words), without
     which the model cuts two or three times too often (0 is the original). The reference implementation has
     a duration prior only with the true mean length at hand; here it is ``mean_length``. Ties are broken for the
-    longer last segment, so a sentence without a word is never alone. ``model="utiyama-isahara"`` is an older cost of
+    longer last segment, so a sentence without a word is never alone. ``likelihood="utiyama-isahara"`` is an older cost of
     the same search, which has no parameter, and is the strongest simple baseline.
 
     With the paper's uniform prior, and with Utiyama and Isahara's, segments of long texts are too few: the
@@ -64,8 +64,8 @@ class BayesSegParams(LexicalParams):
         > 0; with more, words weigh less and segments are fewer.
     min_segment_tokens : tokens that a segment has at least, 0..; as few segments as possible have less. A heading then goes
         with the text below it, which may leave the segment above shorter by that.
-    lexical_model : what is counted: "unigram", words; or "bigram", pairs of neighbouring words in a sentence.
-    model : what makes words likely: "dirichlet"; or "utiyama-isahara", which takes none of the other parameters
+    lexical_model : what is counted: "unigram", words; or "bigram", pairs of neighboring words in a sentence.
+    likelihood : what makes words likely: "dirichlet"; or "utiyama-isahara", which takes none of the other parameters
         but ``n_segments`` and ``min_segment_tokens``.
     n_segments : the number of segments, >= 1, if known; those over ``max_tokens`` are then cut further.
     segment_cost : the price c of a segment where their number is not known, c * ln(words of the text), >= 0.
@@ -89,7 +89,7 @@ class BayesSegParams(LexicalParams):
     prior_strength: float = 0.5
     min_segment_tokens: int = 200
     lexical_model: Literal["unigram", "bigram"] = "unigram"
-    model: Literal["dirichlet", "utiyama-isahara"] = "dirichlet"
+    likelihood: Literal["dirichlet", "utiyama-isahara"] = "dirichlet"
     n_segments: int | None = None
     segment_cost: float = 0.5
     mean_length: float | None = None
@@ -109,10 +109,10 @@ class BayesSegParams(LexicalParams):
         require(self.dispersion is None or length is not None, rule, self.dispersion)
         idle = ("prior", "prior_strength", "segment_cost", "mean_length", "dispersion")
         given = [name for name in idle if getattr(self, name) != getattr(type(self), name)]
-        rule = f"{', '.join(given)} can be given with model='dirichlet' only"
-        require(self.model == "dirichlet" or not given, rule, self.model)
-        rule = "learn must be False but for model='dirichlet' with prior='uniform'"
-        require(not self.learn or (self.model, self.prior) == ("dirichlet", "uniform"), rule, self.learn)
+        rule = f"{', '.join(given)} can be given with likelihood='dirichlet' only"
+        require(self.likelihood == "dirichlet" or not given, rule, self.likelihood)
+        rule = "learn must be False but for likelihood='dirichlet' with prior='uniform'"
+        require(not self.learn or (self.likelihood, self.prior) == ("dirichlet", "uniform"), rule, self.learn)
 
 
 @dataclass(kw_only=True)
@@ -124,12 +124,12 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     ['Cats purr. Cats nap. Cats eat. ', 'Stocks fell. Stocks rose. Stocks fell.']
     """
 
-    def divide(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
+    def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Search; learn first, if asked to."""
         prior = Prior(self.prior_strength, self._dispersion)
         if self.learn:
-            prior = self._learned([(words, units.counted())])
-        cuts, cost = self._search(words, units.counted(), prior)
+            prior = self._learned([(words, units.token_counts())])
+        cuts, cost = self._search(words, units.token_counts(), prior)
         figures = {
             "log_likelihood": self._price(words) * (len(cuts) - 1) - cost,
             "segments": len(cuts) - 1,
@@ -152,7 +152,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         return replace(self, prior_strength=prior.strength, dispersion=prior.dispersion, learn=False)
 
     def terms(self, texts: Sequence[str]) -> Terms:
-        """Return the normalised words of each text, or their pairs."""
+        """Return the normalized words of each text, or their pairs."""
         words = super().terms(texts)
         return pairs(words) if self.lexical_model == "bigram" else words
 
@@ -161,18 +161,18 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         return 1.0 if self.dispersion is None and self.mean_length is not None else self.dispersion
 
     def _price(self, words: Terms) -> float:
-        unknown = self.n_segments is None and self.model == "dirichlet"
+        unknown = self.n_segments is None and self.likelihood == "dirichlet"
         return self.segment_cost * float(np.log(max(len(words.ids), 1))) if unknown else 0.0
 
     def _mean(self, n: int) -> float:
         return self.mean_length or n / (self.n_segments or 1)
 
     def _cost(self, words: Terms, prior: Prior) -> Cost:
-        if self.model == "utiyama-isahara":
+        if self.likelihood == "utiyama-isahara":
             cost = costs.utiyama_isahara(words)
         else:
             cost = costs.dirichlet(words, self._pseudo(words, prior.strength))
-        if prior.dispersion is None or self.model != "dirichlet":
+        if prior.dispersion is None or self.likelihood != "dirichlet":
             return cost
         lengths = np.arange(len(words) + 1)
         return costs.with_lengths(cost, -log_duration(lengths, self._mean(len(words)), prior.dispersion))
@@ -184,7 +184,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         return strength * np.maximum(counts, 0.5) / len(words.ids)  # what is left out, as half a word
 
     def _search(self, words: Terms, sizes: Ints, prior: Prior) -> tuple[Ints, float]:
-        return search.cheapest(
+        return search.cheapest_cuts(
             self._cost(words, prior),
             sizes,
             np.full(len(sizes), sizes.sum()),  # a topic is as long as it is: `sizes` cuts what is too long
@@ -212,7 +212,9 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def _probability(self, words: Terms, prior: Prior) -> Floats:
         """Return how probable a boundary is in each gap, over all segmentations of any number of segments: (n - 1,)."""
         backwards = words.backwards()
-        return search.probable(self._cost(words, prior), self._cost(backwards, prior), len(words), self._price(words))
+        return search.boundary_probabilities(
+            self._cost(words, prior), self._cost(backwards, prior), len(words), self._price(words)
+        )
 
 
 class Prior(NamedTuple):

@@ -35,7 +35,7 @@ class C99Params(LexicalParams):
     first whose growth, smoothed over seven, is not above mean + ``cutoff_z`` standard deviations of all.
 
     Says the same as the original code, to the last boundary, when given its words, ``min_segment_length=0`` and a
-    ``window`` that holds the text. Departs from it: the words, normalised as everywhere here; a least length, within
+    ``window`` that holds the text. Departs from it: the words, normalized as everywhere here; a least length, within
     the division (what growth is enough is still found without it); a window, for long texts; smoothing of the ranks.
 
     Parameters
@@ -84,26 +84,26 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
     ['Cats purr. Cats nap. Cats purr and nap. ', 'Courts rule. Judges rule courts. Courts judge.']
     """
 
-    def divide(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
+    def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Compare, rank, smooth, divide to the end, and keep the steep beginning.
 
         A gap's score is the least growth in density up to the division that cuts it: above the threshold, it is cut.
         """
-        n, sizes = len(units), units.counted()
+        n, sizes = len(units), units.token_counts()
         reach = min(self.window or n, n)
         sums = bands.block_sums(self._ranks(words, reach))
-        order, density = search.divide(sums, sizes)
+        order, density = search.divisive_cuts(sums, sizes)
         gradient = signals.running_mean(np.diff(density), _KERNEL)
         threshold = signals.cutoff(gradient, self.cutoff_z)
         if self.min_segment_length:
-            order, density = search.divide(sums, sizes, self.min_segment_length)
+            order, density = search.divisive_cuts(sums, sizes, self.min_segment_length)
             gradient = signals.running_mean(np.diff(density), _KERNEL)
         least = np.minimum.accumulate(gradient)
         gaps = np.full(n - 1, least.min(initial=0.0))
         gaps[order - 1] = least
         number = self.n_segments - 1 if self.n_segments else int(np.count_nonzero(least > threshold))
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
-        return Segmentation(search.at(order[:number], n), reason="density", gaps=gaps, figures=figures)
+        return Segmentation(search.cuts_at(order[:number], n), reason="density", gaps=gaps, figures=figures)
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of sentences less than ``reach`` apart; they are those of the whole matrix."""

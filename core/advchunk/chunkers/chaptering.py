@@ -16,7 +16,7 @@ from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.language import ChatChunker, ChatParams
 from advchunk.chunkers.params import at_least
-from advchunk.engine import Complete, Plan, Request
+from advchunk.engine import ChatRequest, Complete, Plan
 from advchunk.errors import BadModelOutput, require
 from advchunk.layout import Headings
 from advchunk.models import prompts
@@ -69,7 +69,7 @@ class LLMChapteringParams(ChatParams):
         tokenizer may make more of all.
     window_overlap : share of a window that the next one repeats, 0..0.5, but two sentences at least.
     attempts : how often a window is asked for, >= 1, if its answer has no heading; each time with the next ``seed``.
-    support : a boundary needs neighbours less alike than this percentile (0..100) of the document's; 100 discards none.
+    support : a boundary needs neighbors less alike than this percentile (0..100) of the document's; 100 discards none.
     support_width : sentences on each side that are compared, >= 1; one is what universal-semantic compares.
     heading_reach : sentences within which a boundary moves to the nearest heading, >= 0; a heading takes the nearest boundary.
     prompt : what is asked, with ``{max_section_tokens}``, ``{outline}`` and ``{lines}`` in it, and perhaps
@@ -138,7 +138,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, and the title paths of headings."""
         units, blocks = super().tile(document, limits), document.blocks or ()
-        first, headings = tiling.next_ink(document.text, 0), Headings(document.text, blocks)
+        first, headings = tiling.next_non_space(document.text, 0), Headings(document.text, blocks)
         starts = {block.span.start for block in blocks if block.kind == "heading"}
         # The first unit owns the white space before it.
         begins = [max(edge, first) for edge in units.edges[:-1].tolist()]
@@ -157,7 +157,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         said, read = yield from self._answers(views)
         found = [heading._replace(unit=_top(heading.unit, units)) for heading in reconciled(views, said, len(units))]
         tops = sorted(unit for unit in paths if _top(unit, units) == unit)
-        rows = yield from self.unit_vectors(units)
+        rows = yield from self.embed_units(units)
         alike = np.round(coherence(rows, self.support_width), signals.DIGITS)
         least = round(float(np.percentile(alike, self.support)), signals.DIGITS)
         borne = {0, *tops, *(np.flatnonzero(alike <= least) + 1).tolist()}
@@ -165,7 +165,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         titles = dict[int, str]()
         for heading in aligned(kept, tops, self.heading_reach):
             titles.setdefault(heading.unit, heading.title)
-        cuts = search.at(np.array([*titles], dtype=np.int64), len(units))
+        cuts = search.cuts_at(np.array([*titles], dtype=np.int64), len(units))
         figures = {
             "windows": len(views),
             "proposed": np.array([heading.unit for heading in found if heading.unit], dtype=np.int64),
@@ -178,7 +178,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         return Segmentation(cuts, reason="chapter", gaps=1 - alike, figures=figures, rows=rows)
 
     def _views(self, units: Units, paths: Mapping[int, tuple[str, ...]], limits: Limits) -> list[View]:
-        most, sizes = self.max_section_tokens or self.max_tokens, units.counted()
+        most, sizes = self.max_section_tokens or self.max_tokens, units.token_counts()
         said = {
             "max_section_tokens": str(most),
             "max_section_lines": str(max(most * len(units) // max(int(sizes.sum()), 1), 1)),
@@ -190,7 +190,11 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         room = min(self.window_tokens, max(_SECTIONS * most, _WINDOW))
         places = windows(shown, room, int(self.window_overlap * room))
         return [
-            View(a, b, tuple((role, prompts.filled(turn, lines="\n".join(lines[a:b]), **said)) for role, turn in turns))
+            View(
+                a,
+                b,
+                tuple((role, prompts.fill_prompt(turn, lines="\n".join(lines[a:b]), **said)) for role, turn in turns),
+            )
             for a, b in places
         ]
 
@@ -210,8 +214,8 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         msg = f"a chat model must answer with headings such as '## 12 Title', got {answer[:_SAID]!r}"
         raise BadModelOutput(msg)
 
-    def _request(self, view: View, attempt: int) -> Request:
-        return Request(
+    def _request(self, view: View, attempt: int) -> ChatRequest:
+        return ChatRequest(
             view.turns,
             max_tokens=_ANSWER,
             temperature=self.temperature,
@@ -289,15 +293,15 @@ def reconciled(views: Sequence[View], said: Sequence[Iterable[Heading]], n: int)
 
 
 def coherence(rows: Floats, width: int) -> Floats:
-    """Return how alike up to ``width`` units before each gap and after it are: the cosine of their centred sums.
+    """Return how alike up to ``width`` units before each gap and after it are: the cosine of their centered sums.
 
-    At width 1 this is what universal-semantic compares, centred.
+    At width 1 this is what universal-semantic compares, centered.
 
     Returns
     -------
     (n - 1,)
     """
-    before, after = signals.sums_around(signals.centred(rows).astype(np.float64), width)
+    before, after = signals.sums_around(signals.centered(rows).astype(np.float64), width)
     return np.asarray(np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after)))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
-from advchunk.errors import needed, require
+from advchunk.errors import import_extra, require
 from advchunk.numerics import runs, search, signals
 from advchunk.records import Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
@@ -45,9 +45,9 @@ class SemanticClusterParams(GroupedParams):
     HDBSCAN finds clusters of any density, as many as there are; what is in none is noise.
 
     Clusters ignore order, so their members alternate in the text. Runs of fewer than ``min_cluster_size``
-    sentences join the neighbouring run that is more like them (of equals the left), shortest first; noise joins
-    the run around it (`runs.around`); if all is noise, the text is one segment. ``connectivity="chain"``
-    merges neighbours only, so clusters are passages to begin with: the better choice where order means
+    sentences join the neighboring run that is more like them (of equals the left), shortest first; noise joins
+    the run around it (`runs.assign_noise`); if all is noise, the text is one segment. ``connectivity="chain"``
+    merges neighbors only, so clusters are passages to begin with: the better choice where order means
     something, and for long texts: 10,000 sentences take a fifth of a second.
 
     Unrestricted HAC needs memory and time in n^2, so a text of more than 5,000 sentences is first merged along
@@ -57,19 +57,19 @@ class SemanticClusterParams(GroupedParams):
 
     Parameters
     ----------
-    preset : "chain" is ``connectivity="chain"``, ``centre=True`` and a ``distance_threshold`` of 1.75 (where those have their defaults), found best on
+    preset : "chain" is ``connectivity="chain"``, ``center=True`` and a ``distance_threshold`` of 1.75 (where those have their defaults), found best on
         the Choi set (group 3-11: Pk .09 and not .25).
     max_tokens : tokens that no chunk exceeds, context included, >= 1; lowered to ``max_tokens_per_segment``.
     max_tokens_per_segment : tokens that no segment exceeds, >= 1; and what the number of clusters follows from,
         ceil(tokens / max_tokens_per_segment), if nothing else says it.
     method : "hac" or "hdbscan" (needs ``advchunk[cluster]``).
     linkage : what HAC takes for the distance of two clusters: "ward", "average" or "complete".
-    connectivity : what HAC may merge: "none", any two clusters; "chain", neighbours in the text only.
+    connectivity : what HAC may merge: "none", any two clusters; "chain", neighbors in the text only.
     n_clusters : how many HAC leaves (before they are projected to passages), >= 1.
     distance_threshold : or the greatest distance that it merges, >= 0.
     min_cluster_size : sentences of a passage at least (if not ``contiguous``, of a cluster), >= 1; for HDBSCAN also
         of what it takes for a cluster, >= 2.
-    centre : subtract the document's mean vector first.
+    center : subtract the document's mean vector first.
 
     References
     ----------
@@ -82,7 +82,7 @@ class SemanticClusterParams(GroupedParams):
 
     algorithm: ClassVar[str] = "semantic-cluster"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"chain": {"connectivity": "chain", "centre": True, "distance_threshold": 1.75}}
+        {"chain": {"connectivity": "chain", "center": True, "distance_threshold": 1.75}}
     )
     preset: Literal["chain"] | None = None
     max_tokens: int = 800
@@ -93,7 +93,7 @@ class SemanticClusterParams(GroupedParams):
     n_clusters: int | None = None
     distance_threshold: float | None = None
     min_cluster_size: int = 3
-    centre: bool = False
+    center: bool = False
 
     def check(self) -> None:
         """Add the rules for clusters; lower ``max_tokens``, so that contexts and the fallback keep to it too."""
@@ -124,16 +124,16 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         """Load HDBSCAN too: without it every document would go to the fallback."""
         super().load()
         if self.method == "hdbscan":
-            needed(*_HDBSCAN)
+            import_extra(*_HDBSCAN)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Cluster, and project the clusters to the text."""
-        rows = signals.centred(vectors) if self.centre else vectors
+        rows = signals.centered(vectors) if self.center else vectors
         gaps = None
         if self.method == "hdbscan":
             labels = dense(rows, self.min_cluster_size)
         else:
-            known = self.n_clusters or ceil(units.counted().sum() / self.max_tokens_per_segment)
+            known = self.n_clusters or ceil(units.token_counts().sum() / self.max_tokens_per_segment)
             count = max(known, 1) if self.distance_threshold is None else 1
             most = inf if self.distance_threshold is None else self.distance_threshold
             if self.connectivity == "chain":
@@ -141,10 +141,10 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
                 labels = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
             else:
                 labels = merged(rows, self.linkage, clusters=count, threshold=most)
-        found = runs.projected(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
+        found = runs.project_labels(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
         return Segmentation(
-            search.runs(found),
+            search.run_cuts(found),
             labels=None if self.contiguous else found,
             reason="label",
             gaps=gaps,
@@ -178,7 +178,7 @@ def merged(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: floa
 
 
 def chain(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> tuple[Ints, Floats]:
-    """Merge the two nearest neighbours, until so many clusters are left or none are within ``threshold``.
+    """Merge the two nearest neighbors, until so many clusters are left or none are within ``threshold``.
 
     Exact: a heap holds the distance of every two runs that stand side by side, and a merge changes two of
     them. With summed rows, "ward" and "average" take O(d) each, so O(n (log n + d)) in all. "complete"
@@ -258,5 +258,5 @@ def dense(rows: Floats, least: int) -> Ints:
     """
     if len(rows) < least:
         return np.full(len(rows), -1)
-    finder = needed(*_HDBSCAN).HDBSCAN(min_cluster_size=least, copy=True)
+    finder = import_extra(*_HDBSCAN).HDBSCAN(min_cluster_size=least, copy=True)
     return np.asarray(finder.fit(rows).labels_, dtype=np.int64)

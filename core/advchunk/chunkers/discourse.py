@@ -13,10 +13,10 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
-from advchunk.layout import BLOCK, WITHIN, tiled
+from advchunk.layout import BLOCK, WITHIN, tile_prose
 from advchunk.numerics import costs, search
 from advchunk.numerics.costs import Cost
-from advchunk.numerics.signals import neighbour_similarity
+from advchunk.numerics.signals import neighbor_similarity
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.edus import Connective, lexicon_of
@@ -109,7 +109,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return discourse units; their edges inside a sentence are as weak as any there."""
-        units = self.fitted(document, tiled(document, self.edus), limits)
+        units = self.fit_units(document, tile_prose(document, self.edus), limits)
         strength = np.asarray(units.strength).copy()
         strength[1:-1][[end < BLOCK and not _ends_sentence(text) for end, text in _ends(units)]] = WITHIN
         return replace(units, strength=strength)
@@ -125,16 +125,16 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         parting = np.array([parted(*of) for of in zip(openings, within.tolist(), ["", *texts], strict=False)])
         cost = priced(
             costs.evidence(vectors),
-            units.counted(),
+            units.token_counts(),
             np.array([one is not None for one in turns]),
             parting * scale,
             self.aim,
             _OFF_TARGET * scale,
         )
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, total = search.cheapest(cost, units.counted(), budget, minimum=self.min_tokens)
+        cuts, total = search.cheapest_cuts(cost, units.token_counts(), budget, minimum=self.min_tokens)
         reasons = [f"connective: {one.words}" if (one := turns[i]) else "coherence" for i in cuts[1:-1].tolist()]
-        return Segmentation(cuts, reason=reasons, gaps=1 - neighbour_similarity(vectors), figures={"cost": total})
+        return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})
 
 
 def turn(opening: Connective | None, within: bool, before: str) -> Connective | None:

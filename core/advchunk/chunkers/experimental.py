@@ -21,9 +21,9 @@ class ExperimentalChunker(Chunker):
         `UniversalSemanticChunker`, to the same sizes and without a time limit; None raises the error.
     """
 
-    def stand_in(self) -> Chunker | None:
+    def fallback_chunker(self) -> Chunker | None:
         """Return the fallback: universal-semantic with the embedded default, unless another was given, or none."""
         if self.fallback != "auto":
-            return super().stand_in()
+            return super().fallback_chunker()
         sizes = {**parameters(self, Params), "timeout": None}
         return UniversalSemanticChunker(**sizes, tokenizer=self.counter, sentence_splitter=self.sentence_splitter)

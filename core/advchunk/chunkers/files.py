@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.results import Failure, OnError, Progress, as_handler
+from advchunk.chunkers.results import Failure, OnError, Progress, error_handler
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.records import Chunk, Document
 
@@ -24,7 +24,7 @@ def chunk_files(
     on_error : what to do about a file that fails; the index of a `Failure` is its place among ``paths``.
     """
     require(not isinstance(paths, (str, bytes, PathLike)), "paths must be several, such as [path]", paths)
-    handle, read = as_handler(on_error), dict[int, Document]()
+    handle, read = error_handler(on_error), dict[int, Document]()
     for place, path in enumerate(paths):
         try:
             read[place] = chunker.read_file(path, metadata={named: str(path)})

@@ -14,7 +14,7 @@ def settings(*, experimental: bool) -> None:
     os.environ[_SWITCH] = "1" if experimental else "0"
 
 
-def let_in(name: str, experimental: bool | None) -> None:
+def require_experimental(name: str, experimental: bool | None) -> None:
     """Raise `ConfigurationError` if the gate is closed to an experimental chunker; None is what `settings` said."""
     if os.environ.get(_SWITCH) == "1" if experimental is None else experimental:
         return

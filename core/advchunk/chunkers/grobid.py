@@ -14,11 +14,11 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Plan
-from advchunk.layout import HEADING, STRANDED
+from advchunk.layout import HEADING, KEEP_WITH_NEXT
 from advchunk.readers.formats import Markup
 from advchunk.readers.papers import IMRAD, Head, head
 from advchunk.readers.titles import heading_text
-from advchunk.records import WALL, Block, Chunk, Document, Explanation, Span, Units
+from advchunk.records import HARD_BREAK, Block, Chunk, Document, Explanation, Span, Units
 from advchunk.sizes import ATOMIC, Limits
 from advchunk.text import tiling
 
@@ -32,7 +32,7 @@ class GrobidSectionParams(Params):
 
     A document is GROBID's TEI (`readers.tei`), or has a layout. No chunk crosses a heading; within a section ``inner``
     decides, which is `OptimalSemanticChunker` unless another is given. A table in Results is never cut, whatever its
-    size; then its chunk is ``oversize``. Other tables, formulae and figures stay whole while they fit.
+    size; then its chunk is ``oversize``. Other tables, formulas and figures stay whole while they fit.
 
     By its head (`readers.papers`) a section is Introduction, Methods, Results or Discussion, or several of them: each of
     its chunks has ``imrad``, such as "Results, Discussion". What stands under it is the same, unless its own head names
@@ -43,7 +43,7 @@ class GrobidSectionParams(Params):
 
     Parameters
     ----------
-    min_tokens : smaller sections share a chunk with a neighbour where the result still fits, but only under one
+    min_tokens : smaller sections share a chunk with a neighbor where the result still fits, but only under one
         outermost heading, and with the same ``imrad``; 0..max_tokens.
     markup : how a text that comes without a layout is read; what is no TEI is an error, unless it is said here.
     references : "keep" gives the list of references chunks of its own; "drop" leaves it out of the text.
@@ -78,13 +78,13 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
             found = _without(replace(found, offsets=origin if found.offsets is None else found.offsets))
         return replace(found, blocks=_Sections(found).named())
 
-    def walls(self, document: Document) -> Iterable[int]:
+    def hard_breaks(self, document: Document) -> Iterable[int]:
         """Return where sections start."""
         return _Sections(document).starts
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget, by which tables in Results are not cut."""
-        limits, sections, first = super().limits(document), _Sections(document), tiling.next_ink(document.text, 0)
+        limits, sections, first = super().limits(document), _Sections(document), tiling.next_non_space(document.text, 0)
         tables = {
             block.span.start
             for block in document.blocks or ()
@@ -94,34 +94,36 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
             ladder=lambda offset: ATOMIC if max(offset, first) in tables else limits.ladder(offset),
         )
 
-    def fitted(self, document: Document, units: Units, limits: Limits) -> Units:
+    def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units within the budget: captions and references are whole while they fit, and captions lead to tables."""
         blocks = document.blocks or ()
-        units = super().fitted(document, _joined(units, blocks), limits)
+        units = super().fit_units(document, _joined(units, blocks), limits)
         below = [
             table.span.start for above, table in pairwise(blocks) if (above.kind, table.kind) == ("caption", "table")
         ]
         if units.strength is None or not below:
             return units
-        return replace(units, strength=np.where(np.isin(units.edges, below), STRANDED, units.strength))
+        return replace(units, strength=np.where(np.isin(units.edges, below), KEEP_WITH_NEXT, units.strength))
 
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return units with a wall before each section, but for one that joins a neighbour because it is short."""
+        """Return units with a wall before each section, but for one that joins a neighbor because it is short."""
         units = super().tile(document, limits)
         if not self.min_tokens or units.strength is None:
             return units
         strength, sections = units.strength.copy(), _Sections(document)
-        walls = [0, *np.flatnonzero(strength >= WALL).tolist()]
-        sizes = np.add.reduceat(units.counted(), walls).tolist()
-        groups = [sections.group_at(max(edge, tiling.next_ink(units.text, 0))) for edge in units.edges[walls].tolist()]
+        walls = [0, *np.flatnonzero(strength >= HARD_BREAK).tolist()]
+        sizes = np.add.reduceat(units.token_counts(), walls).tolist()
+        groups = [
+            sections.group_at(max(edge, tiling.next_non_space(units.text, 0))) for edge in units.edges[walls].tolist()
+        ]
         kept = _rooms(sizes, groups, self.min_tokens)
         strength[[wall for i, wall in enumerate(walls) if i not in kept]] = HEADING
         return replace(units, strength=strength)
 
-    def finish(self, found: Explanation) -> Plan[list[Chunk]]:
+    def postprocess(self, found: Explanation) -> Plan[list[Chunk]]:
         """Write what each chunk is a part of."""
-        chunks = yield from super().finish(found)
-        sections, first = _Sections(found.document), tiling.next_ink(found.document.text, 0)
+        chunks = yield from super().postprocess(found)
+        sections, first = _Sections(found.document), tiling.next_non_space(found.document.text, 0)
         return [_told(chunk, sections.names_at(max(chunk.start, first))) for chunk in chunks]
 
 
@@ -222,7 +224,7 @@ def _told(chunk: Chunk, names: Sequence[str]) -> Chunk:
 
 
 def _rooms(sizes: Sequence[int], groups: Sequence[object], least: int) -> set[int]:
-    """Return which sections begin a room when each short one has joined its smaller neighbour of the same group."""
+    """Return which sections begin a room when each short one has joined its smaller neighbor of the same group."""
     rooms, i = list(zip(range(len(sizes)), sizes, groups, strict=True)), 0
     while i < len(rooms):
         pairs = [left for left in (i - 1, i) if 0 <= left < len(rooms) - 1 and rooms[left][2] == rooms[left + 1][2]]

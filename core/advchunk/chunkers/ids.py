@@ -13,12 +13,12 @@ from advchunk.records import Chunk
 _NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk")
 
 
-class Namer:
+class IdGenerator:
     """Give ids that are unique within its lifetime (one call) and the same in every other.
 
     An id is uuid5 of (source, level, text, occurrence among equals): no offset, no index.
 
-    >>> [chunk.id[:8] for chunk in Namer().name("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
+    >>> [chunk.id[:8] for chunk in IdGenerator().name("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
     ['23505280', '1d2761df']
     """
 

@@ -17,7 +17,7 @@ from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.endpoint import chat_model
 from advchunk.numerics import search
 from advchunk.records import Ints, Units
-from advchunk.sizes import Limits, Ruler
+from advchunk.sizes import Limits, RunSizes
 
 
 @dataclass(kw_only=True)
@@ -110,9 +110,9 @@ def combined(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) 
     ----------
     repeat : count the unit before each run with it.
     """
-    ruler, kept, full = Ruler(units, limits.counter), list[int](), 0
+    ruler, kept, full = RunSizes(units, limits.counter), list[int](), 0
     for start, end in pairwise(cuts.tolist()):
         if end > full:
             kept.append(start)
             full = ruler.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
-    return search.at(np.array(kept), len(units))
+    return search.cuts_at(np.array(kept), len(units))

@@ -16,7 +16,7 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.errors import ConfigurationError, require
-from advchunk.layout import STRANDED, TableHeads
+from advchunk.layout import KEEP_WITH_NEXT, TableHeads
 from advchunk.readers import files, formats
 from advchunk.readers.formats import Markup
 from advchunk.records import Block, BlockKind, Chunk, Document, Place, Units
@@ -44,7 +44,7 @@ class LayoutAwareParams(Params):
 
     Parameters
     ----------
-    min_tokens : smaller chunks join a neighbour where the result still fits, and no hard stop is between them,
+    min_tokens : smaller chunks join a neighbor where the result still fits, and no hard stop is between them,
         0..max_tokens.
     hard_stops : what no chunk crosses: "section", a heading; "column", also the end of a column or page; "region", also
         that of any region. Tables and figures have chunks of their own in any case.
@@ -140,7 +140,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
             raise ConfigurationError(msg)
         return super().read(document)
 
-    def walls(self, document: Document) -> Iterator[int]:
+    def hard_breaks(self, document: Document) -> Iterator[int]:
         """Return where hard stops are."""
         for above, group in pairwise(_groups(document.text, document.blocks or ())):
             (last, first), own = (above[-1], group[0]), _is_whole(above) or _is_whole(group)
@@ -154,7 +154,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget, by which tables and figures are not cut, and pieces of tables know their heads."""
-        limits, first = super().limits(document), tiling.next_ink(document.text, 0)
+        limits, first = super().limits(document), tiling.next_non_space(document.text, 0)
         kinds: set[BlockKind] = {"figure"} if self.split_tables else {"table", "figure"}
         atomic = {block.span.start for block in document.blocks or () if block.kind in kinds}
         ladder = limits.ladder
@@ -172,7 +172,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
                 within = (units.edges > start) & (units.edges < end)
                 for first, last in whole:  # the rows of a table that is cut may end chunks
                     within &= (units.edges <= first) | (units.edges >= last)
-                strength[within] = STRANDED
+                strength[within] = KEEP_WITH_NEXT
         return replace(units, strength=strength)
 
 

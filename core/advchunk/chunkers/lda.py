@@ -36,7 +36,7 @@ class LDATopicParams(LexicalParams):
 
         m = (p + q) / 2,   JSD = 1/2 sum_k p_k log2(p_k / m_k) + 1/2 sum_k q_k log2(q_k / m_k)
 
-    A boundary is where the divergence is higher than at both neighbouring gaps (of equal ones, in their middle), and
+    A boundary is where the divergence is higher than at both neighboring gaps (of equal ones, in their middle), and
 
     * with ``rule="threshold"``, it exceeds ``divergence_threshold``;
     * with ``rule="depth"``, the similarity 1 - JSD is a valley as deep as others: from the gap one climbs left, and
@@ -137,7 +137,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         super().check()
         if self.model is not None:
             require(isinstance(self.model, TopicModel), "model must be a TopicModel or None", self.model)
-            rule = f"words must be normalised as the model's: {self.model.wording}"
+            rule = f"words must be normalized as the model's: {self.model.wording}"
             require(self.model.wording == self.wording, rule, self.wording)
 
     def load(self) -> None:
@@ -159,10 +159,10 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         )
 
     def terms(self, texts: Sequence[str]) -> Terms:
-        """Return the normalised words of each text: those that the model knows, if one is given."""
+        """Return the normalized words of each text: those that the model knows, if one is given."""
         return super().terms(texts) if self.model is None else self.model.terms(texts, self.word_splitter)
 
-    def divide(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
+    def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Compare the topics of the blocks around each gap, and cut where they differ most."""
         models = [self.model.topics] if self.model else (self._trained(words, sample) for sample in range(self.samples))
         divergence = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
@@ -172,7 +172,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         peaks, depth, threshold = self._chosen(divergence[scored])
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
         inner = (peaks + 1) * self.step
-        return Segmentation(search.at(inner, len(units)), reason="topic", gaps=gaps, figures=figures)
+        return Segmentation(search.cuts_at(inner, len(units)), reason="topic", gaps=gaps, figures=figures)
 
     def _trained(self, words: Terms, sample: int) -> Topics:
         return topics.train(

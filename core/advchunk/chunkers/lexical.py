@@ -1,4 +1,4 @@
-"""What the chunkers that count words share: one normaliser, its parameters, and a base."""
+"""What the chunkers that count words share: one normalizer, its parameters, and a base."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LexicalParams(Params):
 
     @property
     def wording(self) -> Wording:
-        """How words are normalised."""
+        """How words are normalized."""
         return Wording(
             lowercase=self.lowercase, stop_words=self.stop_words, stemmer=self.stemmer, language=self.language
         )
@@ -53,17 +53,17 @@ class LexicalParams(Params):
 
 @dataclass(kw_only=True)
 class LexicalChunker(LexicalParams, LinearChunker):
-    """Counts words: a subclass writes `divide` of units, given their terms.
+    """Counts words: a subclass writes `segment_terms` of units, given their terms.
 
     Parameters
     ----------
-    word_splitter : a callable that returns the words of a text, in order; None is `terms.words`.
+    word_splitter : a callable that returns the words of a text, in order; None is `terms.word_tokens`.
     """
 
     word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
 
     @abstractmethod
-    def divide(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
+    def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Return the segmentation of at least two units, which have some word between them."""
 
     def check(self) -> None:
@@ -82,8 +82,8 @@ class LexicalChunker(LexicalParams, LinearChunker):
         words = self.terms(units.strings())
         if not len(words.ids):
             return Segmentation(np.array([0, len(units)]), reason="words", figures={"words": 0})
-        return self.divide(units, words, limits)
+        return self.segment_terms(units, words, limits)
 
     def terms(self, texts: Sequence[str]) -> Terms:
-        """Return the normalised words of each text."""
+        """Return the normalized words of each text."""
         return self.wording.numbered(texts, self.word_splitter)[0]

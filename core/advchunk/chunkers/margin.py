@@ -16,7 +16,7 @@ from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.numerics import search
 from advchunk.records import Segmentation, Units
-from advchunk.sizes import Limits, Ruler
+from advchunk.sizes import Limits, RunSizes
 from advchunk.text.sentences import language_code
 
 OPTIONS: Final = ("1", "2")  # split, keep
@@ -105,11 +105,11 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask at each gap, find where it is cut, put meta-chunks together."""
         model, prompt = self.model, self.asking(units.text)
-        edges, ruler = units.edges.tolist(), Ruler(units, limits.counter)
+        edges, ruler = units.edges.tolist(), RunSizes(units, limits.counter)
 
         def question(start: int, at: int) -> Any:
             before, sentence = units.text[edges[start] : edges[at]], units.text[edges[at] : edges[at + 1]]
-            return filled(prompt, before.strip(), sentence.strip()), OPTIONS
+            return fill_options(prompt, before.strip(), sentence.strip()), OPTIONS
 
         def fit(start: int, at: int) -> bool:
             return ruler.sum(start, at + 1) <= limits.budget(edges[start])
@@ -132,7 +132,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
             if split - keep >= thresholds[-1]:
                 inner.append(at)
                 reasons.append("margin")
-        cuts = search.at(np.array(inner), len(units))
+        cuts = search.cuts_at(np.array(inner), len(units))
         reason = dict(zip(inner[1:], reasons, strict=True))
         if self.combine:
             cuts = combined(cuts, units, limits)
@@ -158,10 +158,10 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         return float(np.mean(asked[-self.window :]))
 
 
-def filled(prompt: str, before: str, sentence: str) -> str:
+def fill_options(prompt: str, before: str, sentence: str) -> str:
     """Fill in a prompt; what looks like a place to fill in the text is text.
 
-    >>> filled("{before}|{sentence}", "a {sentence}", "b")
+    >>> fill_options("{before}|{sentence}", "a {sentence}", "b")
     'a {sentence}|b'
     """
     said = {"{before}": before, "{sentence}": sentence}

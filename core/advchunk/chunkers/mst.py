@@ -38,11 +38,11 @@ class MSTSemanticParams(GroupedParams):
     pieces, so in a book the mean distance passes 1, where the published lambda runs away and
     everything is connected; chunks are then paragraphs packed in order. Fix ``lambda_`` there, or
     lower ``scaling_factor``. Absolute thresholds do not transfer between embedders; the adaptive one
-    does better, and ``centre`` and ``n_chunks`` are there besides.
+    does better, and ``center`` and ``n_segments`` are there besides.
 
     Departs from the published code: sizes are enforced; text is verbatim; no tree is built to be
     cut, since the edges within lambda connect the same pieces (the tree is drawn on request).
-    Where its formulae are undefined: one piece is one chunk; if all pieces say the same, they are
+    Where its formulas are undefined: one piece is one chunk; if all pieces say the same, they are
     one chunk; at a mean distance of 0 or less lambda is its limit, 0 (the original's is nan, and
     cuts everything).
 
@@ -52,10 +52,10 @@ class MSTSemanticParams(GroupedParams):
     contiguous : True makes chunks passages; False, as published, puts distant pieces together.
     granularity : the pieces: "paragraph" (headings, list items, quotes, code, tables and paragraphs
         are one each) or "sentence".
-    centre : subtract the document's mean vector first.
+    center : subtract the document's mean vector first.
     lambda_ : the greatest distance that connects, instead of the adaptive one.
     lambda_percentile : or this percentile (0..100) of the tree's own edges, whatever the embedder.
-    n_chunks : or the number of components (before packing), >= 1.
+    n_segments : or the number of components (before packing), >= 1.
     base_threshold, scaling_factor : pieces that are max(base_threshold, scaling_factor * n) or more
         apart are never compared.
     short_factor : a piece counts as a fragment under this many mean lengths.
@@ -82,10 +82,10 @@ class MSTSemanticParams(GroupedParams):
     max_tokens: int = 400
     contiguous: bool = False
     granularity: Literal["paragraph", "sentence"] = "paragraph"
-    centre: bool = False
+    center: bool = False
     lambda_: float | None = None
     lambda_percentile: float | None = None
-    n_chunks: int | None = None
+    n_segments: int | None = None
     base_threshold: int = 5
     scaling_factor: float = 0.03
     short_factor: float = 1.55
@@ -112,11 +112,11 @@ class MSTSemanticParams(GroupedParams):
     def check(self) -> None:
         """Add the rules for what must be positive."""
         super().check()
-        at_least(1, self, "n_chunks", "min_len", "short_threshold")
+        at_least(1, self, "n_segments", "min_len", "short_threshold")
         at_least(2, self, "base_threshold")
         share = self.lambda_percentile
         require(share is None or 0 <= share <= 100, "lambda_percentile must be in 0..100 or None", share)
-        one_at_most(self, "lambda_", "lambda_percentile", "n_chunks")
+        one_at_most(self, "lambda_", "lambda_percentile", "n_segments")
         at_least(0, self, "scaling_factor", "gamma", "long_term_window", "immediate_window")
         at_least(0, self, "vicinity_reward", "heading_reward")
         rule = "semantic_base >= semantic_density >= 0"
@@ -184,7 +184,7 @@ def near(
     """Yield all pairs whose distance is at most ``limit``, in blocks; of different ``runs`` only, if given.
 
     No cosine distance is negative, so pieces whose place penalty less the greatest reward is
-    over the limit need not be compared: on most texts that leaves a dozen of neighbours.
+    over the limit need not be compared: on most texts that leaves a dozen of neighbors.
     """
     n = len(vectors)
     runs = np.arange(n) if runs is None else runs
@@ -268,7 +268,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     prechunker : what cuts the text into pieces, instead of ``granularity`` (see `tiling.as_tiler`).
 
     >>> text = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
-    >>> [c.spans for c in MSTSemanticChunker(n_chunks=2).chunk(text)]
+    >>> [c.spans for c in MSTSemanticChunker(n_segments=2).chunk(text)]
     [(Span(start=0, end=28), Span(start=50, end=73)), (Span(start=28, end=50),)]
     """
 
@@ -277,36 +277,36 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return many short, well separated pieces."""
         if self.prechunker is not None:
-            return self.fitted(document, splitters.as_tiler(self.prechunker)(document.text), limits)
+            return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
         sentences = splitters.as_tiler(self.sentence_splitter, self.language)
-        return self.fitted(document, prechunks(document, self.granularity, sentences, limits), limits)
+        return self.fit_units(document, prechunks(document, self.granularity, sentences, limits), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Connect what is near."""
-        rows = signals.centred(vectors) if self.centre else vectors
-        n, lengths = len(units), units.counted()
+        rows = signals.centered(vectors) if self.center else vectors
+        n, lengths = len(units), units.token_counts()
         of = profile(rows, lengths, self)
 
         first = np.arange(n - 1)
         beside = distances(rows, lengths, first, first + 1, of, self)
 
         def tree() -> Edges:
-            # Neighbours connect everything, so nothing longer than the longest of those is in the tree.
+            # Neighbors connect everything, so nothing longer than the longest of those is in the tree.
             return graphs.spanning_tree(n, near(rows, lengths, of, float(beside.max()), self))
 
-        if self.n_chunks is not None:
-            labels = graphs.components(n, [tree().lightest(n - self.n_chunks)])
+        if self.n_segments is not None:
+            labels = graphs.components(n, [tree().lightest(n - self.n_segments)])
         else:
             if self.lambda_percentile is not None:
                 of = of._replace(lambda_=float(np.percentile(tree().weight, self.lambda_percentile)))
-            # Neighbours within lambda are runs; what is left to find is which runs hold together.
+            # Neighbors within lambda are runs; what is left to find is which runs hold together.
             runs = np.r_[0, np.cumsum(beside > of.lambda_)]
             begin = np.flatnonzero(np.diff(runs, prepend=-1))
             bridges = near(rows, lengths, of, of.lambda_, self, runs)
             joined = (Edges(runs[some.left], runs[some.right], some.weight) for some in bridges)
             labels = begin[graphs.components(len(begin), joined)][runs]
         return Segmentation(
-            search.runs(labels),
+            search.run_cuts(labels),
             labels=None if self.contiguous else labels,
             reason="label",
             figures={**of._asdict(), "labels": labels, "tree": tree},

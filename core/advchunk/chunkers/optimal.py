@@ -34,7 +34,7 @@ class OptimalSemanticParams(Params):
     Parameters
     ----------
     penalty : price of a segment, in ln(sentences), >= 0; higher cuts less.
-    n_chunks : the number of chunks, >= 1, if known; the penalty then plays no part.
+    n_segments : the number of chunks, >= 1, if known; the penalty then plays no part.
 
     References
     ----------
@@ -47,13 +47,13 @@ class OptimalSemanticParams(Params):
 
     algorithm: ClassVar[str] = "optimal-semantic"
     penalty: float = 2.0
-    n_chunks: int | None = None
+    n_segments: int | None = None
 
     def check(self) -> None:
-        """Add the rules for ``penalty`` and ``n_chunks``."""
+        """Add the rules for ``penalty`` and ``n_segments``."""
         super().check()
         at_least(0, self, "penalty")
-        at_least(1, self, "n_chunks")
+        at_least(1, self, "n_segments")
 
 
 @dataclass(kw_only=True)
@@ -61,19 +61,19 @@ class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
     """Cut at the exact optimum of evidence less penalty (`OptimalSemanticParams`).
 
     >>> text = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
-    >>> [c.text for c in OptimalSemanticChunker(n_chunks=2).chunk(text)]
+    >>> [c.text for c in OptimalSemanticChunker(n_segments=2).chunk(text)]
     ['Cats purr. Cats nap all day. ', 'Judges sit in court. Courts rule on law.']
     """
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Search."""
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, cost = search.cheapest(
+        cuts, cost = search.cheapest_cuts(
             costs.evidence(vectors),
-            units.counted(),
+            units.token_counts(),
             budget,
             minimum=self.min_tokens,
-            penalty=0.0 if self.n_chunks else self.penalty * np.log(len(units)),
-            segments=self.n_chunks,
+            penalty=0.0 if self.n_segments else self.penalty * np.log(len(units)),
+            segments=self.n_segments,
         )
         return Segmentation(cuts, reason="cost", figures={"cost": cost, "segments": len(cuts) - 1})

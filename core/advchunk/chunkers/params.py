@@ -40,7 +40,7 @@ class Params:
     Parameters
     ----------
     max_tokens : tokens that no chunk exceeds, context included, >= 1.
-    min_tokens : smaller chunks join a neighbour where the result still fits, 0..max_tokens.
+    min_tokens : smaller chunks join a neighbor where the result still fits, 0..max_tokens.
     overlap_tokens : at most this many tokens of the previous chunk are repeated: whole units, else
         sentences, else words; 0..max_tokens - 1.
     include_context : give each chunk the document's ``title`` and the headings it stands under as
@@ -48,7 +48,7 @@ class Params:
         ``max_tokens``).
     add_scores : write into each chunk's metadata why it ends where it does: ``cut`` and ``cut_score``.
     markup : how a text that comes without a layout is read: "markdown" protects its code, tables
-        and formulae and knows its headings; "plain" takes every character for prose. Of "html", "tei" (GROBID), "jats",
+        and formulas and knows its headings; "plain" takes every character for prose. Of "html", "tei" (GROBID), "jats",
         "pubmed" and "docling" (JSON) another text is derived, without tags, and chunks are of that
         (`readers.formats`); "auto" tells which of all these it is.
     language : two- or three-letter code of the text's language ("en-US" counts as "en"), for sentences and, where words

@@ -34,26 +34,26 @@ class GraphPartitionParams(GroupedParams):
     The runs of a community's sentences are the chunks.
 
     An absolute threshold does not transfer between embedders, and at 0.7 four sentences in five have no
-    edge: such a sentence joins the run around it (`runs.around`), and a text without any edge is one
-    segment. ``neighbours`` ties each sentence to those most like it instead, whatever the embedder:
-    ``preset="neighbours"`` is far better (on the Choi set, group 3-11, Pk .13 and not .44). A graph does not
+    edge: such a sentence joins the run around it (`runs.assign_noise`), and a text without any edge is one
+    segment. ``neighbors`` ties each sentence to those most like it instead, whatever the embedder:
+    ``preset="neighbors"`` is far better (on the Choi set, group 3-11, Pk .13 and not .44). A graph does not
     know the order of the text, so communities alternate; ``min_run`` joins what is too short to be a passage.
 
     Similarities are computed in blocks, so memory grows with sentences and edges. Above a million edges it
-    raises, and the fallback takes over: raise ``threshold``, or use ``neighbours``.
+    raises, and the fallback takes over: raise ``threshold``, or use ``neighbors``.
 
     Parameters
     ----------
-    preset : "neighbours" is ``neighbours=5``, ``threshold=0``, ``centre=True`` and ``min_run=3`` (where those have their defaults), found best
+    preset : "neighbors" is ``neighbors=5``, ``threshold=0``, ``center=True`` and ``min_run=3`` (where those have their defaults), found best
         on the Choi set (group 3-11).
     method : what finds communities: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
     threshold : the cosine above which two sentences are joined, 0..1; no weight is negative.
-    neighbours : join a sentence only to so many of those most like it, >= 1; None is to all above ``threshold``.
+    neighbors : join a sentence only to so many of those most like it, >= 1; None is to all above ``threshold``.
     resolution : 1e-6..1e6; with more, communities are smaller.
     seed : of the order in which communities grow, >= 0.
-    centre : subtract the document's mean vector first.
+    center : subtract the document's mean vector first.
     min_run : sentences of a passage at least (if not ``contiguous``, of a community), >= 1; a shorter one joins
-        the neighbouring run that is more like it, of equals the left.
+        the neighboring run that is more like it, of equals the left.
 
     References
     ----------
@@ -64,22 +64,22 @@ class GraphPartitionParams(GroupedParams):
 
     algorithm: ClassVar[str] = "graph-partition"
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"neighbours": {"neighbours": 5, "threshold": 0.0, "centre": True, "min_run": 3}}
+        {"neighbors": {"neighbors": 5, "threshold": 0.0, "center": True, "min_run": 3}}
     )
-    preset: Literal["neighbours"] | None = None
+    preset: Literal["neighbors"] | None = None
     method: Communities = "louvain"
     threshold: float = 0.7
-    neighbours: int | None = None
+    neighbors: int | None = None
     resolution: float = 1.0
     seed: int = 0
-    centre: bool = False
+    center: bool = False
     min_run: int = 1
 
     def check(self) -> None:
         """Add the rules for the graph and its communities."""
         super().check()
         require(0 <= self.threshold <= 1, "threshold must be in 0..1", self.threshold)
-        at_least(1, self, "neighbours", "min_run")
+        at_least(1, self, "neighbors", "min_run")
         require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
         require(0 <= self.seed < 2**32, "seed must be in 0..2^32 - 1", self.seed)
 
@@ -100,14 +100,14 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Join what is alike, find communities, project them to the text."""
-        n, rows = len(units), signals.centred(vectors) if self.centre else vectors
-        if self.neighbours is None:
-            edges = graphs.alike(rows, self.threshold)
+        n, rows = len(units), signals.centered(vectors) if self.center else vectors
+        if self.neighbors is None:
+            edges = graphs.similarity_edges(rows, self.threshold)
         else:
-            edges = graphs.neighbours(rows, self.neighbours, self.threshold)
+            edges = graphs.neighbor_edges(rows, self.neighbors, self.threshold)
         labels = graphs.communities(n, edges, self.method, self.resolution, self.seed)
         joined = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
-        found = runs.projected(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
+        found = runs.project_labels(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
         figures = {
             "modularity": graphs.modularity(edges, labels, self.resolution),
             "communities": len(np.unique(labels[joined])),
@@ -116,5 +116,5 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
             "edges": edges,
         }
         return Segmentation(
-            search.runs(found), labels=None if self.contiguous else found, reason="label", figures=figures
+            search.run_cuts(found), labels=None if self.contiguous else found, reason="label", figures=figures
         )

@@ -1,4 +1,4 @@
-"""Perplexity chunking: cut after the sentences that surprise a language model less than their neighbours."""
+"""Perplexity chunking: cut after the sentences that surprise a language model less than their neighbors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, Measure, as_causal
 from advchunk.numerics import search
-from advchunk.records import WALL, Chunk, Document, Explanation, Floats, Segmentation, Span, Units, in_context
+from advchunk.records import HARD_BREAK, Chunk, Document, Explanation, Floats, Segmentation, Span, Units, with_context
 from advchunk.sizes import Limits
 
 
@@ -24,16 +24,16 @@ class PerplexityParams(Params):
     A causal language model reads the text once. The surprise of a sentence is the mean over its tokens, each given all
     text before it (`models.causal.per_unit`). Where it falls and rises again, the sentence ends a meta-chunk: an idea
     is completed best by the sentence that follows best from what was said. Of the two kinds of minima, one is lower than
-    both its neighbours, and than one of them by ``threshold`` or more; the other is as high as the next sentence, and
+    both its neighbors, and than one of them by ``threshold`` or more; the other is as high as the next sentence, and
     lower than the one before by as much.
 
     Departs from the published code: the text is never changed (the code drops spaces between sentences and cuts long
-    ones), it is tokenised whole, and a threshold that follows from the text follows from that text alone (the code
+    ones), it is tokenized whole, and a threshold that follows from the text follows from that text alone (the code
     takes the least drop of all documents so far, which falls towards 0).
 
     Parameters
     ----------
-    threshold : the least drop of a minimum below its higher neighbour, in nats (of "perplexity", in its own unit), >= 0.
+    threshold : the least drop of a minimum below its higher neighbor, in nats (of "perplexity", in its own unit), >= 0.
     threshold_percentile : if given, the threshold is this percentile (0..100) of the drops of the text's own minima.
     boundary : "after" the minimum, which ends its chunk, as published; "overlap" has it start the next chunk too, where
         that has room.
@@ -116,7 +116,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.threshold_percentile is not None and np.any(gaps):
             threshold = float(np.percentile(gaps[gaps > 0], self.threshold_percentile))
         minima = np.flatnonzero((gaps > 0) & (gaps >= threshold))
-        cuts = search.at(minima + 1, len(units))
+        cuts = search.cuts_at(minima + 1, len(units))
         if self.combine:
             cuts = combined(cuts, units, limits, repeat=self.boundary == "overlap")
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
@@ -124,7 +124,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
 
 
 def drops(surprise: Floats) -> Floats:
-    """Return how far each unit lies below its higher neighbour, if it is a minimum; else 0.
+    """Return how far each unit lies below its higher neighbor, if it is a minimum; else 0.
 
     Below the one before if the one after is as low. The first unit and the last are no minima.
 
@@ -151,11 +151,11 @@ def _overlapping(found: Explanation, limits: Limits) -> list[Chunk]:
     edges, text = found.units.edges, found.document.text
     walled = np.zeros(len(edges)) if found.units.strength is None else found.units.strength
     chunks, minima = [], found.segmentation.figures.get("minima", ())  # of a single unit there are none
-    before = {int(edges[i + 1]): int(edges[i]) for i in minima if walled[i + 1] < WALL}
+    before = {int(edges[i + 1]): int(edges[i]) for i in minima if walled[i + 1] < HARD_BREAK}
     for chunk in found.chunks:
         start = before.get(chunk.start, chunk.start)
         longer = text[start : chunk.end]
-        tokens = limits.counter(in_context(chunk.context, longer))
+        tokens = limits.counter(with_context(chunk.context, longer))
         fits = start < chunk.start and tokens <= limits.max_tokens
         chunks.append(replace(chunk, text=longer, spans=(Span(start, chunk.end),), tokens=tokens) if fits else chunk)
     return chunks

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from advchunk.layout import protected, tiled, with_blocks
+from advchunk.layout import protected, tile_prose, with_blocks
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
 from advchunk.text import tiling
@@ -24,7 +24,7 @@ def prechunks(
     Of granularity "sentence", prose is cut into its sentences too. A paragraph over ``max_tokens``
     falls back to its lines, unless it is hard-wrapped, and a line over it to its sentences.
     """
-    pieces = with_blocks(tiled(document, sentences if granularity == "sentence" else tiling.paragraphs), document)
+    pieces = with_blocks(tile_prose(document, sentences if granularity == "sentence" else tiling.paragraphs), document)
     whole = {start for start, _ in protected(document.blocks or ())}
     sizes = limits.counter.counts(pieces.strings())
     edges, counted = [0], list[int]()
@@ -35,7 +35,7 @@ def prechunks(
         else:
             finer = _loosened(document.text[start:end], sentences, limits)
             edges += (finer.edges[1:] + start).tolist()
-            counted += finer.counted().tolist()
+            counted += finer.token_counts().tolist()
     return Units(document.text, np.array(edges, dtype=np.int64), np.array(counted, dtype=np.int64))
 
 

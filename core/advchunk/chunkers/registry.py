@@ -33,7 +33,7 @@ from advchunk.chunkers.perplexity import PerplexityChunker
 from advchunk.chunkers.texttiling import TextTilingChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
-from advchunk.errors import ConfigurationError, nearest
+from advchunk.errors import ConfigurationError, did_you_mean
 
 Group: TypeAlias = Literal["stable", "experimental"]
 _WARNINGS = (
@@ -77,7 +77,7 @@ TABLE: dict[str, Entry] = {
     "bayesseg": Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
     "lda-topic": Entry(LDATopicChunker, "Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003", "lda"),
     "semantic-cluster": Entry(
-        SemanticClusterChunker, "Ward 1963, also of neighbours only; HDBSCAN (Campello et al. 2013)", "cluster"
+        SemanticClusterChunker, "Ward 1963, also of neighbors only; HDBSCAN (Campello et al. 2013)", "cluster"
     ),
     "graph-partition": Entry(
         GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"
@@ -102,14 +102,14 @@ def names(group: Group | None = None) -> list[str]:
     return [name for name, entry in TABLE.items() if group in (None, entry.group)]
 
 
-def needs(name: str) -> str | None:
+def required_model(name: str) -> str | None:
     """Return the model that a chunker cannot do without, "lm" or "llm"; None if it runs as it comes."""
     return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
 
 
-def general(name: str) -> bool:
+def is_general_purpose(name: str) -> bool:
     """Return whether a chunker runs as it comes, on texts of any kind: one that reads its own kind changes the text too."""
-    return needs(name) is None and _entry(name).chunker.reads_any()
+    return required_model(name) is None and _entry(name).chunker.reads_all_formats()
 
 
 def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chunker:
@@ -125,13 +125,15 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     """
     entry = _entry(name)
     if entry.group == "experimental":
-        gate.let_in(name, experimental)
+        gate.require_experimental(name, experimental)
     known = [field.name for field in fields(entry.chunker)]
     if "experimental" in known:  # it chooses among others, and asks itself
         params["experimental"] = experimental
     for param in params.keys() - set(known):
         alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in known else ""
-        msg = f"{name} has no parameter {param!r}{alias or nearest(param, known) or '; it has ' + ', '.join(known)}"
+        msg = (
+            f"{name} has no parameter {param!r}{alias or did_you_mean(param, known) or '; it has ' + ', '.join(known)}"
+        )
         raise ConfigurationError(msg)
     return entry.chunker(**params)
 
@@ -149,7 +151,7 @@ def describe(name: str) -> dict[str, Any]:
         "group": entry.group,
         "experimental": experimental,
         "warnings": [*(_WARNINGS if experimental else ()), *_brittle(name)],
-        "needs": needs(name),
+        "needs": required_model(name),
         "extra": entry.extra,
         "source": entry.source,
         "summary": summary(name),
@@ -187,6 +189,6 @@ def summary(name: str) -> str:
 
 def _entry(name: str) -> Entry:
     if name not in TABLE:
-        msg = f"no chunker {name!r}{nearest(name, TABLE) or '; there are ' + ', '.join(TABLE)}"
+        msg = f"no chunker {name!r}{did_you_mean(name, TABLE) or '; there are ' + ', '.join(TABLE)}"
         raise ConfigurationError(msg)
     return TABLE[name]

@@ -42,7 +42,7 @@ class Results(list[list[Chunk]]):
         return self.failures.append if on_error == "collect" else on_error
 
 
-def as_handler(on_error: OnError) -> OnFailure:
+def error_handler(on_error: OnError) -> OnFailure:
     """Return what is done about a document that fails.
 
     Raises
@@ -68,7 +68,7 @@ def _skip(failure: Failure) -> None:
     )
 
 
-class Ticker:
+class ProgressReporter:
     """Tells a callback, or a bar, how many documents, or what else there is, are done."""
 
     def __init__(self, progress: Progress, documents: Iterable[Any], unit: str = "doc") -> None:
@@ -78,7 +78,7 @@ class Ticker:
 
             self._bar = tqdm(total=len(documents) if isinstance(documents, Sequence) else None, unit=unit)
 
-    def __enter__(self) -> Ticker:
+    def __enter__(self) -> ProgressReporter:
         return self
 
     def __exit__(self, *_: object) -> None:

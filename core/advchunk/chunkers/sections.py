@@ -13,15 +13,15 @@ import numpy as np
 from advchunk.chunkers.base import SegmentingChunker, VectorsChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import RESOURCE
-from advchunk.engine import Plan, finished, together
+from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
-from advchunk.records import WALL, Document, Ints, Segmentation, Units
+from advchunk.records import HARD_BREAK, Document, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 
 
 @dataclass(kw_only=True)
 class SectionedChunker(VectorsChunker):
-    """Cuts a document at its sections, which no chunk crosses: a subclass writes `walls`.
+    """Cuts a document at its sections, which no chunk crosses: a subclass writes `hard_breaks`.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SectionedChunker(VectorsChunker):
     inner: Any = field(default=None, repr=False, metadata=RESOURCE)
 
     @abstractmethod
-    def walls(self, document: Document) -> Iterable[int]:
+    def hard_breaks(self, document: Document) -> Iterable[int]:
         """Return the offsets at which sections start, in any order."""
 
     def check(self) -> None:
@@ -64,16 +64,16 @@ class SectionedChunker(VectorsChunker):
         units = super().tile(document, limits)
         strength = np.zeros(len(units) + 1, dtype=np.int64) if units.strength is None else units.strength.copy()
         inside = units.edges[1:-1]
-        strength[1:-1][np.isin(inside, list(self.walls(document))) & (strength[1:-1] >= 0)] = WALL
+        strength[1:-1][np.isin(inside, list(self.hard_breaks(document))) & (strength[1:-1] >= 0)] = HARD_BREAK
         return replace(units, strength=strength)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide within all sections side by side, so that a model is asked once for all."""
         strength = np.zeros(len(units) + 1) if units.strength is None else units.strength
-        rooms = list(pairwise([0, *np.flatnonzero(strength >= WALL).tolist(), len(units)]))
+        rooms = list(pairwise([0, *np.flatnonzero(strength >= HARD_BREAK).tolist(), len(units)]))
         inner = self.within
-        parts = yield from together(
-            inner.decide(_part(units, a, b), limits) if b - a > 1 else finished(Segmentation(np.array([0, 1])))
+        parts = yield from gather(
+            inner.decide(_part(units, a, b), limits) if b - a > 1 else completed(Segmentation(np.array([0, 1])))
             for a, b in rooms
         )
         return _joined(rooms, parts)

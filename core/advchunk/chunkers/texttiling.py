@@ -115,7 +115,7 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
     ['Cats purr. A cat naps. Cats eat. ', 'Stocks fell. A stock rose. Stocks fell.']
     """
 
-    def divide(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
+    def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Compare the blocks around each gap, and cut in the deepest valleys."""
         gaps = np.zeros(len(units) - 1)
         scored = slice(self.step - 1, None, self.step)
@@ -123,7 +123,7 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         depth = gaps[scored] = signals.depth(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)
         inner = (search.peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
-        cuts = search.at(inner[inner < len(units) - self.spacing], len(units))
+        cuts = search.cuts_at(inner[inner < len(units) - self.spacing], len(units))
         return Segmentation(cuts, reason="valley", gaps=gaps, figures={"threshold": threshold, "cohesion": cohesion})
 
     def limits(self, document: Document) -> Limits:

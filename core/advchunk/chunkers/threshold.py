@@ -26,7 +26,7 @@ _AMOUNTS: dict[ThresholdRule, float] = {
 
 @dataclass(kw_only=True)
 class SemanticThresholdParams(Params):
-    """Cut where neighbouring sentences, each with its buffer, are less alike than elsewhere in the text.
+    """Cut where neighboring sentences, each with its buffer, are less alike than elsewhere in the text.
 
     The same cuts as LangChain's SemanticChunker (four rules) and LlamaIndex's
     SemanticSplitterNodeParser (its percentile) on the same sentences and vectors. The threshold
@@ -42,10 +42,10 @@ class SemanticThresholdParams(Params):
     breakpoint_threshold_type : "percentile", "standard_deviation", "interquartile" or "gradient".
     breakpoint_threshold_amount : percentile (0..100), or number of deviations or ranges (>= 0);
         None is 95, 3, 1.5 and 95.
-    number_of_chunks : this many instead, >= 1 (before sizes; fewer if distances are equal).
+    n_segments : this many instead, >= 1 (before sizes; fewer if distances are equal).
     embed_buffer : embed the text of each buffer, exactly as the peers do, instead of averaging; a
         buffer too long for the embedder is embedded in parts.
-    centre : subtract the document's mean vector first, which helps static embedders most.
+    center : subtract the document's mean vector first, which helps static embedders most.
 
     References
     ----------
@@ -56,15 +56,15 @@ class SemanticThresholdParams(Params):
     buffer_size: int = 1
     breakpoint_threshold_type: ThresholdRule = "percentile"
     breakpoint_threshold_amount: float | None = None
-    number_of_chunks: int | None = None
+    n_segments: int | None = None
     embed_buffer: bool = False
-    centre: bool = False
+    center: bool = False
 
     def check(self) -> None:
         """Add the rules for buffer and threshold."""
         super().check()
         at_least(0, self, "buffer_size")
-        at_least(1, self, "number_of_chunks")
+        at_least(1, self, "n_segments")
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
         most = 100.0 if kind in {"percentile", "gradient"} else np.inf
         rule = f"breakpoint_threshold_amount of a {kind} must be in 0..{most:g} or None"
@@ -73,27 +73,27 @@ class SemanticThresholdParams(Params):
 
 @dataclass(kw_only=True)
 class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
-    """Cut where neighbours are less alike than elsewhere (`SemanticThresholdParams`).
+    """Cut where neighbors are less alike than elsewhere (`SemanticThresholdParams`).
 
     >>> text = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
     >>> [c.text for c in SemanticThresholdChunker(buffer_size=0).chunk(text)]
     ['Cats purr. Cats nap all day. ', 'Judges sit in court. Courts rule on law.']
     """
 
-    def unit_vectors(self, units: Units) -> Plan[Floats]:
+    def embed_units(self, units: Units) -> Plan[Floats]:
         """Ask for the vectors of the buffers, or of the sentences to average."""
         n, reach = len(units), self.buffer_size
         index = np.arange(n)
         first, last = np.maximum(index - reach, 0), np.minimum(index + reach + 1, n)
-        weights = np.maximum(units.counted(), 1).astype(np.float32)
+        weights = np.maximum(units.token_counts(), 1).astype(np.float32)
         if self.embed_buffer and reach:
             edges = units.edges
             return (
-                yield from self.embedded(
+                yield from self.embed_texts(
                     [units.text[a:b].strip() for a, b in zip(edges[first], edges[last], strict=True)]
                 )
             )
-        rows = yield from self.embedded(units.strings())
+        rows = yield from self.embed_texts(units.strings())
         weighted = rows * weights[:, None]
         summed = weighted.copy()
         for apart in range(1, reach + 1):
@@ -102,13 +102,13 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         return signals.unit_rows(summed) if reach else rows
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Compare neighbours."""
-        distances = 1 - signals.neighbour_similarity(signals.centred(vectors) if self.centre else vectors)
+        """Compare neighbors."""
+        distances = 1 - signals.neighbor_similarity(signals.centered(vectors) if self.center else vectors)
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
-        if self.number_of_chunks is None:
+        if self.n_segments is None:
             amount = _AMOUNTS[kind] if amount is None else amount
             gaps, threshold = signals.breakpoint_threshold(distances, kind, amount)
         else:
-            gaps, threshold = distances, signals.threshold_for_chunks(distances, self.number_of_chunks)
+            gaps, threshold = distances, signals.threshold_for_chunks(distances, self.n_segments)
         figures = {"distances": distances, "threshold": threshold}
-        return Segmentation(search.above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)
+        return Segmentation(search.cuts_above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)

@@ -11,7 +11,7 @@ from advchunk import sizes
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
-from advchunk.layout import tiled
+from advchunk.layout import tile_prose
 from advchunk.numerics import search, signals
 from advchunk.records import Chunk, Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
@@ -31,17 +31,17 @@ class UniversalSemanticParams(Params):
     A *higher* threshold breaks more often: the published prose says the opposite of its code, and
     the code rules. Absolute thresholds do not transfer between embedders (those of the E5 family
     put everything between .73 and .92): give ``threshold_percentile`` then, which breaks at the
-    document's own least similar neighbours, or centre the vectors.
+    document's own least similar neighbors, or center the vectors.
 
     Departs from the published code: text is verbatim, and no sentence is dropped for being short.
     Both limits hold: ``max_chunk_size`` in words, ``max_tokens`` in tokens.
 
     Parameters
     ----------
-    threshold : cosine similarity of neighbouring sentences, -1..1.
+    threshold : cosine similarity of neighboring sentences, -1..1.
     threshold_percentile : if given, the threshold is this percentile (0..100) of the document's own
         similarities instead.
-    centre : subtract the document's mean vector first, which helps static embedders most.
+    center : subtract the document's mean vector first, which helps static embedders most.
     min_chunk_size : words that a chunk has before likeness may end it, >= 0.
     max_chunk_size : words that no chunk exceeds, >= 1; a longer sentence is split. (A heading that is
         kept with the text after a topic's end may add its few.)
@@ -60,7 +60,7 @@ class UniversalSemanticParams(Params):
     max_tokens: int = 3000
     threshold: float = 0.5
     threshold_percentile: float | None = None
-    centre: bool = False
+    center: bool = False
     min_chunk_size: int = 200
     max_chunk_size: int = 1500
     domain: str | None = None
@@ -113,17 +113,17 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         """Return sentences, none over ``max_chunk_size`` words."""
         plain = self.sentences == "plain" and self.sentence_splitter is None
         split = sentences.plain_sentences if plain else splitters.as_tiler(self.sentence_splitter, self.language)
-        units, maximum = tiled(document, split), self.bounds()[1]
+        units, maximum = tile_prose(document, split), self.bounds()[1]
         if len(long := np.flatnonzero(np.diff(units.edges) > 2 * maximum)):  # the others cannot have so many words
             words, texts = np.ones(len(units), dtype=np.int64), units.strings()
             words[long] = WORDS.counts([texts[i] for i in long.tolist()])
             fitting = sizes.fit(Units(units.text, units.edges, words), Limits(maximum, 0, 0, WORDS))
             units = Units(units.text, fitting.edges)
-        return self.fitted(document, units, limits)
+        return self.fit_units(document, units, limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Go through the sentences once."""
-        similarity = signals.neighbour_similarity(signals.centred(vectors) if self.centre else vectors)
+        similarity = signals.neighbor_similarity(signals.centered(vectors) if self.center else vectors)
         words = [count_words(text) for text in units.strings()]
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None:
@@ -140,13 +140,13 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
                 reasons.append(decided)
                 buffer = words[i]
         return Segmentation(
-            search.at(np.array(inner, dtype=np.int64), len(units)),
+            search.cuts_at(np.array(inner, dtype=np.int64), len(units)),
             reason=reasons,
             gaps=1 - similarity,
             figures={"similarity": similarity, "threshold": threshold, "words": words},
         )
 
-    def remarks(self, chunk: Chunk, index: int) -> dict[str, Any]:
+    def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Write the published metadata."""
         return {"chunk_id": index, "word_count": count_words(chunk.text), "strategy": self.algorithm} | (
             {} if self.domain is None else {"domain": self.domain}

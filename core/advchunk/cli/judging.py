@@ -66,7 +66,7 @@ _QUIET = click.option("--quiet", is_flag=True, help="Do not say what runs.")
 )
 @click.option(
     "--vectors", type=click.Choice(["none", "plain", "context", "units"]), default="none", show_default=True,
-    help="Of methods that embed: their own, mixed with those of neighbours, or these and one a sentence.",
+    help="Of methods that embed: their own, mixed with those of neighbors, or these and one a sentence.",
 )  # fmt: skip
 @click.option(
     "--mean", metavar="TOKENS", type=click.IntRange(1), default=100, show_default=True,
@@ -250,7 +250,7 @@ def _note(quiet: bool) -> Callable[[str], None]:
 
 
 def _unaided(group: registry.Group | None) -> list[str]:
-    return [name for name in registry.names(group) if registry.general(name)]
+    return [name for name in registry.names(group) if registry.is_general_purpose(name)]
 
 
 def _places(data: str) -> tuple[Path, Path]:

@@ -18,29 +18,29 @@ A model says how many items a call it likes (``batch_size``) and how many calls 
 plans that asked for it.
 """
 
-from advchunk.engine.asks import BATCH_SIZE, METHODS, Ask, Choose, Complete, Embed, Request, Score
+from advchunk.engine.asks import BATCH_SIZE, METHODS, Ask, ChatRequest, Choose, Complete, Embed, Score
 from advchunk.engine.drivers import Watch, adrive, drive
-from advchunk.engine.plans import Job, Plan, finished, together
+from advchunk.engine.plans import Job, Plan, completed, gather
 from advchunk.engine.scheduler import Scheduler
-from advchunk.engine.threads import in_thread, within
+from advchunk.engine.threads import call_in_thread, call_with_timeout
 
 __all__ = [
     "BATCH_SIZE",
     "METHODS",
     "Ask",
+    "ChatRequest",
     "Choose",
     "Complete",
     "Embed",
     "Job",
     "Plan",
-    "Request",
     "Scheduler",
     "Score",
     "Watch",
     "adrive",
+    "call_in_thread",
+    "call_with_timeout",
+    "completed",
     "drive",
-    "finished",
-    "in_thread",
-    "together",
-    "within",
+    "gather",
 ]

@@ -49,7 +49,7 @@ class Choose(Ask):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ChatRequest:
     """What a chat model is asked; whatever differs in it is kept apart in a cache.
 
     Parameters
@@ -71,7 +71,7 @@ class Request:
 
 
 class Complete(Ask):
-    """Asked of `Request`s; answered by one ``str`` an item."""
+    """Asked of `ChatRequest`s; answered by one ``str`` an item."""
 
 
 # The method of a model that answers each kind of ask, and its async twin.

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from advchunk.engine.asks import METHODS, Ask
 from advchunk.engine.plans import Job
 from advchunk.engine.scheduler import Batch, Scheduler
-from advchunk.engine.threads import begun, in_thread, survivable, within
+from advchunk.engine.threads import as_exception, call_in_thread, call_with_timeout, run_in_thread
 from advchunk.errors import require
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def drive(jobs: Iterable[Job[T]], watch: Watch = lambda ask, rows, seconds: None
     out = 0
 
     def begin(batch: Batch) -> None:
-        begun(_called, batch).add_done_callback(lambda call: answers.put((batch, call)))
+        run_in_thread(_called, batch).add_done_callback(lambda call: answers.put((batch, call)))
 
     def answer(batch: Batch, rows: Any, seconds: float) -> None:
         watch(batch.ask, rows, seconds)
@@ -75,12 +75,12 @@ async def adrive(jobs: Iterable[Job[T]], concurrency: int | None = None) -> Asyn
             for result in scheduler.ready():
                 yield result
             more = concurrency is None or len(calls) < concurrency
-            if more and (batch := await in_thread(scheduler.batch)):
+            if more and (batch := await call_in_thread(scheduler.batch)):
                 calls[asyncio.create_task(_awaited(batch))] = batch
             elif calls:
                 done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
                 for call in done:
-                    await in_thread(scheduler.answer, calls.pop(call), *call.result())
+                    await call_in_thread(scheduler.answer, calls.pop(call), *call.result())
             elif scheduler.done:
                 return
     finally:
@@ -94,9 +94,9 @@ _Answer: TypeAlias = tuple[Any, float]  # the rows of a batch, or the exception 
 def _called(batch: Batch) -> _Answer:
     began = time.monotonic()
     try:
-        rows = within(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)][0]), batch.ask.items)
+        rows = call_with_timeout(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)][0]), batch.ask.items)
     except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
-        rows = survivable(error)
+        rows = as_exception(error)
     return rows, time.monotonic() - began
 
 
@@ -108,5 +108,5 @@ async def _awaited(batch: Batch) -> _Answer:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for may lose a cancellation
             rows = await method(batch.ask.items)
     except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
-        rows = survivable(error)
+        rows = as_exception(error)
     return rows, time.monotonic() - began

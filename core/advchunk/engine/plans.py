@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from advchunk.engine.asks import Ask, key_of
-from advchunk.engine.threads import survivable
+from advchunk.engine.threads import as_exception
 
 T = TypeVar("T")
 
@@ -32,13 +32,13 @@ class Job(Generic[T]):
     recover: Callable[[Exception], Job[T]] | None = None
 
 
-def finished(result: T) -> Plan[T]:
+def completed(result: T) -> Plan[T]:
     """Return a plan that has its result already."""
     yield from ()
     return result
 
 
-def together(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
+def gather(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
     """Return a plan that runs plans side by side: what they ask alike at one time is asked at once."""
     running, answers, results = dict(enumerate(plans)), dict[int, Any](), dict[int, T]()
     while running:
@@ -78,4 +78,4 @@ def advance(plan: Plan[T], answer: Any) -> Ask | Done[T]:
     except BaseException as error:
         if isinstance(error, Exception):
             raise
-        raise survivable(error) from error
+        raise as_exception(error) from error

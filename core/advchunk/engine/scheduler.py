@@ -13,7 +13,7 @@ import numpy as np
 
 from advchunk.engine.asks import Ask, Key, batch_size, key_of
 from advchunk.engine.plans import Done, Job, advance
-from advchunk.engine.threads import within
+from advchunk.engine.threads import call_with_timeout
 from advchunk.errors import BadModelOutput
 
 T = TypeVar("T")
@@ -265,7 +265,7 @@ class Scheduler(Generic[T]):
         while True:
             job, began = self._running[number], time.monotonic()
             try:
-                state = within(job.seconds, advance, job.plan, answer)
+                state = call_with_timeout(job.seconds, advance, job.plan, answer)
             except Exception as error:
                 if job.recover is None:
                     raise

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 R = TypeVar("R")
 
 
-def within(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
+def call_with_timeout(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
     """Call, and raise `TimeoutError` if that takes longer than ``seconds``.
 
     Python cannot stop a computation from outside: one that is too late runs to its end in a
@@ -21,7 +21,7 @@ def within(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
     if seconds is None:
         return call(*args)
     if seconds > 0:
-        future = begun(call, *args)
+        future = run_in_thread(call, *args)
         wait([future], min(seconds, threading.TIMEOUT_MAX))
         if future.done():
             return future.result()
@@ -29,16 +29,16 @@ def within(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
     raise TimeoutError(msg)
 
 
-async def in_thread(call: Callable[..., R], *args: Any) -> R:
+async def call_in_thread(call: Callable[..., R], *args: Any) -> R:
     """Await a call in a thread of its own.
 
     The threads of `asyncio.to_thread` are few, and all are waited for when the loop ends: calls
     that were given up would stop the others, and then the program.
     """
-    return await asyncio.wrap_future(begun(call, *args))
+    return await asyncio.wrap_future(run_in_thread(call, *args))
 
 
-def begun(call: Callable[..., R], *args: Any) -> Future[R]:
+def run_in_thread(call: Callable[..., R], *args: Any) -> Future[R]:
     """Begin a call in a daemon thread."""
     future: Future[R] = Future()
     future.set_running_or_notify_cancel()  # from here on nobody can cancel it
@@ -49,7 +49,7 @@ def begun(call: Callable[..., R], *args: Any) -> Future[R]:
             result = context.run(call, *args)
         except BaseException as error:  # noqa: BLE001 - raised again by who waits for it
             future.set_exception(
-                survivable(error) if isinstance(error, StopIteration) else error
+                as_exception(error) if isinstance(error, StopIteration) else error
             )  # may not cross a thread
         else:
             future.set_result(result)
@@ -58,7 +58,7 @@ def begun(call: Callable[..., R], *args: Any) -> Future[R]:
     return future
 
 
-def survivable(error: BaseException) -> Exception:
+def as_exception(error: BaseException) -> Exception:
     """Return what ends one plan; raise again what ends all."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
-from advchunk.chunkers.results import Failure, OnError, Progress, Results, Ticker
-from advchunk.engine import Complete, Job, Plan, Request, adrive, drive, finished
+from advchunk.chunkers.results import Failure, OnError, Progress, ProgressReporter, Results
+from advchunk.engine import ChatRequest, Complete, Job, Plan, adrive, completed, drive
 from advchunk.enrich.surroundings import Surroundings, shielded
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
@@ -19,7 +19,7 @@ from advchunk.models.chat import Chat, is_number, is_whole
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
-from advchunk.models.prompts import filled
+from advchunk.models.prompts import fill_prompt
 from advchunk.readers import formats
 from advchunk.readers.formats import Markup
 from advchunk.records import Chunk, Document
@@ -155,7 +155,7 @@ class Enricher(ABC):
         progress : called with the number of chunks done; True shows a bar.
         """
         results = Results()
-        with Ticker(progress, iter(()), "chunk") as tick:
+        with ProgressReporter(progress, iter(()), "chunk") as tick:
             gathered = _Gathered(tick)
             for found in drive(self._jobs(pairs, results.handler(on_error))):
                 results.extend(gathered(found))
@@ -171,7 +171,7 @@ class Enricher(ABC):
     ) -> Results:
         """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls under way; None is what the model says."""
         results = Results()
-        with Ticker(progress, iter(()), "chunk") as tick:
+        with ProgressReporter(progress, iter(()), "chunk") as tick:
             gathered = _Gathered(tick)
             async for found in adrive(self._jobs(pairs, results.handler(on_error)), concurrency):
                 results.extend(gathered(found))
@@ -212,8 +212,8 @@ class Enricher(ABC):
                 if chunk.spans and chunk.text.strip():
                     yield self._job(index, Passage(chunk, around), handle)
                 else:  # all context
-                    yield Job(finished(chunk))
-            yield Job(finished(None))
+                    yield Job(completed(chunk))
+            yield Job(completed(None))
 
     def _job(self, index: int, passage: Passage, handle: Callable[[ChunkFailure], None]) -> Job[Chunk | None]:
         chunk = passage.chunk
@@ -223,7 +223,7 @@ class Enricher(ABC):
                 raise error  # no other chunk would fare better
             handle(ChunkFailure(index, passage.around.document.source, error, chunk))
             status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
-            return Job(finished(replace(chunk, metadata={**chunk.metadata, **status})))
+            return Job(completed(replace(chunk, metadata={**chunk.metadata, **status})))
 
         return Job(self.plan(passage), self.timeout, recover)
 
@@ -255,11 +255,11 @@ class Enricher(ABC):
     def shown(self, prompt: str, passage: Passage, answer: int, **said: str) -> str:
         """Fill a prompt with a chunk and what of its document leaves room for an answer of so many tokens."""
         said |= {"place": passage.around.place(passage.chunk), "passage": shielded(passage.chunk.text)}
-        room = self.max_context - answer - self.counter(filled(prompt, outline="", document="", **said))
+        room = self.max_context - answer - self.counter(fill_prompt(prompt, outline="", document="", **said))
         if room <= 0:
             msg = f"a chunk of {passage.chunk.tokens} tokens leaves nothing of max_context {self.max_context} for its document"
             raise ValueError(msg)
-        return filled(prompt, **said, **passage.around.shown(passage.chunk, room)._asdict())
+        return fill_prompt(prompt, **said, **passage.around.shown(passage.chunk, room)._asdict())
 
     def asked(self, prompt: str, schema: str, read: Callable[[Any], T], answer: int) -> Plan[T]:
         """Ask until an answer can be read.
@@ -271,7 +271,7 @@ class Enricher(ABC):
         """
         attempt = 0
         while True:
-            request = Request(
+            request = ChatRequest(
                 (("user", prompt),), schema, answer, self.temperature, self.seed + attempt, self.prompts.version
             )
             attempt += 1

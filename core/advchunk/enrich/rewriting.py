@@ -14,8 +14,8 @@ from advchunk.enrich.prompts import RewritingPrompts
 from advchunk.enrich.surroundings import Surroundings, flat, plain, shielded
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_number
-from advchunk.models.prompts import filled
-from advchunk.records import Chunk, in_context
+from advchunk.models.prompts import fill_prompt
+from advchunk.records import Chunk, with_context
 
 _MISSING = schema(missing={"type": "array", "items": TEXT})
 _STATED = schema(stated={"type": "array", "items": an_object(answer=TEXT, quote=TEXT)})
@@ -91,10 +91,10 @@ class Rewriting(Enricher):
         if not stated:
             return _with(chunk, rewritten_status="nothing stated")
         said = {"place": around.place(chunk), "passage": shielded(chunk.text)}
-        complete = filled(self.prompts.complete, facts=_listed(stated), **said)
+        complete = fill_prompt(self.prompts.complete, facts=_listed(stated), **said)
         most = max(_LEAST_TOKENS, _GROWTH * self.counter(chunk.text))
         rewritten = yield from self.asked(complete, _COMPLETED, partial(self._kept, passage), most)
-        whole = in_context(chunk.context, rewritten)
+        whole = with_context(chunk.context, rewritten)
         if self.max_tokens is not None and self.counter(whole) > self.max_tokens:
             return _with(chunk, rewritten_status="over max_tokens")
         return _with(chunk, rewritten=rewritten)
@@ -120,7 +120,7 @@ def enriched_text(chunk: Chunk) -> str:
     >>> enriched_text(Chunk("She naps.", (), 4, context="Cats", metadata={"rewritten": "Ada naps."}))
     'Cats\n\nAda naps.'
     """
-    return in_context(chunk.context, chunk.metadata.get("rewritten", chunk.text))
+    return with_context(chunk.context, chunk.metadata.get("rewritten", chunk.text))
 
 
 def facts(answer: Any, around: Surroundings) -> list[str]:

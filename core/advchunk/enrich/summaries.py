@@ -12,8 +12,8 @@ from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.enrich.surroundings import flat, shielded
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_whole
-from advchunk.models.prompts import filled
-from advchunk.records import Chunk, in_context
+from advchunk.models.prompts import fill_prompt
+from advchunk.records import Chunk, with_context
 from advchunk.text import tiling
 
 _NOTES, _SENTENCE = schema(needs=TEXT, says=TEXT), schema(summary=TEXT)
@@ -70,7 +70,7 @@ class Summaries(Enricher):
         survey = self.shown(self.prompts.survey, passage, _NOTES_TOKENS)
         needs, says = yield from self.asked(survey, _NOTES, _notes, _NOTES_TOKENS)
         words = str(int(self.summary_tokens * _WORDS))
-        condense = filled(self.prompts.condense, needs=needs or "nothing", says=says, words=words)
+        condense = fill_prompt(self.prompts.condense, needs=needs or "nothing", says=says, words=words)
         sentence = yield from self.asked(condense, _SENTENCE, _sentence, _SENTENCE_TOKENS)
         return self._written(passage.chunk, sentence)
 
@@ -79,7 +79,7 @@ class Summaries(Enricher):
         titles = chunk.context.removesuffix(chunk.metadata.get("summary", "")).rstrip("\n")  # if it is written anew
 
         def fits(summary: str) -> bool:
-            whole = in_context(_joined(titles, summary), chunk.text)
+            whole = with_context(_joined(titles, summary), chunk.text)
             return self.counter(summary) <= self.summary_tokens and (
                 self.max_tokens is None or self.counter(whole) <= self.max_tokens
             )
@@ -90,7 +90,7 @@ class Summaries(Enricher):
             metadata["summary_status"] = "shortened" if summary else "dropped"
         context = _joined(titles, summary)
         return replace(
-            chunk, context=context, tokens=self.counter(in_context(context, chunk.text)), metadata=metadata,
+            chunk, context=context, tokens=self.counter(with_context(context, chunk.text)), metadata=metadata,
             vector=None, rows=None, row_spans=(), row_texts=(),
         )  # fmt: skip
 

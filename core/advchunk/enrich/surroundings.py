@@ -58,13 +58,13 @@ class Surroundings:
     def place(self, chunk: Chunk) -> str:
         """Return the title and the headings that a chunk starts under."""
         title = self.document.metadata.get("title")
-        first = tiling.next_ink(self.document.text, 0)
+        first = tiling.next_non_space(self.document.text, 0)
         path = self._headings.path(max(chunk.start, first))
         return shielded(" > ".join([*([str(title)] if title else []), *path])) or "unknown"
 
     def shown(self, chunk: Chunk, room: int) -> Shown:
         """Return the document if it has at most ``room`` tokens; else its outline, and what stands nearest to the chunk."""
-        if int(self.units.counted().sum()) <= room:
+        if int(self.units.token_counts().sum()) <= room:
             return Shown("see the document", shielded(self.document.text))
         outline = self._outline(room // _OUTLINE)
         return Shown(
@@ -102,7 +102,7 @@ def window(units: Units, spans: Sequence[Span], room: int) -> str:
     >>> window(units, [Span(2, 4)], 3)
     'ab\n[passage]\ne\n[...]\n'
     """
-    count, distance = units.counted(), away(units, spans)
+    count, distance = units.token_counts(), away(units, spans)
     outside = np.flatnonzero(distance >= 0)
     nearest = outside[np.argsort(distance[outside], kind="stable")]
     seen = np.zeros(len(units), dtype=bool)
@@ -117,7 +117,7 @@ def window(units: Units, spans: Sequence[Span], room: int) -> str:
 
 def away(units: Units, spans: Sequence[Span]) -> Ints:
     """Return the (n,) numbers of tokens between each unit and the nearest span; -1 for units in a span."""
-    total = np.r_[0, np.cumsum(units.counted())]
+    total = np.r_[0, np.cumsum(units.token_counts())]
     ends = np.array(list(chain.from_iterable(spans)), dtype=np.int64).reshape(-1, 2)
     first = np.searchsorted(units.edges, ends[:, 0])
     last = np.searchsorted(units.edges, ends[:, 1])

@@ -8,7 +8,15 @@
 """
 
 from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
-from advchunk.evaluation.comparison.candidates import Candidate, Matched, candidate, evenly, matched, peer, size_matched
+from advchunk.evaluation.comparison.candidates import (
+    Candidate,
+    Matched,
+    candidate,
+    evenly,
+    external,
+    matched,
+    size_matched,
+)
 from advchunk.evaluation.comparison.harness import Outcome, evaluate, run
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, recommend
 from advchunk.evaluation.comparison.robustness import (
@@ -99,6 +107,7 @@ __all__ = [
     "evaluate",
     "even_split",
     "evenly",
+    "external",
     "find_quote",
     "held_out",
     "holm",
@@ -109,7 +118,6 @@ __all__ = [
     "numeric_claims",
     "overlaps",
     "paired_difference",
-    "peer",
     "pk",
     "precision_omega",
     "random_cuts",

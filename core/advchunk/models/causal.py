@@ -12,16 +12,16 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from advchunk.engine import in_thread
+from advchunk.engine import call_in_thread
 from advchunk.errors import (
     BadModelOutput,
     ConfigurationError,
     MissingExtra,
     MissingModel,
     ModelUnavailable,
+    check_spelling,
     first_line,
-    needed,
-    refuse_misspelt,
+    import_extra,
     require,
 )
 from advchunk.models.huggingface import HuggingFaceLM
@@ -85,7 +85,7 @@ class CausalLM:
 
     async def _awaited(self, method: str, *args: Any) -> Any:
         later = getattr(self.model, f"a{method}", None)
-        answer = await (later(*args) if later else in_thread(getattr(self.model, method), *args))
+        answer = await (later(*args) if later else call_in_thread(getattr(self.model, method), *args))
         return await answer if isawaitable(answer) else answer
 
     def _per_unit(self, answer: Any, text: str, edges: Sequence[int]) -> Floats:
@@ -184,7 +184,7 @@ def named_reader(name: str | Path) -> Reader:
     MissingExtra, ModelUnavailable : its library or its files are not here.
     """
     name = str(name)
-    refuse_misspelt(name, ("smollm2",))
+    check_spelling(name, ("smollm2",))
     with _LOADING:
         if name not in _LOADED:
             _LOADED[name] = _loaded(name)
@@ -192,7 +192,7 @@ def named_reader(name: str | Path) -> Reader:
 
 
 def _loaded(name: str) -> Reader:
-    transformers, torch = needed("transformers", "transformers"), needed("torch", "transformers")
+    transformers, torch = import_extra("transformers", "transformers"), import_extra("torch", "transformers")
     where, file = _place(name)
     options: dict[str, Any] = {"gguf_file": file} if file else {}
     device, dtype = _suited(torch)

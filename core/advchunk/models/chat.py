@@ -1,4 +1,4 @@
-"""Anything that chats, behind one face, and what it may cost. Libraries are recognised by method, never imported."""
+"""Anything that chats, behind one face, and what it may cost. Libraries are recognized by method, never imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hashlib import sha256
 from inspect import isawaitable, iscoroutine, signature
 from typing import Any, ClassVar, TypeAlias
 
-from advchunk.engine import Request, in_thread
+from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import (
     BadModelOutput,
     BudgetExceeded,
@@ -26,7 +26,7 @@ from advchunk.errors import (
     ModelUnavailable,
     require,
 )
-from advchunk.models.counters import as_counter, sayable
+from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.identity import identity, model_name
 from advchunk.models.retrying import Passing, repeating
 
@@ -69,7 +69,7 @@ class Budget:
     --------
     >>> budget = Budget(tokens=100_000)
     >>> chat = as_chat(lambda prompt: prompt.upper(), budget=budget)
-    >>> chat.complete([Request((("user", "hello"),), max_tokens=10)])
+    >>> chat.complete([ChatRequest((("user", "hello"),), max_tokens=10)])
     ['HELLO']
     >>> budget.spent
     Usage(requests=1, tokens_in=21, tokens_out=10)
@@ -87,7 +87,7 @@ class Budget:
             require(most is None or is_whole(most, 0), f"{name} must be a whole number >= 0 or None", most)
         _ = self.tokenizer is None or as_counter(self.tokenizer)  # raises on what is none
 
-    def most(self, request: Request) -> tuple[int, int]:
+    def most(self, request: ChatRequest) -> tuple[int, int]:
         """Return how many tokens a request may read and write."""
         count = as_counter(self.tokenizer) if self.tokenizer else _bytes
         return sum(count(text) + _AROUND_MESSAGE for _, text in request.messages), request.max_tokens
@@ -174,36 +174,36 @@ class Chat(ABC):
         """Raise `MissingExtra` if what it calls by is not here, so that this is one error, and not one of each call."""
 
     @abstractmethod
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
 
-    async def aask(self, request: Request) -> Reply:
+    async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`."""
-        return await in_thread(self.ask, request)
+        return await call_in_thread(self.ask, request)
 
-    def complete(self, requests: Sequence[Request]) -> list[_Row]:
+    def complete(self, requests: Sequence[ChatRequest]) -> list[_Row]:
         """Return the answer to each request, or why there is none."""
         return [self._one(self._told(request)) for request in requests]
 
-    async def acomplete(self, requests: Sequence[Request]) -> list[_Row]:
+    async def acomplete(self, requests: Sequence[ChatRequest]) -> list[_Row]:
         """Await `complete`."""
         return [await self._aone(self._told(request)) for request in requests]
 
-    def _told(self, request: Request) -> Request:
+    def _told(self, request: ChatRequest) -> ChatRequest:
         """Return a request whose prompt says the schema, in what UTF-8 can say."""
-        messages = [(role, sayable(text)) for role, text in request.messages]
+        messages = [(role, replace_surrogates(text)) for role, text in request.messages]
         if request.schema:
             role, text = messages[-1]
             messages[-1] = role, f"{text}\n\nAnswer with JSON alone, of this schema:\n{request.schema}"
         return replace(request, messages=tuple(messages))
 
-    def _one(self, request: Request) -> _Row:
+    def _one(self, request: ChatRequest) -> _Row:
         try:
             return repeating(self, "Retrying", "llm")(self._once, request) if self.retries else self._once(request)
         except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
             return _plain(error)
 
-    async def _aone(self, request: Request) -> _Row:
+    async def _aone(self, request: ChatRequest) -> _Row:
         try:
             return await (
                 repeating(self, "AsyncRetrying", "llm")(self._aonce, request) if self.retries else self._aonce(request)
@@ -211,7 +211,7 @@ class Chat(ABC):
         except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
             return _plain(error)
 
-    def _once(self, request: Request) -> str:
+    def _once(self, request: ChatRequest) -> str:
         most = self.budget.most(request) if self.budget else (0, 0)
         while self.budget and not self.budget.take(sum(most)):
             time.sleep(_PAUSE)
@@ -219,7 +219,7 @@ class Chat(ABC):
             replies.append(self.ask(request))
         return _read(replies[0].text, request.schema)
 
-    async def _aonce(self, request: Request) -> str:
+    async def _aonce(self, request: ChatRequest) -> str:
         most = self.budget.most(request) if self.budget else (0, 0)
         while self.budget and not self.budget.take(sum(most)):
             await asyncio.sleep(_PAUSE)
@@ -258,7 +258,7 @@ class CalledChat(Chat):
     model: Any
     call: Callable[[Any], Any] = field(repr=False)
     acall: Callable[[Any], Awaitable[Any]] | None = field(repr=False)
-    shape: Callable[[Request], Any] = field(repr=False)
+    shape: Callable[[ChatRequest], Any] = field(repr=False)
     concurrency: int = 1
     budget: Budget | None = None
     usage: Usage = field(default_factory=Usage, init=False, repr=False)
@@ -282,7 +282,7 @@ class CalledChat(Chat):
         said = {name: repr(getattr(self.model, name)) for name in _SETTINGS if hasattr(self.model, name)}
         return f"{identity(self.model)} {sha256(json.dumps(said).encode()).hexdigest()[:16]}"
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
         reply = self.call(self.shape(request))
         if iscoroutine(reply):
@@ -291,10 +291,10 @@ class CalledChat(Chat):
             raise ConfigurationError(msg)
         return _reply(reply)
 
-    async def aask(self, request: Request) -> Reply:
+    async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`; a model without an async method works in a thread."""
         shaped = self.shape(request)
-        reply = await (self.acall(shaped) if self.acall else in_thread(self.call, shaped))
+        reply = await (self.acall(shaped) if self.acall else call_in_thread(self.call, shaped))
         return _reply(await reply if isawaitable(reply) else reply)
 
 
@@ -314,7 +314,7 @@ def as_chat(llm: Any, *, budget: Budget | None = None, concurrency: int | None =
     MissingModel : None.
     ConfigurationError : anything else.
 
-    >>> as_chat(lambda prompt: prompt[::-1]).complete([Request((("user", "abc"),))])
+    >>> as_chat(lambda prompt: prompt[::-1]).complete([ChatRequest((("user", "abc"),))])
     ['cba']
     """
     if llm is None:
@@ -345,26 +345,26 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
-def _prompt(request: Request) -> str:
+def _prompt(request: ChatRequest) -> str:
     return "\n\n".join(text for _, text in request.messages)
 
 
-def dicts(request: Request) -> list[dict[str, str]]:
+def dicts(request: ChatRequest) -> list[dict[str, str]]:
     """Return messages as OpenAI's protocol has them."""
     return [{"role": role, "content": text} for role, text in request.messages]
 
 
-def _pairs(request: Request) -> list[tuple[str, str]]:
+def _pairs(request: ChatRequest) -> list[tuple[str, str]]:
     return list(request.messages)
 
 
-def _of_llamaindex(request: Request) -> list[Any]:
+def _of_llamaindex(request: ChatRequest) -> list[Any]:
     from llama_index.core.llms import ChatMessage
 
     return [ChatMessage(role=role, content=text) for role, text in request.messages]
 
 
-def _of_function(function: Callable[..., Any]) -> Callable[[Request], Any]:
+def _of_function(function: Callable[..., Any]) -> Callable[[ChatRequest], Any]:
     try:
         first = next(iter(signature(function).parameters), "")
     except (TypeError, ValueError):  # some of C have none
@@ -374,7 +374,7 @@ def _of_function(function: Callable[..., Any]) -> Callable[[Request], Any]:
 
 # How to call each kind of model, its async twin, what to call it with, and how many calls at a time. The first row whose
 # method an object has is used.
-_KINDS: tuple[tuple[str, str | None, Callable[[Any], Callable[[Request], Any]], int], ...] = (
+_KINDS: tuple[tuple[str, str | None, Callable[[Any], Callable[[ChatRequest], Any]], int], ...] = (
     ("invoke", "ainvoke", lambda _: _pairs, 4),  # LangChain
     ("chat", "achat", lambda _: _of_llamaindex, 4),  # LlamaIndex
     ("__call__", None, _of_function, 1),

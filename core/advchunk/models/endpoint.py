@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary, finalize
 
-from advchunk.engine import Request, within
-from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, needed, require
+from advchunk.engine import ChatRequest, call_with_timeout
+from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.chat import (
     Budget,
     Chat,
@@ -123,9 +123,9 @@ class OpenAIChat(Chat):
 
     def load(self) -> None:
         """Load the client, and what repeats calls."""
-        needed("openai", "llm")
+        import_extra("openai", "llm")
         if self.retries:
-            needed("tenacity", "llm")
+            import_extra("tenacity", "llm")
 
     @property
     def identity(self) -> str:
@@ -133,26 +133,26 @@ class OpenAIChat(Chat):
         said = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
         return f"{self.model} at {self.base_url}{said}"
 
-    def _told(self, request: Request) -> Request:
+    def _told(self, request: ChatRequest) -> ChatRequest:
         limits = [self.options.get(name) for name in ("max_completion_tokens", "max_tokens")]
         most = next((limit for limit in limits if isinstance(limit, int)), request.max_tokens)
         return replace(super()._told(request), max_tokens=most)  # which a budget sets aside
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
-        openai, client, form = needed("openai", "llm"), self._client(), self._format
+        openai, client, form = import_extra("openai", "llm"), self._client(), self._format
         fields = self._fields(request, form)
         try:
-            answer = within(self.timeout, lambda: client.chat.completions.create(**fields))
+            answer = call_with_timeout(self.timeout, lambda: client.chat.completions.create(**fields))
         except (openai.OpenAIError, OSError, ValueError) as error:
             failure = self._failure(error, request, form)
         else:
             return self._reply(answer, request, form)
         raise failure  # here, and not from the error: what it holds, holds the key
 
-    async def aask(self, request: Request) -> Reply:
+    async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`."""
-        openai, client, form = needed("openai", "llm"), self._aclient(), self._format
+        openai, client, form = import_extra("openai", "llm"), self._aclient(), self._format
         fields = self._fields(request, form)
         try:
             async with asyncio.timeout(self.timeout):  # Python 3.11's wait_for may lose a cancellation
@@ -163,7 +163,7 @@ class OpenAIChat(Chat):
             return self._reply(answer, request, form)
         raise failure
 
-    def _fields(self, request: Request, form: int) -> dict[str, Any]:
+    def _fields(self, request: ChatRequest, form: int) -> dict[str, Any]:
         schema = json.loads(request.schema) if request.schema else None
         forms = (
             {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}},
@@ -183,7 +183,7 @@ class OpenAIChat(Chat):
             "extra_body": {name: value for name, value in body.items() if value is not None},
         }
 
-    def _reply(self, answer: Any, request: Request, form: int) -> Reply:
+    def _reply(self, answer: Any, request: ChatRequest, form: int) -> Reply:
         choices = getattr(answer, "choices", None)
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = getattr(choice, "message", None)
@@ -199,7 +199,7 @@ class OpenAIChat(Chat):
         read, written = (counted(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
         return Reply(self._clients.hidden(text), read, written)
 
-    def _failure(self, error: Exception, request: Request, form: int) -> ModelUnavailable:
+    def _failure(self, error: Exception, request: ChatRequest, form: int) -> ModelUnavailable:
         """Return what an error of the client means, without what it holds."""
         status = getattr(error, "status_code", 0)
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
@@ -228,7 +228,7 @@ class OpenAIChat(Chat):
     def _client(self) -> Any:
         with self._clients.lock:
             if self._clients.called is None:
-                self._clients.called = needed("openai", "llm").OpenAI(**self._settings())
+                self._clients.called = import_extra("openai", "llm").OpenAI(**self._settings())
                 finalize(self._clients, self._clients.called.close)  # or Python warns of its connections
             return self._clients.called
 
@@ -238,7 +238,7 @@ class OpenAIChat(Chat):
             if loop not in self._clients.awaited:
                 # A connection that is kept would outlive its loop, and nothing says when a loop ends.
                 settings = {**self._settings(), "default_headers": {"Connection": "close"}}
-                self._clients.awaited[loop] = needed("openai", "llm").AsyncOpenAI(**settings)
+                self._clients.awaited[loop] = import_extra("openai", "llm").AsyncOpenAI(**settings)
             return self._clients.awaited[loop]
 
     def _settings(self) -> dict[str, Any]:

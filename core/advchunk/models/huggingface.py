@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.errors import needed, require
+from advchunk.errors import import_extra, require
 from advchunk.models.reader import Reader
 from advchunk.models.rolling import Window, as_prefix, plain
 from advchunk.records import Floats, Ints
@@ -27,7 +27,7 @@ _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair, which UTF-8 cannot
 class HuggingFaceLM:
     """A `models.causal.LanguageModel` of transformers.
 
-    A text is tokenised whole and read once, in blocks, each given the keys and values of the ones before. When the
+    A text is tokenized whole and read once, in blocks, each given the keys and values of the ones before. When the
     next block would not fit, the oldest share of them is dropped, but for the first few tokens, without which a model
     is lost (Xiao et al. 2024). The kept keys are turned to the positions they then have, so that no position is past
     what the model was trained on; a model whose positions cannot be turned reads what is kept again.
@@ -85,7 +85,7 @@ class HuggingFaceLM:
 
     def surprise(self, text: str) -> tuple[Ints, Floats]:
         """Return where each token of a text ends, and its surprise in nats given what the context holds before it."""
-        torch, reader = needed("torch", "transformers"), self.reader
+        torch, reader = import_extra("torch", "transformers"), self.reader
         said = reader.plain.encode(_HALF.sub("\ufffd", text), add_special_tokens=False)
         tokens = torch.tensor([*reader.lead, *said.ids], dtype=torch.long)
         nats = np.full(len(tokens), np.nan)
@@ -110,7 +110,7 @@ class HuggingFaceLM:
         -------
         (k,), which sum up to 1 less the probability of all other answers.
         """
-        torch, reader = needed("torch", "transformers"), self.reader
+        torch, reader = import_extra("torch", "transformers"), self.reader
         require(len(set(options)) > 1, "options must be >= 2 different ones", options)
         paths = decisive([(i, self._answered(prompt, s + o)) for s in ("", " ") for i, o in enumerate(options)])
         base = _shared([path for _, path in paths])
@@ -186,7 +186,7 @@ def _shared(sequences: Sequence[Sequence[int]]) -> int:
 
 def _nats(logits: Any, following: Any) -> Floats:
     """Return the (t,) surprise of the tokens that follow, a few rows at a time: (t, v) is large."""
-    torch = needed("torch", "transformers")
+    torch = import_extra("torch", "transformers")
     parts = zip(logits[: len(following)].split(64), following.split(64), strict=True)
     losses = [torch.nn.functional.cross_entropy(rows.float(), tokens, reduction="none") for rows, tokens in parts]
     return np.asarray(torch.cat(losses).cpu().numpy(), dtype=np.float64)

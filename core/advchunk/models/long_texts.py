@@ -15,7 +15,7 @@ from advchunk.records import Floats, Units
 from advchunk.sizes import Limits
 
 
-def vectors_of(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
+def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
     """Ask for the vector of each text.
 
     A text that the embedder could not read whole, which most would cut off without a word, is asked for in parts, and
@@ -40,6 +40,6 @@ def vectors_of(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = Non
         for text, size in zip(texts, tokens, strict=True)
     ]
     rows: Floats = yield Embed(tuple(part for units in split for part in units.strings()), model)
-    weights = np.concatenate([units.counted() for units in split]).astype(rows.dtype)
+    weights = np.concatenate([units.token_counts() for units in split]).astype(rows.dtype)
     first = np.cumsum([0, *(len(units) for units in split[:-1])])
     return signals.unit_rows(np.add.reduceat(rows * np.maximum(weights, 1)[:, None], first))

@@ -1,6 +1,6 @@
 """What chat models are asked, in one place: to be read, and to be replaced by one's own.
 
-Each prompt has a version, which is part of what its answers are cached by. What stands in braces is filled in (`filled`).
+Each prompt has a version, which is part of what its answers are cached by. What stands in braces is filled in (`fill_prompt`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import re
 from typing import Final
 
 
-def filled(prompt: str, **said: str) -> str:
+def fill_prompt(prompt: str, **said: str) -> str:
     """Fill in a prompt; what looks like a place to fill in a text that is filled in is text.
 
-    >>> filled("{outline}|{lines}", outline="a {lines}", lines="b")
+    >>> fill_prompt("{outline}|{lines}", outline="a {lines}", lines="b")
     'a {lines}|b'
     """
     return re.sub(r"\{(\w+)\}", lambda place: said.get(place[1], place[0]), prompt)
@@ -46,7 +46,7 @@ none
 <lines>
 [1] Bees see the ultraviolet marks that guide them into a flower.
 [2] Red, on the other hand, looks black to them.
-[3] They remember the colour of a flower that paid, and look for more of it.
+[3] They remember the color of a flower that paid, and look for more of it.
 [4] A hive keeps warm in winter without hibernating.
 [5] The bees crowd around their queen and shiver with the muscles of their wings.
 [6] Those outside change places with those inside.

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from random import uniform
 from typing import Any, Literal
 
-from advchunk.errors import ModelUnavailable, needed
+from advchunk.errors import ModelUnavailable, import_extra
 
 
 class Passing(ModelUnavailable):
@@ -26,7 +26,7 @@ def repeating(of: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: str) -
     of : has ``retries``, ``backoff`` and ``longest_wait``.
     extra : brings tenacity.
     """
-    tenacity = needed("tenacity", extra)
+    tenacity = import_extra("tenacity", extra)
     spread = tenacity.wait_random_exponential(multiplier=of.backoff, max=of.longest_wait)
 
     def wait(state: Any) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from advchunk.errors import needed
+from advchunk.errors import import_extra
 from advchunk.models.reader import Reader
 
 SINKS = 4  # first tokens that are always kept (Xiao et al. 2024, table 2)
@@ -21,7 +21,7 @@ class Turn(NamedTuple):
 
     def __call__(self, keys: Any, by: int) -> Any:
         """Return (b, h, t, d) keys as if they stood ``by`` positions later."""
-        torch = needed("torch", "transformers")
+        torch = import_extra("torch", "transformers")
         angle = by * self.frequencies.to(keys.device, torch.float32)
         cos, sin, width = angle.cos(), angle.sin(), 2 * len(angle)
         turning = keys[..., :width].float()
@@ -44,14 +44,14 @@ class Window:
     """
 
     def __init__(self, reader: Reader, context: int, evict: float) -> None:
-        torch = needed("torch", "transformers")
+        torch = import_extra("torch", "transformers")
         self._reader, self._context, self._evict = reader, context, evict
         self._cache: Any = None
         self._held = torch.empty(0, dtype=torch.long)
 
     def read(self, tokens: Any) -> Any:
         """Return the (t, v) logits after each of (t,) tokens, given those that are held."""
-        torch = needed("torch", "transformers")
+        torch = import_extra("torch", "transformers")
         unread = tokens
         if len(self._held) + len(tokens) > self._context:
             room = self._context - len(tokens)
@@ -62,7 +62,7 @@ class Window:
 
     def _forget(self, keep: int) -> Any:
         """Forget all but so many tokens; return those of them that have to be read again."""
-        torch = needed("torch", "transformers")
+        torch = import_extra("torch", "transformers")
         sinks = min(max(SINKS, len(self._reader.lead)), keep)
         dropped = len(self._held) - keep
         turns = turns_of(self._reader, self._context)
@@ -92,7 +92,7 @@ def turns_of(reader: Reader, context: int) -> Sequence[Turn | None] | None:
 
 
 def _turns(reader: Reader, context: int) -> Sequence[Turn | None] | None:
-    torch, model = needed("torch", "transformers"), reader.model
+    torch, model = import_extra("torch", "transformers"), reader.model
     candidates: list[Turn | None] = [None]
     for frequencies in _distinct(buffer for name, buffer in model.named_buffers() if name.endswith("inv_freq")):
         candidates += [Turn(frequencies, False), Turn(frequencies, True)]
@@ -133,13 +133,13 @@ def _distinct(tensors: Iterable[Any]) -> list[Any]:
 
 def plain(cache: Any) -> bool:
     """Whether every layer holds the keys and values of all tokens, and nothing else."""
-    dynamic = needed("transformers", "transformers").cache_utils.DynamicLayer
+    dynamic = import_extra("transformers", "transformers").cache_utils.DynamicLayer
     return all(type(layer) is dynamic for layer in getattr(cache, "layers", [None]))
 
 
 def as_prefix(cache: Any, length: int, rows: int) -> Any:
     """Return a cache of the first tokens of another that is `plain`, the same for so many rows."""
-    copy = needed("transformers", "transformers").DynamicCache()
+    copy = import_extra("transformers", "transformers").DynamicCache()
     for i, layer in enumerate(cache.layers):
         keys, values = (held[..., :length, :].expand(rows, -1, -1, -1) for held in (layer.keys, layer.values))
         copy.update(keys, values, i)

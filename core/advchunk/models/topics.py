@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, NotConverged, first_line, needed, require
+from advchunk.errors import ConfigurationError, NotConverged, first_line, import_extra, require
 from advchunk.records import Document, Floats, Ints
 from advchunk.text.terms import Terms, Wording, WordSplitter
 
@@ -72,7 +72,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicModel:
-    """Topics of a collection of texts, their vocabulary, and how its words are normalised: fit once, save, use again.
+    """Topics of a collection of texts, their vocabulary, and how its words are normalized: fit once, save, use again.
 
     Made by `fit` or `load`. To use it takes numpy and scipy alone, and gives the same topics on any machine.
 
@@ -182,7 +182,7 @@ def sampler() -> Any:
     """Return tomotopy, or raise `MissingExtra`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of its types; as an error it would pass for its absence
-        return needed("tomotopy", "lda")
+        return import_extra("tomotopy", "lda")
 
 
 def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:

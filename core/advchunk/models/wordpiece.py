@@ -124,7 +124,7 @@ class _Pieces(dict[str, tuple[int, ...]]):
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
         found: list[int] = []
-        for word in words(piece):
+        for word in basic_words(piece):
             whole = self._starts.get(word)
             if whole is None:
                 found += self._parts(word)
@@ -158,22 +158,22 @@ class _Pieces(dict[str, tuple[int, ...]]):
         return [self._starts[UNKNOWN]] * (-(-len(word) // self._per_unknown) if self._per_unknown else 1)
 
 
-def words(text: str) -> list[str]:
-    """Return what BERT's normaliser and pre-tokeniser make of a text; special tokens stay whole.
+def basic_words(text: str) -> list[str]:
+    """Return what BERT's normalizer and pre-tokenizer make of a text; special tokens stay whole.
 
-    >>> words("Café-owners, 37°C [SEP]")
+    >>> basic_words("Café-owners, 37°C [SEP]")
     ['cafe', '-', 'owners', ',', '37°c', '[SEP]']
     """
     if "[" in text and len(parts := _SPECIAL.split(text)) > 1:
         # The pattern has one group, so every other part is a special token.
-        return [word for i, part in enumerate(parts) for word in ([part] if i % 2 else words(part))]
+        return [word for i, part in enumerate(parts) for word in ([part] if i % 2 else basic_words(part))]
     if text.isascii() and text.isprintable():
         return _ASCII_WORDS.findall(text.lower())
     return text.translate(_readings()).split()
 
 
 class _Readings(dict[int, str]):
-    """What BERT reads for a code point: nothing, a space, something apart from its neighbours, or lower letters."""
+    """What BERT reads for a code point: nothing, a space, something apart from its neighbors, or lower letters."""
 
     def __init__(self, kinds: bytes) -> None:
         super().__init__()

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from advchunk.numerics.signals import deviations, neighbour_similarity
+from advchunk.numerics.signals import deviations, neighbor_similarity
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
@@ -25,7 +25,7 @@ def evidence(rows: Floats) -> Cost:
     """Minus the log evidence, in nats, for a segment whose rows share a mean of their own.
 
     One-way analysis of variance with random effects, all of it estimated from the rows: row = mean of the
-    document + mean of the segment + noise. Segments' means vary by the covariance of neighbours, which nearly
+    document + mean of the segment + noise. Segments' means vary by the covariance of neighbors, which nearly
     always share a segment; the noise is the rest of the spread. With the segment's mean integrated out, m rows x
     cost, but for a constant of each row,
 
@@ -43,7 +43,7 @@ def evidence(rows: Floats) -> Cost:
     rows = deviations(rows.astype(np.float64))
     squares = np.einsum("ij,ij->i", rows, rows)
     spread = float(squares.mean()) or 1.0
-    shared = max(float(neighbour_similarity(rows).sum()) / n, _LEAST_SHARED * spread / n)
+    shared = max(float(neighbor_similarity(rows).sum()) / n, _LEAST_SHARED * spread / n)
     noise = spread - shared
     products = rows @ rows.T if n < width else rows.T @ rows  # of one Frobenius norm
     alike = (np.square(products).sum() - squares @ squares) / max(n * (n - 1), 1)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import needed, require
+from advchunk.errors import import_extra, require
 from advchunk.numerics.signals import DIGITS
 from advchunk.records import Floats, Ints
 
@@ -76,14 +76,14 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
     return tree
 
 
-def alike(rows: Floats, threshold: float) -> Edges:
+def similarity_edges(rows: Floats, threshold: float) -> Edges:
     """Return the pairs of unit rows whose cosine, to six digits, is above ``threshold``; it is their weight.
 
     Raises
     ------
     ConfigurationError : more than a million pairs.
 
-    >>> edges = alike(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
+    >>> edges = similarity_edges(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
     >>> edges.left.tolist(), edges.right.tolist(), edges.weight.tolist()
     ([0], [1], [0.8])
     """
@@ -91,19 +91,19 @@ def alike(rows: Floats, threshold: float) -> Edges:
     for top, cosine in _cosines(rows):
         i, j = np.nonzero(np.triu(cosine > threshold, top + 1))
         held += len(i)
-        rule = f"threshold must leave at most {_MOST:,} pairs (raise it, or tie nearest neighbours only)"
+        rule = f"threshold must leave at most {_MOST:,} pairs (raise it, or tie nearest neighbors only)"
         require(held <= _MOST, rule, threshold)
         found.append(Edges(top + i, j, cosine[i, j]))
     return _joined(found)
 
 
-def neighbours(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
+def neighbor_edges(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
     """Return the pairs of which one is among the ``k`` most alike of the other, if their cosine is above ``threshold``.
 
     Of those as much alike, the nearest in place, and of these the one before.
     """
     n, pairs, weights = len(rows), list[Ints](), list[Floats]()
-    rule = f"neighbours must leave at most {_MOST:,} pairs of {n:,} sentences"
+    rule = f"neighbors must leave at most {_MOST:,} pairs of {n:,} sentences"
     require(n * min(k, n - 1) <= 2 * _MOST, rule, k)
     for top, cosine in _cosines(rows):
         own = np.arange(len(cosine))
@@ -130,7 +130,7 @@ def _cosines(rows: Floats) -> Iterator[tuple[int, Floats]]:
 def communities(n: int, edges: Edges, method: Communities = "louvain", resolution: float = 1.0, seed: int = 0) -> Ints:
     """Label the communities of n nodes: a partition of high modularity, found greedily.
 
-    Louvain moves nodes to the neighbouring community that gains most, then takes communities for nodes, until
+    Louvain moves nodes to the neighboring community that gains most, then takes communities for nodes, until
     nothing gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large
     networks"). Leiden also splits communities that do not hold together (Traag, Waltman & van Eck 2019, "From
     Louvain to Leiden").
@@ -165,7 +165,7 @@ def communities(n: int, edges: Edges, method: Communities = "louvain", resolutio
 
 def library(method: Communities) -> Any:
     """Return the module that finds communities; raise `MissingExtra` if it is not installed."""
-    return needed("networkx", "graph") if method == "louvain" else needed("graspologic_native", "leiden")
+    return import_extra("networkx", "graph") if method == "louvain" else import_extra("graspologic_native", "leiden")
 
 
 def _louvain(n: int, edges: Edges, resolution: float, seed: int) -> Iterable[list[int]]:

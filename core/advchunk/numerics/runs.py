@@ -11,34 +11,34 @@ from advchunk.numerics.signals import DIGITS, unit_rows
 from advchunk.records import Floats, Ints
 
 
-def projected(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
+def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
     """Return clusters as they stand in a text: every unit has a label, and none stands out of its passage.
 
     Parameters
     ----------
-    labels : (n,) the cluster of each unit, or -1: such a unit joins the run around it (see `around`).
-    rows : (n, d) unit rows, by which a unit or run joins the neighbour more like it.
-    least : units of a run at least, >= 1 (see `long_enough`); if clusters need not be ``contiguous``, units of a
+    labels : (n,) the cluster of each unit, or -1: such a unit joins the run around it (see `assign_noise`).
+    rows : (n, d) unit rows, by which a unit or run joins the neighbor more like it.
+    least : units of a run at least, >= 1 (see `merge_short_runs`); if clusters need not be ``contiguous``, units of a
         cluster: those of a smaller one join the runs around them.
     """
     if contiguous:
-        return long_enough(around(labels, rows), rows, least)
+        return merge_short_runs(assign_noise(labels, rows), rows, least)
     _, cluster, count = np.unique(labels, return_inverse=True, return_counts=True)
-    return around(np.where(count[cluster] < least, -1, labels), rows)
+    return assign_noise(np.where(count[cluster] < least, -1, labels), rows)
 
 
-def around(labels: Ints, rows: Floats) -> Ints:
+def assign_noise(labels: Ints, rows: Floats) -> Ints:
     """Let every unit without a label (-1) join the run around it; without any label, all are one run.
 
     A stretch of them between two runs is parted once, where in sum its units are most like the mean of the run
     that they join. Of places as good, it is the last, so what is alike joins the left.
 
     >>> rows = np.array([[1.0, 0.0], [0.9, 0.1], [0.2, 0.8], [0.0, 1.0]])
-    >>> around(np.array([5, -1, -1, 7]), rows).tolist()
+    >>> assign_noise(np.array([5, -1, -1, 7]), rows).tolist()
     [5, 5, 7, 7]
     """
     found = labels.copy()
-    ends = search.runs(labels).tolist()
+    ends = search.run_cuts(labels).tolist()
     for i, (start, end) in enumerate(pairwise(ends)):
         if labels[start] >= 0:
             continue
@@ -57,12 +57,12 @@ def around(labels: Ints, rows: Floats) -> Ints:
     return found
 
 
-def long_enough(labels: Ints, rows: Floats, least: int) -> Ints:
-    """Join every run of fewer than ``least`` units to the neighbour whose mean is more like its own, or to the left.
+def merge_short_runs(labels: Ints, rows: Floats, least: int) -> Ints:
+    """Join every run of fewer than ``least`` units to the neighbor whose mean is more like its own, or to the left.
 
     The shortest go first, and of those the first. A run between two of one label makes the three one.
 
-    >>> long_enough(np.array([0, 0, 1, 2, 2]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]]), 2).tolist()
+    >>> merge_short_runs(np.array([0, 0, 1, 2, 2]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]]), 2).tolist()
     [0, 0, 2, 2, 2]
     """
     total = np.zeros((len(rows) + 1, rows.shape[1]))
@@ -71,7 +71,7 @@ def long_enough(labels: Ints, rows: Floats, least: int) -> Ints:
     def likeness(a: int, b: int, c: int) -> float:
         return round(float(unit_rows(total[b] - total[a]) @ unit_rows(total[c] - total[b])), DIGITS)
 
-    found = [(start, end, int(labels[start])) for start, end in pairwise(search.runs(labels).tolist())]
+    found = [(start, end, int(labels[start])) for start, end in pairwise(search.run_cuts(labels).tolist())]
     for short in range(1, min(least, len(labels))):
         kept, rest = list[tuple[int, int, int]](), found[::-1]
         while rest:

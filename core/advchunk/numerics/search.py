@@ -10,30 +10,30 @@ from advchunk.records import Floats, Ints
 _ROUNDING = 1e-12  # costs that differ by less are equal, so that a tie is broken by rule on every machine
 
 
-def at(inner: Ints, n: int) -> Ints:
+def cuts_at(inner: Ints, n: int) -> Ints:
     """Cuts for ``n`` units from the inner unit indices where a segment starts.
 
-    >>> at(np.array([3, 1]), 5).tolist()
+    >>> cuts_at(np.array([3, 1]), 5).tolist()
     [0, 1, 3, 5]
     """
     return np.unique(np.r_[0, inner, n]).astype(np.int64)
 
 
-def above(gaps: Floats, threshold: float) -> Ints:
+def cuts_above(gaps: Floats, threshold: float) -> Ints:
     """Cut every gap that is above ``threshold``.
 
-    >>> above(np.array([0.1, 0.9, 0.2]), 0.15).tolist()
+    >>> cuts_above(np.array([0.1, 0.9, 0.2]), 0.15).tolist()
     [0, 2, 3, 4]
     """
-    return at(np.flatnonzero(gaps > threshold) + 1, len(gaps) + 1)
+    return cuts_at(np.flatnonzero(gaps > threshold) + 1, len(gaps) + 1)
 
 
-def runs(labels: Ints | Floats) -> Ints:
-    """Cut wherever neighbouring units carry different labels (labels may recur later)."""
-    return at(np.flatnonzero(np.diff(labels)) + 1, len(labels))
+def run_cuts(labels: Ints | Floats) -> Ints:
+    """Cut wherever neighboring units carry different labels (labels may recur later)."""
+    return cuts_at(np.flatnonzero(np.diff(labels)) + 1, len(labels))
 
 
-def cheapest(
+def cheapest_cuts(
     cost: Cost,
     sizes: Ints,
     budget: Ints,
@@ -62,7 +62,7 @@ def cheapest(
     total = np.r_[0, np.cumsum(sizes)]
     first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
     known = segments is not None
-    wanted = min(max(segments or 1, fewest(sizes, budget)), n) if known else 1
+    wanted = min(max(segments or 1, fewest_segments(sizes, budget)), n) if known else 1
     if known and wanted == n:  # each unit is a segment
         return np.arange(n + 1), float(sum(row[-1] for row in cost(np.arange(n)))) + n * penalty
     best = np.full((wanted + 1, n + 1), np.inf)
@@ -90,10 +90,10 @@ def cheapest(
     return np.array(path[::-1], dtype=np.int64), float(best[wanted if known else 0, n])
 
 
-def probable(cost: Cost, backwards: Cost, n: int, penalty: float = 0.0) -> Floats:
+def boundary_probabilities(cost: Cost, backwards: Cost, n: int, penalty: float = 0.0) -> Floats:
     """Return the probability of a boundary in each gap, where a segmentation's is proportional to exp(-its cost).
 
-    Sums over all segmentations by the forward-backward recursion, where `cheapest` takes the best.
+    Sums over all segmentations by the forward-backward recursion, where `cheapest_cuts` takes the best.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _log_weights(cost: Cost, n: int, penalty: float) -> Floats:
     return found
 
 
-def fewest(sizes: Ints, budget: Ints) -> int:
+def fewest_segments(sizes: Ints, budget: Ints) -> int:
     """Return the least number of segments within the budget."""
     total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
     furthest = np.maximum(np.searchsorted(total, total[:-1] + budget, "right") - 1, np.arange(1, n + 1))
@@ -127,9 +127,9 @@ def fewest(sizes: Ints, budget: Ints) -> int:
 
 
 def peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
-    """Find the gaps above ``threshold`` that are higher than both their neighbours, and well apart.
+    """Find the gaps above ``threshold`` that are higher than both their neighbors, and well apart.
 
-    Equal neighbours are one peak, in their middle. Peaks are taken from the highest down, of equals the first, each
+    Equal neighbors are one peak, in their middle. Peaks are taken from the highest down, of equals the first, each
     unless an end of the text or a peak that is taken already is within ``apart`` gaps.
 
     Returns
@@ -140,7 +140,7 @@ def peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
     >>> peaks(gaps, 2.0).tolist(), peaks(gaps, 2.0, apart=3).tolist()
     ([2, 5], [])
     """
-    ends = runs(gaps)
+    ends = run_cuts(gaps)
     height = gaps[ends[:-1]]
     walled = np.r_[-np.inf, height, -np.inf]
     top = np.flatnonzero((height > walled[:-2]) & (height > walled[2:]) & (height > threshold))
@@ -154,11 +154,11 @@ def peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
     return np.array(sorted(taken), dtype=np.int64)
 
 
-def divide(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
+def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
     """Divide greedily, each time so that the inside density grows most, until nothing can be divided.
 
     The inside density is the sum of a similarity within segments over their area. It is a ratio of two sums over
-    all segments, so no additive cost, and `cheapest` cannot search it. Each segment is divided where its own
+    all segments, so no additive cost, and `cheapest_cuts` cannot search it. Each segment is divided where its own
     halves are densest; of all segments, the one goes first that leaves the whole text densest. Of places as good,
     it is the last. O(n m) in memory; O(n) a division and O(n) for each new segment, up to O(n^2).
 

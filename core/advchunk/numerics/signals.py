@@ -26,7 +26,7 @@ def unit_rows(x: Floats) -> Floats:
     return np.asarray(np.divide(x, norm, out=np.zeros_like(x), where=norm > 0))
 
 
-def centred(x: Floats) -> Floats:
+def centered(x: Floats) -> Floats:
     """Return unit rows of ``x`` less its mean row: takes out what all units of a document share."""
     return unit_rows(deviations(x))
 
@@ -38,10 +38,10 @@ def deviations(x: Floats) -> Floats:
     return np.asarray(rest)
 
 
-def neighbour_similarity(vectors: Floats) -> Floats:
-    """Return the (n - 1,) cosines of neighbouring unit rows.
+def neighbor_similarity(vectors: Floats) -> Floats:
+    """Return the (n - 1,) cosines of neighboring unit rows.
 
-    >>> neighbour_similarity(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
+    >>> neighbor_similarity(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist()
     [1.0, 0.0]
     """
     return np.asarray(np.einsum("ij,ij->i", vectors[:-1], vectors[1:], dtype=np.float64))
@@ -81,7 +81,7 @@ def block_similarity(words: Terms, block: int) -> Floats:
     Blocks are cut short at the ends of the text, to the same length on both sides. The sums are whole numbers, so
     blocks that say the same have equal cosines to the last bit.
 
-    A product of two counts is part of the sums of a run of neighbouring gaps, so it is added where the run begins,
+    A product of two counts is part of the sums of a run of neighboring gaps, so it is added where the run begins,
     taken off behind its end, and summed up once: O(t block) time for t distinct terms of units, and O(t) memory,
     whatever the vocabulary.
 
@@ -128,7 +128,7 @@ def block_similarity(words: Terms, block: int) -> Floats:
 
 
 def running_mean(scores: Floats, weights: Floats) -> Floats:
-    """Return the mean of each score and its neighbours, or as many of them as there are.
+    """Return the mean of each score and its neighbors, or as many of them as there are.
 
     Parameters
     ----------

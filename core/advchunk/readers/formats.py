@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Literal, TypeAlias, get_args
 
-from advchunk.errors import ConfigurationError, nearest
+from advchunk.errors import ConfigurationError, did_you_mean
 from advchunk.readers import markdown
 from advchunk.records import Document
 
@@ -88,7 +88,7 @@ def read(document: Document, markup: str) -> Document:
     MissingExtra : a reader whose parser is not installed.
     """
     if markup not in get_args(Markup):
-        msg = f"markup must be one of {', '.join(get_args(Markup))}, got {markup!r}{nearest(markup, get_args(Markup))}"
+        msg = f"markup must be one of {', '.join(get_args(Markup))}, got {markup!r}{did_you_mean(markup, get_args(Markup))}"
         raise ConfigurationError(msg)
     if document.blocks is not None:
         return document

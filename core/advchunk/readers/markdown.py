@@ -1,4 +1,4 @@
-"""Read the layout of Markdown: CommonMark with tables, display formulae and front matter.
+"""Read the layout of Markdown: CommonMark with tables, display formulas and front matter.
 
 markdown-it reads the lines; its inline half, which makes links and emphasis, is never run. Two things of it are not
 wanted: link definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are

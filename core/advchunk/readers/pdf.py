@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, needed, require
+from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.regions.detectors import as_detector, detected
 from advchunk.readers.regions.page import regions_of
@@ -128,7 +128,7 @@ def _check(data: bytes, name: str) -> None:
 
 @contextmanager
 def _opened(data: bytes, password: str | None) -> Iterator[Any]:
-    pdfium = needed("pypdfium2", "layout")
+    pdfium = import_extra("pypdfium2", "layout")
     try:
         with _PDFIUM:
             pdf = pdfium.PdfDocument(data, password=password)
@@ -157,7 +157,7 @@ def _wanted(count: int, pages: Iterable[int] | None) -> list[int]:
 
 def _page(pdf: Any, number: int, *, drawn: bool) -> tuple[Sheet, list[Line], Any, float]:
     """Return a page's size, its lines, and its picture if it is to be drawn and has lines, with the scale of that."""
-    pdfium = needed("pypdfium2", "layout")
+    pdfium = import_extra("pypdfium2", "layout")
     with _PDFIUM:
         try:
             page = pdf[number - 1]
@@ -179,7 +179,7 @@ def _page(pdf: Any, number: int, *, drawn: bool) -> tuple[Sheet, list[Line], Any
 
 def _characters(page: Any, textpage: Any, number: int) -> tuple[list[str], list[Box]]:
     """Return the characters of a page, and their boxes, origin top left."""
-    raw = needed("pypdfium2.raw", "layout")
+    raw = import_extra("pypdfium2.raw", "layout")
     count = textpage.count_chars()
     require(
         count <= MOST_CHARACTERS, f"a page must have at most {MOST_CHARACTERS:,} characters, as page {number}", count

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from advchunk.readers import xml
 from advchunk.readers.abstracts.labels import labels
-from advchunk.readers.abstracts.normal import Derived, normalised, plain
+from advchunk.readers.abstracts.normal import Derived, normalized, plain
 from advchunk.readers.abstracts.sections import blocks, structured
 from advchunk.readers.inline import inline_text
 from advchunk.records import Document
@@ -49,7 +49,7 @@ def _record(said: Derived) -> Document:
         fields.setdefault(match["tag"], []).append(match.span("value"))
 
     def every(tag: str) -> list[str]:
-        return [normalised(said.text[a:b]).text for a, b in fields.get(tag, ())]
+        return [normalized(said.text[a:b]).text for a, b in fields.get(tag, ())]
 
     def first(tag: str) -> str:
         return next(iter(every(tag)), "")
@@ -57,7 +57,7 @@ def _record(said: Derived) -> Document:
     doi = next((value.removesuffix(" [doi]") for value in every("AID") + every("LID") if value.endswith(" [doi]")), "")
     mesh = [heading.replace("*", "").partition("/")[0] for heading in every("MH")]
     known = _metadata(first("PMID"), first("TI"), _date(first("DP")), first("JT"), doi, mesh)
-    abstract = normalised(said.part(*fields["AB"][0])) if "AB" in fields else said.part(0, 0)
+    abstract = normalized(said.part(*fields["AB"][0])) if "AB" in fields else said.part(0, 0)
     layout = blocks(abstract.text, labels(abstract.text))
     return Document(abstract.text, known.get("parent_uid", ""), layout, known, abstract.offsets, "pubmed")
 
@@ -77,7 +77,7 @@ def articles(text: str) -> list[Document]:
 def _article(article: Element) -> Document:
     def said(name: str, within: Element = article) -> str:
         found = within.find(f".//{name}")
-        return "" if found is None else normalised(inline_text(found)).text
+        return "" if found is None else normalized(inline_text(found)).text
 
     ids = {each.get("IdType"): each.text or "" for each in article.iterfind("*/ArticleIdList/ArticleId")}
     mesh = [said("DescriptorName", heading) for heading in article.iterfind(".//MeshHeading")]

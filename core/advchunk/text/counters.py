@@ -17,7 +17,7 @@ class Counter(Protocol):
     """What `sizes` asks of a token counter.
 
     ``adds_up`` promises that the counts of pieces cut after a space, tab or line end add up to
-    the count of the whole, so that every character need be tokenised only once.
+    the count of the whole, so that every character need be tokenized only once.
     """
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from advchunk.records import Units
-from advchunk.text.tiling import OWN_SPACE, after, leading_space, next_ink, owning_space, paragraphs
+from advchunk.text.tiling import OWN_SPACE, after, leading_space, next_non_space, owning_space, paragraphs
 
 _PLAIN_SENTENCE_END = re.compile(rf"(?<=[.!?]){OWN_SPACE}")
 
@@ -145,7 +145,7 @@ def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
         end = candidate
         if not paragraph[end - 1].isspace():
             end = _CLOSING.match(paragraph, end).end()  # type: ignore[union-attr]  # it matches everywhere
-        end = next_ink(paragraph, end)
+        end = next_non_space(paragraph, end)
         if end < len(paragraph) and _goes_on(paragraph, start, end, code):
             continue
         while (aside := _ASIDE.match(paragraph, start, end)) and not paragraph[aside.end() : aside.end() + 1].islower():

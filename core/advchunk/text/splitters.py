@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.errors import ConfigurationError, nearest, require
+from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.records import Units
 from advchunk.text.edus import lexicon_of
 from advchunk.text.edus.parsed import parsed_edus
 from advchunk.text.edus.rules import clause_ends
 from advchunk.text.sentences import plain_sentences, readable, sentences
-from advchunk.text.tiling import Tiler, align, from_ends, from_spans, owning_space, paragraphs, past_space
+from advchunk.text.tiling import Tiler, align, from_ends, from_spans, owning_space, paragraphs, unit_end
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,9 @@ def as_tiler(splitter: Any = None, language: str = "en") -> Tiler:
     if isinstance(splitter, str):
         names = ["plain", "edus"]
         require(
-            splitter in names, f"a splitter by name can only be 'plain' or 'edus'{nearest(splitter, names)}", splitter
+            splitter in names,
+            f"a splitter by name can only be 'plain' or 'edus'{did_you_mean(splitter, names)}",
+            splitter,
         )
         return Edus(language) if splitter == "edus" else plain_sentences
     if hasattr(splitter, "pipe") and hasattr(splitter, "pipe_names"):
@@ -157,5 +159,5 @@ class Edus:
         edges = as_tiler(self.sentences, self.language)(text).edges.tolist()
         ends = list(edges)
         for start, end in pairwise(edges):
-            ends += (past_space(text, start + inner) for inner in clause_ends(text[start:end], known))
+            ends += (unit_end(text, start + inner) for inner in clause_ends(text[start:end], known))
         return from_ends(text, ends)

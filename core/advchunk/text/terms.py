@@ -1,4 +1,4 @@
-"""The words of a text, normalised: what the lexical algorithms count."""
+"""The words of a text, normalized: what the lexical algorithms count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import needed
+from advchunk.errors import import_extra
 from advchunk.records import Ints
 from advchunk.text.sentences import language_code
 
@@ -93,7 +93,7 @@ def terms_of(
 
 
 def pairs(words: Terms) -> Terms:
-    """Return the pairs of neighbouring terms (bigrams) in each unit.
+    """Return the pairs of neighboring terms (bigrams) in each unit.
 
     >>> pairs(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
     [0, 1, 0]
@@ -107,7 +107,7 @@ def pairs(words: Terms) -> Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How words are normalised (see `chunkers.lexical.LexicalParams`)."""
+    """How words are normalized (see `chunkers.lexical.LexicalParams`)."""
 
     lowercase: bool = True
     stop_words: StopWords = "snowball"
@@ -124,13 +124,13 @@ class Wording:
             return found
 
         left_out = stop_words(self.stop_words, self.language)
-        return terms_of(map(split or words, texts), form, left_out), list(forms)
+        return terms_of(map(split or word_tokens, texts), form, left_out), list(forms)
 
 
-def words(text: str) -> list[str]:
+def word_tokens(text: str) -> list[str]:
     """Return the words of a text, without its numbers; of a script without spaces, the pairs of its characters.
 
-    >>> words("Don't move 3 boats: 天気予報")
+    >>> word_tokens("Don't move 3 boats: 天気予報")
     ["Don't", 'move', 'boats', '天気', '気予', '予報']
     """
     word, unspaced, letter = _patterns()
@@ -179,7 +179,7 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
 
         return frozenset(getattr(stopwords, f"STOPWORDS_{_SNOWBALL[code]}"))
     if which == "glasgow":
-        return frozenset(needed("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
+        return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
 
 

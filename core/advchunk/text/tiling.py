@@ -41,16 +41,16 @@ def leading_space(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def past_space(text: str, ink: int) -> int:
+def unit_end(text: str, ink: int) -> int:
     r"""Return where a unit ends whose last character that is not white space stands before ``ink``.
 
-    >>> past_space("One. Two.", 4), past_space("One.\n  Two.", 4)
+    >>> unit_end("One. Two.", 4), past_space("One.\n  Two.", 4)
     (5, 5)
     """
     return _SPACE.match(text, ink).end("own")  # type: ignore[union-attr]  # it matches everywhere
 
 
-def next_ink(text: str, offset: int) -> int:
+def next_non_space(text: str, offset: int) -> int:
     """Return the offset of the first character from ``offset`` on that is not white space."""
     return _SPACE.match(text, offset).end()  # type: ignore[union-attr]
 
@@ -67,8 +67,8 @@ def owning_space(text: str, ends: Iterable[int]) -> Units:
         at = leading_space(text)
         for end in ends:
             if end > at:  # else inside white space that is divided already
-                yield (own := past_space(text, at + len(text[at:end].rstrip())))
-                at = next_ink(text, own)
+                yield (own := unit_end(text, at + len(text[at:end].rstrip())))
+                at = next_non_space(text, own)
 
     return from_ends(text, moved())
 

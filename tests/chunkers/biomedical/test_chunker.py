@@ -44,13 +44,13 @@ SIZES = {"max_tokens": 100, "min_tokens": 30, "target_tokens": 70, "overlap_toke
 # Steps 1 and 2 are the reader's: see tests/test_abstracts.py.
 
 
-def test_spans_index_the_normalised_text_and_source_spans_the_original():
+def test_spans_index_the_normalized_text_and_source_spans_the_original():
     raw = "RESULTS:   Loss of ﬁbrin was\n12% (p&lt;0.05)."
     (chunk,) = BiomedicalAbstractChunker().chunk(raw)
     assert chunk.text == "RESULTS: Loss of fibrin was 12% (p<0.05)."
     assert chunk.spans == ((0, len(chunk.text)),)
     assert chunk.source_spans == ((0, len(raw)),)
-    (as_it_is,) = BiomedicalAbstractChunker(normalise=False).chunk(raw)
+    (as_it_is,) = BiomedicalAbstractChunker(normalize=False).chunk(raw)
     assert (as_it_is.text, as_it_is.source_spans) == (raw, ())
 
 
@@ -64,7 +64,7 @@ def test_each_section_is_a_chunk():
     assert [chunk.text.split(":")[0] for chunk in found] == sections(found)
 
 
-def test_small_neighbours_merge():
+def test_small_neighbors_merge():
     text = section("Aim", 10) + section("Methods", 15) + section("Results", 60) + section("Conclusions", 35)
     found = chunker(**SIZES).chunk(text)
     assert sections(found) == ["Objective, Methods, Results", "Conclusions"]  # 27 words are still too few
@@ -75,7 +75,7 @@ def test_small_neighbours_merge():
     ]
 
 
-def test_what_is_small_stays_alone_where_no_neighbour_has_room():
+def test_what_is_small_stays_alone_where_no_neighbor_has_room():
     found = chunker(**SIZES).chunk(section("Methods", 95) + section("Results", 10) + section("Conclusions", 95))
     assert sections(found) == ["Methods", "Results", "Conclusions"]
 
@@ -484,4 +484,4 @@ def test_given_units_are_segmented_by_their_labels():
 def test_a_paper_is_no_abstract(text):
     with pytest.raises(ConfigurationError, match="must be given an abstract or a PubMed record, got"):
         BiomedicalAbstractChunker().chunk(text)
-    assert BiomedicalAbstractChunker(normalise=False, include_context=False).chunk(text)[0].text == text
+    assert BiomedicalAbstractChunker(normalize=False, include_context=False).chunk(text)[0].text == text

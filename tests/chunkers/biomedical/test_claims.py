@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.evaluation import Question, Reference, numeric_claims
-from advchunk.evaluation.metrics.claim_recall import answered, claims_at_k
+from advchunk.evaluation.metrics.claims import answered, claims_at_k
 
 ABSTRACT = (
     "Background: Obesity is common. Methods: 338 adults got XYZ once a week, or placebo. "
@@ -62,7 +62,7 @@ def test_a_statistic_and_its_comparator_are_a_claim(claim):
     "text",
     [
         "It rained.",
-        "We enrolled 338 adults in 12 centres from 1990 to 1995.",
+        "We enrolled 338 adults in 12 centers from 1990 to 1995.",
         "Nausea was seen in 30% of patients.",
         "XYZ is better than ABC.",
         "See section 4.2, p. 31.",

@@ -31,11 +31,11 @@ def of_counts(rows):
 
 def divided(chunker, words):
     n = len(words)
-    return chunker.divide(Units("x" * n, np.arange(n + 1), np.ones(n, dtype=np.int64)), words, None)
+    return chunker.segment_terms(Units("x" * n, np.arange(n + 1), np.ones(n, dtype=np.int64)), words, None)
 
 
 def cheapest(cost, n, **how):
-    return search.cheapest(cost, np.ones(n, dtype=np.int64), np.full(n, n), **how)
+    return search.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, n), **how)
 
 
 def bags(words, start, end):
@@ -93,11 +93,11 @@ def test_probabilities_of_boundaries_are_sums_over_all_segmentations(sentences, 
     whole = sum(weights.values())
     expected = [sum(w for cuts, w in weights.items() if i in cuts) / whole for i in range(1, n)]
     cost, backwards = costs.dirichlet(words, 0.5), costs.dirichlet(words.backwards(), 0.5)
-    assert search.probable(cost, backwards, n, penalty) == pytest.approx(expected, abs=1e-9)
+    assert search.boundary_probabilities(cost, backwards, n, penalty) == pytest.approx(expected, abs=1e-9)
 
 
 @given(texts)
-def test_pairs_are_of_neighbours_in_a_sentence(sentences):
+def test_pairs_are_of_neighbors_in_a_sentence(sentences):
     found = pairs(terms_of(sentences))
     expected = terms_of([[f"{a}{b}" for a, b in pairwise(sentence)] for sentence in sentences])
     assert found.edges.tolist() == expected.edges.tolist()

@@ -46,7 +46,7 @@ def units_of(n, size=1):
 
 
 def found_in(words, size=1, **params):
-    return C99Chunker(**{"min_segment_length": 0, **params}).divide(units_of(len(words), size), words, LIMITS)
+    return C99Chunker(**{"min_segment_length": 0, **params}).segment_terms(units_of(len(words), size), words, LIMITS)
 
 
 def diagonals(dense):
@@ -196,7 +196,7 @@ def test_division(dense, data):
     n = len(dense)
     reach, minimum = data.draw(st.integers(1, n)), data.draw(st.integers(0, 8))
     sizes = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
-    order, density = search.divide(bands.block_sums(diagonals(dense)[:reach]), np.array(sizes), minimum)
+    order, density = search.divisive_cuts(bands.block_sums(diagonals(dense)[:reach]), np.array(sizes), minimum)
     expected, densities = SlowDivision(dense, sizes, minimum, reach).run()
     assert order.tolist() == expected
     assert density == pytest.approx([float(value) for value in densities], rel=1e-12)

@@ -51,7 +51,7 @@ def slow_chain(x, linkage, count, threshold):
 
 
 @given(rows, st.sampled_from(LINKAGES), st.integers(1, 4), st.sampled_from([0.0, 0.5, 1.1, np.inf]))
-def test_chain_is_the_brute_force_over_neighbours(x, linkage, count, threshold):
+def test_chain_is_the_brute_force_over_neighbors(x, linkage, count, threshold):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_DIGITS", 7)
         patch.setattr(clusters, "_PAIRS", 3)
@@ -63,7 +63,7 @@ def test_chain_is_the_brute_force_over_neighbours(x, linkage, count, threshold):
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize("seed", range(5))
-def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbours(linkage, seed):
+def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(linkage, seed):
     angles = np.sort(np.random.default_rng(seed).uniform(0, 1.2, 40))
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     tree = hierarchy.linkage(x, linkage, "euclidean" if linkage == "ward" else "cosine")
@@ -72,10 +72,10 @@ def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbours(linka
     assert np.sort(gaps) == pytest.approx(np.sort(tree[:, 2]), abs=1e-8)
     for count in (2, 5, 11):
         cuts, _ = clusters.chain(x, linkage, clusters=count)
-        assert search.runs(clusters.merged(x, linkage, clusters=count)).tolist() == cuts.tolist()
+        assert search.run_cuts(clusters.merged(x, linkage, clusters=count)).tolist() == cuts.tolist()
         middle = (tree[-count, 2] + tree[-count + 1, 2]) / 2
         assert clusters.chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
-        assert search.runs(clusters.merged(x, linkage, threshold=middle)).tolist() == cuts.tolist()
+        assert search.run_cuts(clusters.merged(x, linkage, threshold=middle)).tolist() == cuts.tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -89,10 +89,10 @@ def test_unrestricted_clusters_are_scikit_learns(linkage, count):
 
 def test_chain_by_ward_is_scikit_learns_with_connectivity():
     x = unit_rows(np.random.default_rng(3).normal(size=(80, 4)))
-    neighbours = np.eye(80, k=1) + np.eye(80, k=-1)
+    neighbors = np.eye(80, k=1) + np.eye(80, k=-1)
     for count in (2, 9, 30):
-        theirs = AgglomerativeClustering(count, connectivity=neighbours).fit_predict(x)
-        assert clusters.chain(x, "ward", clusters=count)[0].tolist() == search.runs(theirs).tolist()
+        theirs = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
+        assert clusters.chain(x, "ward", clusters=count)[0].tolist() == search.run_cuts(theirs).tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -109,7 +109,7 @@ def test_what_says_the_same_is_one_cluster_however_many_are_asked_for(linkage):
     rounding = np.random.default_rng(0).normal(size=(30, 8)) * 1e-8
     x = np.repeat(np.eye(8)[[0, 1]], 15, axis=0) + rounding
     assert clusters.chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
-    assert search.runs(clusters.merged(x, linkage, clusters=5)).tolist() == [0, 15, 30]
+    assert search.run_cuts(clusters.merged(x, linkage, clusters=5)).tolist() == [0, 15, 30]
 
 
 # From clusters to passages.
@@ -120,7 +120,7 @@ def direction(x):
 
 
 def slow_around(given_labels, x):
-    found, cuts = list(given_labels), search.runs(np.array(given_labels)).tolist()
+    found, cuts = list(given_labels), search.run_cuts(np.array(given_labels)).tolist()
     stretches = [range(a, b) for a, b in pairwise(cuts)]
     for i, stretch in enumerate(stretches):
         if given_labels[stretch[0]] >= 0:
@@ -140,7 +140,7 @@ def slow_around(given_labels, x):
 
 
 def slow_long_enough(given_labels, x, least):
-    stretches = [[given_labels[a], list(range(a, b))] for a, b in pairwise(search.runs(np.array(given_labels)))]
+    stretches = [[given_labels[a], list(range(a, b))] for a, b in pairwise(search.run_cuts(np.array(given_labels)))]
 
     def likeness(i, j):
         one, other = (direction(x[stretches[k][1]].sum(axis=0)) for k in (i, j))
@@ -167,7 +167,7 @@ def tie_free(seed, n):
 @given(labels, st.integers(0, 9))
 def test_noise_joins_the_run_around_it(given_labels, seed):
     x = tie_free(seed, len(given_labels))
-    found = runs.around(np.array(given_labels), x).tolist()
+    found = runs.assign_noise(np.array(given_labels), x).tolist()
     assert found == slow_around(given_labels, x)
     assert all(a == b for a, b in zip(found, given_labels, strict=True) if b >= 0)
 
@@ -175,9 +175,9 @@ def test_noise_joins_the_run_around_it(given_labels, seed):
 @given(labels.map(lambda some: [abs(label) for label in some]), st.integers(0, 9), st.integers(1, 6))
 def test_runs_are_long_enough(given_labels, seed, least):
     x = tie_free(seed, len(given_labels))
-    found = runs.long_enough(np.array(given_labels), x, least)
+    found = runs.merge_short_runs(np.array(given_labels), x, least)
     assert found.tolist() == slow_long_enough(given_labels, x, least)
-    assert np.diff(search.runs(found)).min() >= min(least, len(found))
+    assert np.diff(search.run_cuts(found)).min() >= min(least, len(found))
 
 
 @pytest.mark.parametrize(
@@ -194,11 +194,11 @@ def test_runs_are_long_enough(given_labels, seed, least):
 )
 def test_of_equals_it_is_the_left(given_labels, least, expected):
     x = np.ones((len(given_labels), 1))
-    assert runs.projected(np.array(given_labels), x, least, contiguous=True).tolist() == expected
+    assert runs.project_labels(np.array(given_labels), x, least, contiguous=True).tolist() == expected
 
 
 def test_distant_units_of_a_small_cluster_join_the_runs_around_them():
     given_labels, x = np.array([0, 0, 1, 0, 2, 2, 1, 2]), np.ones((8, 1))
-    found = runs.projected(given_labels, x, 3, contiguous=False)
+    found = runs.project_labels(given_labels, x, 3, contiguous=False)
     assert found.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
-    assert runs.projected(given_labels, x, 2, contiguous=False).tolist() == given_labels.tolist()
+    assert runs.project_labels(given_labels, x, 2, contiguous=False).tolist() == given_labels.tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lm as models
 from advchunk import ConfigurationError
-from advchunk.chunkers.margin import OPTIONS, PROMPTS, MarginSamplingChunker, MarginSamplingParams, filled
+from advchunk.chunkers.margin import OPTIONS, PROMPTS, MarginSamplingChunker, MarginSamplingParams, fill_options
 from advchunk.models.counters import as_counter
 
 EN, ZH = PROMPTS["en"], PROMPTS["zh"]
@@ -149,7 +149,7 @@ def test_prompts_offer_what_is_counted():
     for prompt in PROMPTS.values():
         assert all(f"\n{option}. " in prompt for option in OPTIONS)
         assert prompt.index("{before}") < prompt.index("{sentence}")
-    assert filled("{before}, {sentence}", "{sentence}\\1", "{x}") == "{sentence}\\1, {x}"
+    assert fill_options("{before}, {sentence}", "{sentence}\\1", "{x}") == "{sentence}\\1, {x}"
 
 
 @pytest.mark.parametrize(

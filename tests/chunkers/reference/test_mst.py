@@ -1,4 +1,4 @@
-"""MST Semantic Chunker, version 2: what the published code gave on the same input, and its formulae by double loop.
+"""MST Semantic Chunker, version 2: what the published code gave on the same input, and its formulas by double loop.
 
 The golden figures come from the unmodified ``mstchunker.py`` by way of tools/pack_mst.py.
 """
@@ -98,7 +98,7 @@ def test_the_published_tree(golden):
 def test_the_published_chunks(golden):
     units = units_of(golden.sizes.tolist())
     expected = [np.flatnonzero(golden.chunks == first).tolist() for first in np.unique(golden.chunks)]
-    assert pieces(sizes.gather(units, golden.labels, limits_of(400)), units) == expected
+    assert pieces(sizes.assemble_groups(units, golden.labels, limits_of(400)), units) == expected
 
 
 def test_the_published_lambda_of_a_mean():
@@ -106,7 +106,7 @@ def test_the_published_lambda_of_a_mean():
     assert [mst.threshold(m, PUBLISHED) for m in mean] == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
-# The formulae, pair by pair.
+# The formulas, pair by pair.
 
 
 def slow(rows, lengths, p):
@@ -156,7 +156,7 @@ def kruskal(n, weighted):
     return tree, [root(i) for i in range(n)]
 
 
-def labelled(n, weighted):
+def labeled(n, weighted):
     return kruskal(n, weighted)[1]
 
 
@@ -252,21 +252,21 @@ def test_components_are_those_of_the_pruned_tree(document, p):
     every = joined(mst.near(rows, lengths, of, inf, p))
     tree, _ = kruskal(len(rows), zip(every.weight.tolist(), every.left.tolist(), every.right.tolist(), strict=True))
     found = MSTSemanticChunker(**vars(p)).segment(units_of(lengths), rows, limits_of(10**9))
-    assert found.labels.tolist() == labelled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
+    assert found.labels.tolist() == labeled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
     drawn = found.figures["tree"]()
     assert list(zip(drawn.weight, drawn.left, drawn.right, strict=True)) == tree
 
 
 @given(documents(most=15), st.integers(1, 17))
-def test_n_chunks_keeps_the_lightest_edges_of_the_tree(document, wanted):
+def test_n_segments_keeps_the_lightest_edges_of_the_tree(document, wanted):
     rows, lengths = document
     n = len(rows)
     tree, _ = kruskal(n, [(w, i, j) for (i, j), w in slow(rows, lengths, PUBLISHED)[1].items()])
-    found = segmented(rows, lengths.tolist(), n_chunks=wanted)
+    found = segmented(rows, lengths.tolist(), n_segments=wanted)
     assert len(set(found.labels.tolist())) == min(wanted, n)
     kept = found.figures["tree"]().lightest(n - min(wanted, n))
     assert kept.weight == pytest.approx([weight for weight, *_ in tree][: len(kept.weight)], abs=1e-9)
-    assert found.labels.tolist() == labelled(n, zip(kept.weight, kept.left, kept.right, strict=True))
+    assert found.labels.tolist() == labeled(n, zip(kept.weight, kept.left, kept.right, strict=True))
 
 
 @given(
@@ -317,19 +317,19 @@ def merged(labels, lengths, most):
 def test_a_component_is_packed_in_order_and_nothing_dropped(drawn, most):
     labels, lengths = map(list, zip(*drawn, strict=True))
     units = units_of(lengths)
-    found = pieces(sizes.gather(units, np.array(labels), limits_of(most)), units)
+    found = pieces(sizes.assemble_groups(units, np.array(labels), limits_of(most)), units)
     assert found == merged(labels, lengths, most)
     assert sorted(i for piece in found for i in piece) == list(range(len(lengths)))
 
 
-def test_a_short_piece_joins_its_neighbour_in_the_text():
+def test_a_short_piece_joins_its_neighbor_in_the_text():
     """And not in the list of components, where the two of the first come before it."""
     units = units_of([5, 2, 5])
-    chunks = sizes.gather(units, np.array([0, 1, 0]), limits_of(7)._replace(min_tokens=3))
+    chunks = sizes.assemble_groups(units, np.array([0, 1, 0]), limits_of(7)._replace(min_tokens=3))
     assert pieces(chunks, units) == [[0, 1], [2]]
 
 
-# Where the published formulae are undefined.
+# Where the published formulas are undefined.
 
 
 def test_one_piece_is_one_chunk():

@@ -54,15 +54,15 @@ def tied(seed, n=40):
 def test_alike_is_the_dense_matrix_above_the_threshold(x, threshold, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "_AT_ONCE", at_once)
-        found = as_list(graphs.alike(x, threshold))
+        found = as_list(graphs.similarity_edges(x, threshold))
     assert found == [(i, j, cosine) for (i, j), cosine in cosines(x).items() if cosine > threshold]
 
 
 @given(rows, st.integers(1, 10), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 20, 10**6]))
-def test_neighbours_are_the_most_alike_of_either(x, k, threshold, at_once):
+def test_neighbors_are_the_most_alike_of_either(x, k, threshold, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "_AT_ONCE", at_once)
-        found = as_list(graphs.neighbours(x, k, threshold))
+        found = as_list(graphs.neighbor_edges(x, k, threshold))
     every, expected = cosines(x), set()
     for i in range(len(x)):
         others = [j for j in range(len(x)) if j != i]
@@ -115,10 +115,10 @@ def test_no_weight_is_zero_or_less(method, weight):
 def test_more_edges_than_fit_are_refused(monkeypatch):
     x = np.ones((5, 1))
     monkeypatch.setattr(graphs, "_MOST", 10)
-    assert len(graphs.alike(x, 0.7).left) == 10
+    assert len(graphs.similarity_edges(x, 0.7).left) == 10
     monkeypatch.setattr(graphs, "_MOST", 9)
     with pytest.raises(ConfigurationError, match="at most 9 pairs"):
-        graphs.alike(x, 0.7)
+        graphs.similarity_edges(x, 0.7)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -126,7 +126,7 @@ def test_communities_are_the_same_in_every_process(method):
     code = (
         "import numpy as np; from advchunk import graphs\n"
         "x = np.random.default_rng(0).normal(size=(200, 8)); x /= np.linalg.norm(x, axis=1, keepdims=True)\n"
-        f"print(graphs.communities(200, graphs.neighbours(x, 4), {method!r}, seed=3).tolist())"
+        f"print(graphs.communities(200, graphs.neighbors(x, 4), {method!r}, seed=3).tolist())"
     )
     said = {
         subprocess.run(

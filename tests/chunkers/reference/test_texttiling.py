@@ -16,7 +16,7 @@ from advchunk.text.terms import terms_of
 
 relaxed = settings(max_examples=300)
 sentences = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=6), min_size=2, max_size=30)
-scores = st.lists(st.integers(0, 6).map(lambda x: x / 6), max_size=30).map(np.array)  # with many equal neighbours
+scores = st.lists(st.integers(0, 6).map(lambda x: x / 6), max_size=30).map(np.array)  # with many equal neighbors
 
 
 def cosine(left, right):

@@ -108,8 +108,9 @@ def test_langchain_default_amounts(rule):
 @few
 @given(texts, st.integers(1, 45), st.sampled_from([0, 1, 2]))
 def test_langchain_number_of_chunks(text, number, buffer_size):
-    said = {"number_of_chunks": number, "buffer_size": buffer_size}
-    found, theirs, sentences = ours(text, **said), langchain(text, **said), text.count("Sentence")
+    found = ours(text, n_segments=number, buffer_size=buffer_size)
+    theirs = langchain(text, number_of_chunks=number, buffer_size=buffer_size)
+    sentences = text.count("Sentence")
     assert len(found) == min(number, sentences)
     if number >= sentences:
         assert len(theirs) == sentences - 1  # LangChain never parts all

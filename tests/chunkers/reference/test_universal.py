@@ -30,7 +30,7 @@ STATED_WORDS = (20, 8, 18, 10, 13, 10)  # what the specification says they are
 
 
 def in_the_plane(similarities):
-    """Unit rows whose neighbours have these cosines: each is turned on from the last by their angle."""
+    """Unit rows whose neighbors have these cosines: each is turned on from the last by their angle."""
     angles = np.r_[0.0, np.cumsum(np.arccos(similarities))]
     return np.column_stack([np.cos(angles), np.sin(angles)])
 

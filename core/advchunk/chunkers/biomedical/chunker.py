@@ -17,13 +17,13 @@ from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.biomedical.costs import Headers, Prices, mesh_lines, title_lines
 from advchunk.chunkers.biomedical.quantities import keeping
 from advchunk.chunkers.params import Params, at_least
-from advchunk.engine import Plan, finished
+from advchunk.engine import Plan, completed
 from advchunk.errors import ConfigurationError, require
-from advchunk.layout import tiled
+from advchunk.layout import tile_prose
 from advchunk.readers import abstracts
 from advchunk.readers.formats import format_of, reread
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, Units
-from advchunk.sizes import VERBATIM, Limits, Ruler
+from advchunk.sizes import VERBATIM, Limits, RunSizes
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
 
@@ -35,7 +35,7 @@ NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
 class BiomedicalAbstractParams(Params):
     """Chunk a PubMed abstract so that a claim, its numbers and their comparator stand in one chunk.
 
-    The text is normalised (`readers.abstracts`). A section is a chunk; neighbours of less than ``min_tokens`` are merged,
+    The text is normalized (`readers.abstracts`). A section is a chunk; neighbors of less than ``min_tokens`` are merged,
     and so are Results and Conclusions that are within ``target_tokens`` together; a section that is over ``max_tokens``
     is cut between sentences into windows that aim at ``target_tokens``, 250-350 for 325, and repeat the end of the window
     before. So is an abstract without sections, unless it fits whole. No window parts a sentence with a statistic from the one
@@ -51,12 +51,12 @@ class BiomedicalAbstractParams(Params):
 
     Departs from the strategy: its heading pattern takes "Double-blind" for a heading, so only known names are headings; it
     leaves labels out of the text, here they stay; its MeSH suffix stands in the context, before the text; and what its
-    prose leaves open (which neighbour to merge with, where windows end) is decided for the whole abstract at once.
+    prose leaves open (which neighbor to merge with, where windows end) is decided for the whole abstract at once.
 
     Parameters
     ----------
     max_tokens : tokens that no chunk exceeds, context included, >= 1.
-    min_tokens : smaller sections are merged with a neighbour where the result still fits, 0..max_tokens; its default
+    min_tokens : smaller sections are merged with a neighbor where the result still fits, 0..max_tokens; its default
         gives way to a smaller max_tokens.
     overlap_tokens : at most this many tokens of the window before are repeated in the next, in whole sentences;
         0..max_tokens - 1.
@@ -66,7 +66,7 @@ class BiomedicalAbstractParams(Params):
     short_tokens : an abstract of fewer tokens is one chunk, whatever its sections, >= 0.
     title_chunk : give the title a chunk of its own, without text, before the others; a short abstract keeps it.
     mesh : add the ``mesh`` terms in the metadata to the context of a short abstract, and of an article without one.
-    normalise : False takes the text as it is, with the layout that ``markup`` says.
+    normalize : False takes the text as it is, with the layout that ``markup`` says.
     namespace : UUID that ``uuid`` is made in.
     chunker_version : is written into the metadata.
 
@@ -85,7 +85,7 @@ class BiomedicalAbstractParams(Params):
     short_tokens: int = 80
     title_chunk: bool = False
     mesh: bool = False
-    normalise: bool = True
+    normalize: bool = True
     namespace: str = NAMESPACE
     chunker_version: str = "v1.2.0"
 
@@ -140,10 +140,10 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
     """
 
     def read(self, document: Document) -> Document:
-        """Return the normalised abstract with its sections, unless it comes with a layout."""
+        """Return the normalized abstract with its sections, unless it comes with a layout."""
         if document.blocks is not None:
             return document
-        if not self.normalise:
+        if not self.normalize:
             layout, labels = super().read(document).blocks or (), abstracts.labels(document.text)
             return replace(document, blocks=abstracts.blocks(document.text, labels, layout))
         if (written := format_of(document.text)) in _NO_ABSTRACTS:
@@ -151,7 +151,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
             raise ConfigurationError(msg)
         return reread(document, abstracts.read(document.text, id=document.id, metadata=document.metadata))
 
-    def blank(self, document: Document) -> list[Chunk]:
+    def chunk_empty(self, document: Document) -> list[Chunk]:
         """Return one chunk, which is all context, of an article with a title and no abstract."""
         chunk = self._title_chunk(document, mesh=self.mesh)
         return [] if chunk is None else [replace(chunk, metadata=self._metadata(document, chunk, 0, "title"))]
@@ -172,7 +172,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return labels and sentences, none of which ends within what belongs to a number."""
         sentences = keeping(splitters.as_tiler(self.sentence_splitter, self.language))
-        return self.fitted(document, tiled(document, sentences), limits)
+        return self.fit_units(document, tile_prose(document, sentences), limits)
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Decide on the whole abstract, then build each chunk, with what it repeats of the one before."""
@@ -180,7 +180,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         limits = self._limits(document, headers)
         units = self.tile(document, limits)
         found = self._decided(units, limits, headers)
-        return finished(Explanation(document, _built(units, found.cuts.tolist(), limits, headers), units, found))
+        return completed(Explanation(document, _built(units, found.cuts.tolist(), limits, headers), units, found))
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Decide on given units, by the labels in their text."""
@@ -205,7 +205,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         reasons = ["section" if cut in prices.starts else "target" for cut in cuts[-2:0:-1]]
         return Segmentation(np.array(cuts[::-1]), reason=reasons)
 
-    def finish(self, found: Explanation) -> Plan[list[Chunk]]:
+    def postprocess(self, found: Explanation) -> Plan[list[Chunk]]:
         """Write the metadata of each chunk, and put the title before them, if it has a chunk of its own."""
         document, headers = found.document, Headers(self, found.document)
         title = None if headers.with_title else self._title_chunk(document)
@@ -220,7 +220,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
             known = self._metadata(document, chunk, len(chunks), f"{kind}{number}")
             chunks.append(replace(chunk, metadata={**chunk.metadata, **known, **said}))
             before = chunk.end
-        return finished(chunks)
+        return completed(chunks)
 
     def _title_chunk(self, document: Document, *, mesh: bool = False) -> Chunk | None:
         lines = [*title_lines(document), *(mesh_lines(document) if mesh else [])]
@@ -256,7 +256,7 @@ def _built(units: Units, cuts: Sequence[int], limits: Limits, headers: Headers) 
         part = Units(
             units.text[origin : edges[end]],
             units.edges[first : end + 1] - origin,
-            units.counted()[first:end],
+            units.token_counts()[first:end],
             None if units.strength is None else units.strength[first : end + 1],
         )
         here = _moved(limits, origin, edges[start], headers(start == 0, names), headers(False, names))
@@ -280,6 +280,6 @@ def _hashed(document: Document) -> str:
 def _beginning(text: str, most: int, counter: Counter) -> str:
     """Return as many words of a text as are within ``most`` tokens."""
     words = tiling.words(text)
-    end = Ruler(words, counter).furthest(0, len(words), most)
+    end = RunSizes(words, counter).furthest(0, len(words), most)
     fitting = text[: words.edges[end]].rstrip()
     return fitting if counter(fitting) <= most else ""

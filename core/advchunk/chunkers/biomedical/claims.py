@@ -9,7 +9,7 @@ What is a claim is decided by sentence, by rule, and so the same for everyone:
   a mean with its deviation (3 ± 1), or a multiple (2-fold, 3 times higher);
 * a *comparator* is a word that says with what: than, vs, compared with, relative to, placebo, control, baseline, whereas,
   respectively ..., or from one number to another; in English and, less fully, in ten other languages;
-* a sentence with both is a claim. One with a statistic only is a claim together with its neighbour of the same paragraph that
+* a sentence with both is a claim. One with a statistic only is a claim together with its neighbor of the same paragraph that
   has a comparator: the sentence before it, unless that makes a claim of its own; else the one after it. Without any, a
   p-value, an interval or an effect size still is a claim by itself, as it is of a comparison; a percentage is not.
 
@@ -89,7 +89,7 @@ def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
             elif not inferred[i]:
                 continue
         if some:
-            start, end = tiling.next_ink(text, edges[first]), edges[last] + len(said[last].rstrip())
+            start, end = tiling.next_non_space(text, edges[first]), edges[last] + len(said[last].rstrip())
             found.append(Claim(Span(start, end), tuple(sorted(some))))
     return found
 

@@ -13,7 +13,7 @@ from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.layout import SENTENCE
 from advchunk.readers import abstracts
 from advchunk.records import Document, Units
-from advchunk.sizes import Limits, Ruler
+from advchunk.sizes import Limits, RunSizes
 from advchunk.text import tiling
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Sections:
     def __init__(self, document: Document) -> None:
         text = document.text
         heads = [block for block in document.blocks or () if block.kind == "heading"]
-        self._ink = tiling.next_ink(text, 0)
+        self._ink = tiling.next_non_space(text, 0)
         self.labels = frozenset(block.span.start for block in heads)
         self.starts = sorted(self.labels)
         self.names = [self._name(block.title or text[slice(*block.span)].strip()) for block in heads]
@@ -92,8 +92,8 @@ class Prices:
     """What each chunk of an abstract costs, and where it may end: ``places``, between sections and in those that are divided."""
 
     def __init__(self, chunker: BiomedicalAbstractChunker, units: Units, limits: Limits, headers: Headers) -> None:
-        self._edges, self._headers, self._ruler = units.edges.tolist(), headers, Ruler(units, limits.counter)
-        self._total: list[int] = list(accumulate(units.counted().tolist(), initial=0))
+        self._edges, self._headers, self._ruler = units.edges.tolist(), headers, RunSizes(units, limits.counter)
+        self._total: list[int] = list(accumulate(units.token_counts().tolist(), initial=0))
         self._least, self._aim, self._overlap = chunker.least, chunker.aim, limits.overlap_tokens
         self._unit = (max(chunker.max_tokens, chunker.aim) + 1) ** 2
         n = self._units = len(units)

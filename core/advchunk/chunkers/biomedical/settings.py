@@ -9,7 +9,7 @@ from typing import Any
 
 from advchunk.chunkers.biomedical.chunker import NAMESPACE, BiomedicalAbstractChunker
 from advchunk.chunkers.biomedical.reranking import Boosts
-from advchunk.errors import ConfigurationError, nearest
+from advchunk.errors import ConfigurationError, did_you_mean
 
 _OURS = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_QUALITY_", "BIO_MCP_UUID_")
 
@@ -52,7 +52,7 @@ class Settings:
         known = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
         for name in sorted(given):
             if name.startswith(_OURS) and name not in known:
-                msg = f"there is no setting {name}{nearest(name, known)}"
+                msg = f"there is no setting {name}{did_you_mean(name, known)}"
                 raise ConfigurationError(msg)
         return cls(
             **{known[name].name: _read(name, given[name], type(known[name].default)) for name in known if name in given}

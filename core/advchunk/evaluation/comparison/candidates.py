@@ -138,7 +138,7 @@ def _of_size(name: str, label: str, params: Mapping[str, Any], size: int) -> Can
     return candidate(name, label, **params, max_tokens=size)
 
 
-def peer(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str = "", **settings: Any) -> Candidate:
+def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str = "", **settings: Any) -> Candidate:
     """Return a splitter of another library as a candidate.
 
     Each of its texts is looked for behind the start of the last, whatever white space it made of the document's: most

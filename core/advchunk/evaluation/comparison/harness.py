@@ -21,7 +21,7 @@ from advchunk.errors import require
 from advchunk.evaluation.comparison.candidates import Candidate, Chunks, Group, Matched
 from advchunk.evaluation.comparison.trial import Trial
 from advchunk.evaluation.metrics import retrieval, shape
-from advchunk.evaluation.metrics.claim_recall import claims_at_k
+from advchunk.evaluation.metrics.claims import claims_at_k
 from advchunk.evaluation.metrics.metering import Cost, Meter, measured
 from advchunk.records import Chunk, Floats, Ints
 
@@ -42,7 +42,7 @@ class Outcome:
     curve : mean recall by budget.
     redundancy : how often the text is said: 1 for chunks that do not overlap.
     coverage : share of the text, white space left out, that is in a chunk.
-    within, between : mean similarity of the sentences of a chunk, and of those of neighbouring chunks (`shape.cohesion`).
+    within, between : mean similarity of the sentences of a chunk, and of those of neighboring chunks (`shape.cohesion`).
     forced : share of cuts that a size made; None if that is not known.
     over, under : share of chunks over and under the size aimed at (`shape.off_target`); None without one.
     cutting, embedding : what it cost to cut the documents, and to embed the chunks. Where chunks come with vectors of their
@@ -304,7 +304,7 @@ def _vectors(chunks: Sequence[Chunk], trial: Trial) -> tuple[Floats, Ints, Cost]
     lacking, cost = [i for i, rows in enumerate(found) if rows is None], _NOTHING
     if lacking:
         meter, texts = Meter(), [chunks[i].embed_text for i in lacking]
-        vectors, cost = measured(lambda: trial.embedded(texts, meter), meter, trial.counter)
+        vectors, cost = measured(lambda: trial.embed_texts(texts, meter), meter, trial.counter)
         for i, vector in zip(lacking, vectors, strict=True):
             found[i] = vector
     several = [np.atleast_2d(rows) for rows in found if rows is not None]

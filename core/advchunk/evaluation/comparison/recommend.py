@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from advchunk.chunkers import registry
-from advchunk.errors import nearest, require
+from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.candidates import Candidate, candidate
 from advchunk.evaluation.comparison.harness import Outcome, Progress, run
 from advchunk.evaluation.comparison.standings import Metric, Standing, as_rows, check, compare
@@ -232,10 +232,12 @@ def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Optio
     """Return what is tried, the baseline first; what is cut off by the clock comes last."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
     names = (
-        [name for name in registry.names("stable") if registry.general(name)] if chunkers is None else list(chunkers)
+        [name for name in registry.names("stable") if registry.is_general_purpose(name)]
+        if chunkers is None
+        else list(chunkers)
     )
     for name in names:
-        require(name in registry.TABLE, f"chunkers must be registered{nearest(name, registry.TABLE)}", name)
+        require(name in registry.TABLE, f"chunkers must be registered{did_you_mean(name, registry.TABLE)}", name)
     kinds: dict[str, tuple[Vectors, ...]] = {
         name: ("units", "context", "plain") if "vectors" in registry.describe(name)["resources"] else ("none",)
         for name in names

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advchunk.errors import needed, require
+from advchunk.errors import import_extra, require
 from advchunk.evaluation.comparison.standings import (
     COST,
     DETAILS,
@@ -81,7 +81,7 @@ def html(
     require(len(rows) > 0, "rows must have a candidate", rows)
     right = all(len(row.outcome.chunks) in (0, len(trial.documents)) for row in rows)
     require(right, f"outcomes must be of the trial's {len(trial.documents)} documents", rows[0].outcome.label)
-    jinja = needed("jinja2", "report")
+    jinja = import_extra("jinja2", "report")
     page = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     template = files("advchunk.evaluation.comparison").joinpath("report.html").read_text(encoding="utf-8")

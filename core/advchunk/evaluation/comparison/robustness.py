@@ -29,7 +29,7 @@ from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker, SegmentingChunker
 from advchunk.chunkers.params import hints, parameters
 from advchunk.chunkers.threshold import _AMOUNTS, SemanticThresholdChunker
-from advchunk.engine import Job, Plan, drive, finished
+from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
 from advchunk.evaluation.comparison.trial import Trial
 from advchunk.evaluation.data.datasets import Segmented
@@ -237,7 +237,7 @@ def answer_measure(trial: Trial) -> Measure:
             return Scores(np.full(len(trial.questions), nan), nan)
         tokens = np.maximum(trial.counter.counts(texts), 1)
         held = retrieval.overlaps(by_name, trial.questions, tokens=tokens)
-        ranking = retrieval.rank(trial.asked, trial.embedded(texts))
+        ranking = retrieval.rank(trial.asked, trial.embed_texts(texts))
         recall = retrieval.at_budget(held, ranking, trial.budget).recall
         unasked = [any(reference.document in lost for reference in question.references) for question in trial.questions]
         return Scores(np.where(unasked, nan, recall), float(tokens.mean()))
@@ -369,7 +369,7 @@ def _segmentation(chunker: SegmentingChunker, units: Units) -> Segmentation | No
         yield from ()
         return chunker.segmentation(units)
 
-    (found,) = drive([Job(plan(), recover=lambda _: Job(finished(None)))])
+    (found,) = drive([Job(plan(), recover=lambda _: Job(completed(None)))])
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from advchunk.errors import nearest, require
+from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.harness import Outcome
 from advchunk.evaluation.comparison.trial import Trial
 from advchunk.evaluation.metrics.metering import Prices
@@ -103,7 +103,7 @@ def compare(outcomes: Sequence[Outcome], baseline: str, metric: Metric = "recall
 def check(metric: str) -> None:
     """Raise `ConfigurationError` unless outcomes can be compared by it: before they are run, at best."""
     known = get_args(Metric)
-    require(metric in known, f"metric must be one of {known}{nearest(metric, known)}", metric)
+    require(metric in known, f"metric must be one of {known}{did_you_mean(metric, known)}", metric)
 
 
 def compare_each(outcomes: Sequence[Outcome], baselines: Sequence[str], metric: Metric = "recall") -> list[Standing]:
@@ -151,7 +151,7 @@ def promising(rows: Sequence[Standing], metric: Metric = "recall") -> list[Stand
 
 def _named(outcomes: Sequence[Outcome], label: str) -> Outcome:
     by_label = {outcome.label: outcome for outcome in outcomes}
-    require(label in by_label, f"baseline must be one of the candidates{nearest(label, by_label)}", label)
+    require(label in by_label, f"baseline must be one of the candidates{did_you_mean(label, by_label)}", label)
     return by_label[label]
 
 

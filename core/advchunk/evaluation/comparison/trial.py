@@ -14,12 +14,12 @@ from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import require
 from advchunk.evaluation.data.questions import Question
-from advchunk.evaluation.metrics.claim_recall import answered
-from advchunk.layout import tiled, with_blocks
+from advchunk.evaluation.metrics.claims import answered
+from advchunk.layout import tile_prose, with_blocks
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
-from advchunk.models.long_texts import vectors_of
+from advchunk.models.long_texts import embed_long_texts
 from advchunk.readers import markdown
 from advchunk.records import Document, Floats, Span, Units
 from advchunk.text import sentences
@@ -69,7 +69,7 @@ class Trial:
     @cached_property
     def asked(self) -> Floats:
         """The vectors of the questions."""
-        return self.embedded([question.text for question in self.questions])
+        return self.embed_texts([question.text for question in self.questions])
 
     @cached_property
     def sentences(self) -> tuple[Units, ...]:
@@ -77,12 +77,12 @@ class Trial:
         laid_out = [
             one if one.blocks is not None else replace(one, blocks=markdown.blocks(one.text)) for one in self.documents
         ]
-        return tuple(with_blocks(tiled(one, sentences.sentences), one) for one in laid_out)
+        return tuple(with_blocks(tile_prose(one, sentences.sentences), one) for one in laid_out)
 
     @cached_property
     def rows(self) -> tuple[Floats, ...]:
         """The vectors of the sentences of each document."""
-        return tuple(self.embedded(units.strings()) for units in self.sentences)
+        return tuple(self.embed_texts(units.strings()) for units in self.sentences)
 
     @cached_property
     def claims(self) -> tuple[tuple[tuple[str, Span], ...], ...]:
@@ -118,9 +118,9 @@ class Trial:
         ]
         return sha256(json.dumps(said).encode()).hexdigest()
 
-    def embedded(self, texts: Sequence[str], watch: Watch = lambda ask, rows, seconds: None) -> Floats:  # noqa: ARG005
+    def embed_texts(self, texts: Sequence[str], watch: Watch = lambda ask, rows, seconds: None) -> Floats:  # noqa: ARG005
         """Return the unit vector of each text, in batches, each distinct one asked once, and read whole."""
-        (rows,) = drive([Job(vectors_of(texts, as_embedder(self.embedder)))], watch)
+        (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder)))], watch)
         return rows
 
 

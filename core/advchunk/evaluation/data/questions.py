@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from advchunk.errors import ConfigurationError, nearest, require
+from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.records import Document, Span
 
 _SUFFIXES = (".md", ".markdown", ".txt")
@@ -190,7 +190,7 @@ def _reference(said: Any, corpus: Any, named: Mapping[str, Document]) -> Referen
     require(right, 'a reference must have "document" and either "quote" or "start" and "end"', said)
     name = said["document"]
     known = isinstance(name, str) and name in named
-    require(known, f"a reference must name a document that is there{nearest(str(name), named)}", name)
+    require(known, f"a reference must name a document that is there{did_you_mean(str(name), named)}", name)
     document = named[name]
     if "quote" in said:
         require(isinstance(said["quote"], str), "a quote must be a string", said["quote"])

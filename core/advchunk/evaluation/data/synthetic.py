@@ -24,7 +24,7 @@ def synthetic(
     overlap: float = 0.5,
     noise: float = 0.0,
 ) -> Segmented:
-    """Make a text of segments that each keep to a topic, and neighbours never to the same.
+    """Make a text of segments that each keep to a topic, and neighbors never to the same.
 
     A topic is a vocabulary of invented words, of which few are frequent and most rare (the r-th has a share in
     proportion to 1 / r), as in language. Nothing but the words tells where a segment ends: it is all one paragraph.

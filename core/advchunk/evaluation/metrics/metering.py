@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from advchunk.engine import Ask, Request
+from advchunk.engine import Ask, ChatRequest
 from advchunk.errors import require
 from advchunk.models.identity import model_name
 from advchunk.text.counters import Counter
@@ -115,7 +115,7 @@ def _texts(item: Any) -> Iterator[str]:
     """Yield the texts in what is asked (`engine.METHODS`): a text, one with edges or options, or the messages of a dialogue."""
     if isinstance(item, str):
         yield item
-    elif isinstance(item, Request):
+    elif isinstance(item, ChatRequest):
         yield from (said for _, said in item.messages)
     elif isinstance(item, tuple):
         yield from (text for part in item for text in _texts(part))

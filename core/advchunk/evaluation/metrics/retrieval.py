@@ -33,7 +33,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from advchunk.errors import nearest, require
+from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.ranges import apart, atoms, summed, through, totals
 from advchunk.numerics.signals import unit_rows
@@ -136,7 +136,7 @@ def overlaps(
     require(len(questions) > 0, "there must be a question", len(questions))
     numbers = {name: number for number, name in enumerate(chunks)}
     for name in {reference.document for question in questions for reference in question.references}:
-        require(name in numbers, f"a question must be of a document that has chunks{nearest(name, numbers)}", name)
+        require(name in numbers, f"a question must be of a document that has chunks{did_you_mean(name, numbers)}", name)
     each = [(name, chunk) for name, of_one in chunks.items() for chunk in of_one]
     spans = _rows((i, numbers[name], *span) for i, (name, chunk) in enumerate(each) for span in chunk.spans)
     wanted = _rows((i, numbers[name], *span) for i, one in enumerate(questions) for name, span in one.references)
@@ -231,7 +231,7 @@ def rank(
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
     """Score the first ``k`` chunks of each question's ranking.
 
-    It favours big chunks in recall and small ones in precision: `at_budget` compares chunkers.
+    It favors big chunks in recall and small ones in precision: `at_budget` compares chunkers.
 
     Parameters
     ----------

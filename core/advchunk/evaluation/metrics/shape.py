@@ -17,7 +17,7 @@ _NONE: Ints = np.array([], dtype=np.int64)
 
 
 class Cohesion(NamedTuple):
-    """How alike sentences are, -1..1: within chunks, and between neighbouring ones; None where there are none."""
+    """How alike sentences are, -1..1: within chunks, and between neighboring ones; None where there are none."""
 
     within: float | None
     between: float | None
@@ -65,11 +65,11 @@ def coverage(documents: Sequence[Document], chunks: Sequence[Sequence[Chunk]]) -
 
 
 def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequence[Sequence[Chunk]]) -> Cohesion:
-    """Return the mean similarity of the sentences of a chunk, and of those of neighbouring chunks.
+    """Return the mean similarity of the sentences of a chunk, and of those of neighboring chunks.
 
     A sentence is a chunk's if its middle is. A chunk's figure is the mean over its pairs of sentences, that of
-    neighbours the mean over a sentence of either, a sentence that both have not with itself; then the mean over chunks,
-    or neighbours, of those that have a pair. So both are of one kind, and topics that are cut well have more within.
+    neighbors the mean over a sentence of either, a sentence that both have not with itself; then the mean over chunks,
+    or neighbors, of those that have a pair. So both are of one kind, and topics that are cut well have more within.
 
     Parameters
     ----------

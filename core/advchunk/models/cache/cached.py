@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from advchunk.engine import Request, in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError, needed
+from advchunk.engine import ChatRequest, call_in_thread
+from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
+from advchunk.models.cache.circuit_breaker import add_checksum, circuit_breaker
 from advchunk.models.cache.files import FileStore
 from advchunk.models.cache.redis_store import RedisStore
 from advchunk.models.cache.stores import DictStore
-from advchunk.models.cache.trouble import sealed, trouble
 from advchunk.models.identity import identity, model_name
 from advchunk.records import Floats
 
@@ -133,15 +133,15 @@ class Cached:
         return self._kept(kind, keys, known, unknown, rows)
 
     async def _awaited(self, kind: str, items: Sequence[Any]) -> list[Any]:
-        keys, known, unknown = await in_thread(self._look_up, kind, items)
+        keys, known, unknown = await call_in_thread(self._look_up, kind, items)
         rows = await getattr(self.model, f"a{kind}")(tuple(unknown.values())) if unknown else ()
-        return await in_thread(self._kept, kind, keys, known, unknown, rows)
+        return await call_in_thread(self._kept, kind, keys, known, unknown, rows)
 
     def _look_up(self, kind: str, items: Sequence[Any]) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
         """Return the key of each item, the rows that are kept, and the items of which none is."""
         named = self.identity
         keys = [sha256(json.dumps(["1", kind, named, item], default=_plain).encode()).hexdigest() for item in items]
-        care = trouble(self.store)
+        care = circuit_breaker(self.store)
         found = care.read(lambda: self.store.get_many(list(dict.fromkeys(keys))))
         known = {key: _KINDS[kind].unpack(kept) for key in keys if (kept := care.opened(found.get(key))) is not None}
         return keys, known, {key: item for key, item in zip(keys, items, strict=True) if key not in known}
@@ -150,9 +150,11 @@ class Cached:
         self, kind: str, keys: list[str], known: dict[str, Any], unknown: dict[str, Any], rows: Iterable[Any]
     ) -> list[Any]:
         fresh = dict(zip(unknown, rows, strict=True))
-        values = {key: sealed(_KINDS[kind].pack(row)) for key, row in fresh.items() if not isinstance(row, Exception)}
+        values = {
+            key: add_checksum(_KINDS[kind].pack(row)) for key, row in fresh.items() if not isinstance(row, Exception)
+        }
         if values:
-            trouble(self.store).write(lambda: self.store.set_many(values))
+            circuit_breaker(self.store).write(lambda: self.store.set_many(values))
         answers = {**known, **fresh}
         return [answers[key] for key in keys]
 
@@ -187,12 +189,12 @@ def _settings(model: Any) -> dict[str, Any]:
 
 
 def _plain(item: Any) -> Any:
-    return astuple(item) if isinstance(item, Request) else int(item)
+    return astuple(item) if isinstance(item, ChatRequest) else int(item)
 
 
 @lru_cache(maxsize=64)
 def _store_at(where: str) -> Any:
     if not _REDIS.match(where):
         return FileStore(where)
-    needed("redis", "redis")
+    import_extra("redis", "redis")
     return RedisStore(where)

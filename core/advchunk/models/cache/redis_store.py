@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from advchunk.errors import needed
+from advchunk.errors import import_extra
 from advchunk.models.cache.stores import groups
 
 
@@ -42,7 +42,7 @@ class RedisStore:
         return f"{url.scheme}://{url.hostname or url.path}" + (f":{url.port}" if url.port else "")
 
     def _called(self, command: str, given: Any) -> Any:
-        redis = needed("redis", "redis")
+        redis = import_extra("redis", "redis")
         try:
             return getattr(_redis(self.url, os.getpid()), command)(given)
         except redis.RedisError as error:
@@ -52,6 +52,6 @@ class RedisStore:
 
 @lru_cache(maxsize=16)
 def _redis(url: str, _process: int) -> Any:
-    redis = needed("redis", "redis")
+    redis = import_extra("redis", "redis")
     # Whoever waits for a cache would rather ask the model.
     return redis.Redis.from_url(url, socket_connect_timeout=2, socket_timeout=2)

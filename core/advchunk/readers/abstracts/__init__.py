@@ -1,6 +1,6 @@
 """Read biomedical abstracts: a plain one, one whose sections are known, or one that PubMed hands out.
 
-A document's text is the normalised one (`readers.abstracts.normal`), and its ``offsets`` lead back to what was given. Labels
+A document's text is the normalized one (`readers.abstracts.normal`), and its ``offsets`` lead back to what was given. Labels
 (`readers.abstracts.labels`) stay in the text, and are its heading blocks.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 from advchunk.errors import require
 from advchunk.readers import pubmed
 from advchunk.readers.abstracts.labels import OTHER, UNSTRUCTURED, labels, section_name
-from advchunk.readers.abstracts.normal import normalised
+from advchunk.readers.abstracts.normal import normalized
 from advchunk.readers.abstracts.sections import blocks, structured
 from advchunk.readers.formats import format_of
 from advchunk.records import Document
 
-__all__ = ["OTHER", "UNSTRUCTURED", "blocks", "labels", "normalised", "read", "section_name", "structured"]
+__all__ = ["OTHER", "UNSTRUCTURED", "blocks", "labels", "normalized", "read", "section_name", "structured"]
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -40,7 +40,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     [('heading', 'Objective'), ('paragraph', 'To see.'), ('heading', 'Results'), ('paragraph', 'It was seen.')]
     """
     if format_of(text) != "pubmed":
-        said = normalised(text)
+        said = normalized(text)
         return Document(
             said.text, id, blocks(said.text, labels(said.text)), dict(metadata or {}), said.offsets, "pubmed"
         )

@@ -28,7 +28,7 @@ _NAMES: Mapping[str, str] = {
         "Results": "results result findings outcomes finding observations outcome synthesis",
         "Conclusions": """conclusions conclusion interpretation implications limitations comment discussion limitation
             message messages perspective perspectives recommendations relevance significance summary""",
-        UNSTRUCTURED: "unlabelled",
+        UNSTRUCTURED: "unlabeled",
         OTHER: "funding registration",
     }.items()
     for word in words.split()
@@ -73,7 +73,7 @@ def section_name(label: str) -> str | None:
 def labels(text: str) -> list[Label]:
     """Find the labels of an abstract.
 
-    Within a line, a label is capitalised, follows a sentence, and ends with a colon. At the start of one that follows a
+    Within a line, a label is capitalized, follows a sentence, and ends with a colon. At the start of one that follows a
     sentence or a blank line it may be in small letters, or end with a dash, or with the line.
 
     >>> labels("BACKGROUND: A double-blind trial. Results: None.")

@@ -72,16 +72,16 @@ def plain(text: str) -> Derived:
     return Derived(text, np.arange(len(text) + 1))
 
 
-def normalised(text: str | Derived) -> Derived:
+def normalized(text: str | Derived) -> Derived:
     r"""Return an abstract without what typesetting put into it.
 
     HTML is stripped, characters are in NFKC, words divided at the end of a line are joined, white space is one space, or
     one line end before a label, or a blank line. What NFKC would make another number of stays: the exponent of 10⁹, and ½;
     so do ™ and ª.
 
-    >>> normalised("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
+    >>> normalized("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
     'Weight fell by 2 kg/m2 (p<0.05) in the placebo group.'
-    >>> derived = normalised("10<sup>9</sup>/L  of \ufb01brin")
+    >>> derived = normalized("10<sup>9</sup>/L  of \ufb01brin")
     >>> derived.text, derived.offsets[-6:].tolist()
     ('10⁹/L of fibrin', [21, 22, 23, 24, 25, 26])
     """

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from advchunk.readers.abstracts.labels import Label, labels, section_name
-from advchunk.readers.abstracts.normal import normalised
+from advchunk.readers.abstracts.normal import normalized
 from advchunk.records import Block, Document, Span
 
 _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
@@ -63,7 +63,7 @@ def structured(
     """
     text, found, layout = "", list[Label](), list[Block]()
     for given, said, *name in sections:
-        label, body = normalised(given).text, normalised(said).text
+        label, body = normalized(given).text, normalized(said).text
         if not body:
             continue
         text += "\n" if text else ""

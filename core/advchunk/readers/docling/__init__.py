@@ -5,7 +5,7 @@ The body is read in its own order. Of what Docling finds, this stands in the tex
 - a title is the document's, if there is but one; several (slides, pages with many) are headings above all others;
 - lists have their markers, and level as deep as they are nested; ticked boxes are ``[x]``;
 - what Docling took apart at a bold word or a link (its inline groups) is one paragraph again; the markup itself is not
-  kept, but for raised digits (10⁹) and the ``$`` and backticks of formulae and code;
+  kept, but for raised digits (10⁹) and the ``$`` and backticks of formulas and code;
 - tables have their spans written out; a cell's text is in the table alone, where Docling has it a second time;
 - pictures have their description, and the data of charts, where a model gave them, and captions and footnotes; what is
   written inside a picture is left out, as in Docling's own exports, and a picture without any of these is not there;
@@ -25,7 +25,7 @@ from io import BytesIO
 from os import PathLike, fspath
 from typing import Any
 
-from advchunk.errors import ConfigurationError, needed, require
+from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers import json, markdown
 from advchunk.readers.docling.body import Body, places
 from advchunk.readers.json import Object
@@ -115,10 +115,10 @@ def convert(
     ConfigurationError : as `document`; bytes without a name. What Docling itself raises is passed on.
     """
     if converter is None:
-        converter = needed("docling.document_converter", "docling").DocumentConverter()
+        converter = import_extra("docling.document_converter", "docling").DocumentConverter()
     if isinstance(source, bytes):
         require(bool(name), "name must be that of the file whose bytes are given, with its suffix", name)
-        stream = needed("docling.datamodel.base_models", "docling").DocumentStream
+        stream = import_extra("docling.datamodel.base_models", "docling").DocumentStream
         result = converter.convert(stream(name=name, stream=BytesIO(source)), **options)
         said = {"source": name}
     else:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from advchunk.errors import ConfigurationError, needed, require
+from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers import xml
 from advchunk.readers.html import guard
 from advchunk.readers.html.head import metadata as head
@@ -56,7 +56,7 @@ def read(
     metadata: Mapping[str, Any] | None = None,
     furniture: Furniture = "drop",
 ) -> Document:
-    r"""Read a page or a piece of one: headings, paragraphs, lists, quotes, code, tables, captions and formulae.
+    r"""Read a page or a piece of one: headings, paragraphs, lists, quotes, code, tables, captions and formulas.
 
     Its metadata has what there is of ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language``
     and ``url`` (the canonical one). A heading that says what the title says is not put above chunks a second time. A table
@@ -85,7 +85,7 @@ def read(
     {'title': 'Tea'}
     """
     require(furniture in {"drop", "keep"}, 'furniture must be "drop" or "keep"', furniture)
-    tree: LexborHTMLParser = needed("selectolax.lexbor", "html").LexborHTMLParser(guard.harmless(text))
+    tree: LexborHTMLParser = import_extra("selectolax.lexbor", "html").LexborHTMLParser(guard.harmless(text))
     known = {**head(tree), **(metadata or {})}
     pieces = _Reader().read(tree.root) if tree.root else []
     content = [piece for piece in pieces if piece.kind != "furniture"]

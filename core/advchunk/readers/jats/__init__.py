@@ -57,7 +57,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     Its metadata has what there is of ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``,
     ``keywords``, ``license``, ``language`` and ``article_type``. Powers are raised where they would make another number,
-    formulae are in TeX if the article has it, and tables in Markdown.
+    formulas are in TeX if the article has it, and tables in Markdown.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class _Reader:
 
 
 def _in_line(element: Element) -> bool:
-    """Return whether what a paragraph has in it stands in its line: code may, and formulae that have alternatives."""
+    """Return whether what a paragraph has in it stands in its line: code may, and formulas that have alternatives."""
     if element.tag == "code":
         return "\n" not in said(element).strip()
     return element.tag == "alternatives" and element.find("table") is None

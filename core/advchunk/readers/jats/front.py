@@ -71,7 +71,7 @@ def _date(date: Element) -> str:
 
 
 def _license(front: Element) -> str:
-    """Return a licence by its address, else in its words."""
+    """Return a license by its address, else in its words."""
     found = front.find("article-meta/permissions/license")
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""The lines of JATS: what an element says in running text, formulae and references among it."""
+"""The lines of JATS: what an element says in running text, formulas and references among it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSEEN = frozenset(["alt-text", "long-desc", "object-id", "sec-meta"])
 
 _FORMULAE = frozenset(["alternatives", "chem-struct", "disp-formula", "inline-formula", "math", "tex-math"])
 
-# Within a line: the first stand close to their neighbours, the second never; others do where text parts them.
+# Within a line: the first stand close to their neighbors, the second never; others do where text parts them.
 _CLOSE = frozenset(
     """abbrev alternatives bold email ext-link inline-formula inline-graphic italic math monospace named-content
     overline private-char roman sans-serif sc strike styled-content sub sup tex-math underline uri x xref""".split()  # noqa: SIM905

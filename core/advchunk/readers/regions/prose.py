@@ -93,7 +93,7 @@ def rows(lines: Iterable[Line], *, leftwards: bool = False) -> list[list[Line]]:
 
 
 def text_of(kind: BlockKind, lines: Sequence[Line], known: Collection[str], *, leftwards: bool = False) -> str:
-    """Return what the lines of a region say: a table as a pipe table, code and formulae line by line."""
+    """Return what the lines of a region say: a table as a pipe table, code and formulas line by line."""
     by_row = rows(lines, leftwards=leftwards)
     if kind == "table":
         return _table(by_row)

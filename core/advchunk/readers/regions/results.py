@@ -73,7 +73,7 @@ def doctr(
 ) -> Document:
     """Read what docTR found: the JSON of ``Document.export()``, the dict, or the document itself.
 
-    Where it has detected the layout, its regions are taken, and its tables as it recognised them; else its blocks, which
+    Where it has detected the layout, its regions are taken, and its tables as it recognized them; else its blocks, which
     are read column by column. Boxes are in pixels of the pictures that docTR was given.
 
     Raises
@@ -189,7 +189,7 @@ def _exported(page: Object) -> Page:
     known, leftwards = hyphenated(texts), right_to_left(texts)
     layout = [Detected(one.text("type"), placed(one), one.number("confidence")) for one in page.objects("layout")]
     tables = [_table(table, sheet.page, placed(table)) for table in page.objects("tables")]
-    if layout:  # of a table that was recognised, docTR has taken the words out of the blocks
+    if layout:  # of a table that was recognized, docTR has taken the words out of the blocks
         layout = [one for one in layout if not any(within(one.box, table.box) > 0.5 for table in tables)]
         regions = regions_of(sheet, lines, layout, known=known, right_to_left=leftwards)
     else:
@@ -201,7 +201,7 @@ def _exported(page: Object) -> Page:
         regions += [
             Region(kind_of(one.text("type"))[0], sheet.page, placed(one), "", one.number("confidence"))
             for block in page.objects("blocks")
-            for one in block.objects("artefacts")
+            for one in block.objects("artifacts")
         ]
     return Page(sheet, ordered(sheet, [*regions, *tables], right_to_left=leftwards))
 

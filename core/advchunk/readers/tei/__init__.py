@@ -2,7 +2,7 @@
 
 References
 ----------
-TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange". GROBID's customisation of it, and its
+TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange". GROBID's customization of it, and its
 coordinates: https://grobid.readthedocs.io.
 """
 
@@ -22,9 +22,9 @@ from advchunk.records import Document
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one TEI document, such as GROBID's ``processFulltextDocument`` returns.
 
-    All that ``<text>`` says is in some block: headings with their number, paragraphs, list items, quotes, formulae, code,
+    All that ``<text>`` says is in some block: headings with their number, paragraphs, list items, quotes, formulas, code,
     captions, tables (as pipe tables), footnotes, references. The abstract comes first. Of the header, title, authors,
-    DOI, date, journal and keywords become metadata; affiliations, addresses, licence and notes of submission do not.
+    DOI, date, journal and keywords become metadata; affiliations, addresses, license and notes of submission do not.
 
     What GROBID collects at the end of the body is put back: figures, tables and footnotes stand after the paragraph that
     first refers to them. Those that none refers to are headed "Figures and tables", or "Notes". Other headings that no

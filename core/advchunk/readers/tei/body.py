@@ -238,7 +238,7 @@ class Paper:
             line.say(child.tail)
 
     def _special(self, element: Element, line: Line) -> bool:
-        """Write what is not said as it stands, and return whether an element is such: readings, formulae, powers."""
+        """Write what is not said as it stands, and return whether an element is such: readings, formulas, powers."""
         name = tag_of(element)
         if name in _ALTERNATIVES and len(element):
             chosen = next((each for each in element if tag_of(each) in _CHOSEN), element[0])

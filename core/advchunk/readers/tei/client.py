@@ -17,13 +17,13 @@ from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from advchunk.engine import in_thread, within
+from advchunk.engine import call_in_thread, call_with_timeout
 from advchunk.errors import (
     BadModelOutput,
     ConfigurationError,
     ModelUnavailable,
     first_line,
-    needed,
+    import_extra,
     require,
 )
 from advchunk.models.retrying import Passing, repeating, retry_after
@@ -118,13 +118,13 @@ class GrobidClient:
 
     async def aprocess(self, pdf: PDF, *, keep: bool = False) -> str:
         """Await `process`."""
-        if keep and (known := await in_thread(_kept, pdf)) is not None:
+        if keep and (known := await call_in_thread(_kept, pdf)) is not None:
             return known
-        sent = await in_thread(_sent, pdf)
+        sent = await call_in_thread(_sent, pdf)
         text: str = await (
             repeating(self, "AsyncRetrying", "grobid")(self._aonce, sent) if self.retries else self._aonce(sent)
         )
-        return await in_thread(_keep, pdf, text) if keep else text
+        return await call_in_thread(_keep, pdf, text) if keep else text
 
     def read(self, pdf: PDF, *, keep: bool = True) -> Document:
         """Return the document that a PDF holds, by way of `process` and `readers.tei.read`.
@@ -136,7 +136,7 @@ class GrobidClient:
     async def aread(self, pdf: PDF, *, keep: bool = True) -> Document:
         """Await `read`."""
         text = await self.aprocess(pdf, keep=keep)
-        return await in_thread(_document, pdf, text, keep)
+        return await call_in_thread(_document, pdf, text, keep)
 
     def read_many(self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnError = None) -> list[Document]:
         """Return the document of each PDF, with at most ``concurrency`` of them under way.
@@ -178,20 +178,20 @@ class GrobidClient:
                 task.cancel()
 
     def _once(self, sent: _Sent) -> str:
-        httpx = needed("httpx", "grobid")
+        httpx = import_extra("httpx", "grobid")
 
         def post() -> Any:
             with httpx.Client(timeout=self.timeout) as client:
                 return client.post(**self._request(sent))
 
         try:
-            answer = within(self.timeout, post)
+            answer = call_with_timeout(self.timeout, post)
         except (httpx.HTTPError, TimeoutError) as error:
             raise self._failure(error, sent) from None
         return self._answer(answer, sent)
 
     async def _aonce(self, sent: _Sent) -> str:
-        httpx = needed("httpx", "grobid")
+        httpx = import_extra("httpx", "grobid")
         try:
             async with asyncio.timeout(self.timeout), httpx.AsyncClient(timeout=self.timeout) as client:
                 answer = await client.post(**self._request(sent))

@@ -39,5 +39,5 @@ def lexicon_of(
 @lru_cache(maxsize=64)  # for it takes longer than most documents
 def _built(language: str, connectives: str, own: str) -> Lexicon:
     said = json.loads(own)
-    base = _lexicon.lexicon(language) if said is None else _lexicon.read(said)
+    base = _lexicon.lexicon(language) if said is None else _lexicon.read_lexicon(said)
     return _lexicon.with_connectives(base, json.loads(connectives))

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from advchunk.errors import nearest, require
+from advchunk.errors import did_you_mean, require
 from advchunk.text.sentences import language_code
 
 Strength: TypeAlias = Literal["strong", "weak"]
@@ -209,22 +209,24 @@ def lexicon(language: str = "en") -> Lexicon:
     ('strong', 0)
     """
     path = files("advchunk.text.edus").joinpath("lexicons", f"{language_code(language)}.json")
-    return read(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
+    return read_lexicon(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
 
 
-def read(said: Mapping[str, Any]) -> Lexicon:
+def read_lexicon(said: Mapping[str, Any]) -> Lexicon:
     """Build a lexicon from the shape of the files that come with the package: the fields of `Lexicon`, all optional.
 
     Raises
     ------
     ConfigurationError : a name or a value that is none.
 
-    >>> read({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
+    >>> read_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
     'conjunction'
     """
     names = [f.name for f in fields(Lexicon)]
     for name in said:
-        require(name in names, f"a lexicon has no {name!r}{nearest(str(name), names)}; it has {', '.join(names)}", name)
+        require(
+            name in names, f"a lexicon has no {name!r}{did_you_mean(str(name), names)}; it has {', '.join(names)}", name
+        )
     given: dict[str, Any] = {"elision": bool(said.get("elision"))}
     for name in said.keys() - {"connectives", "elision"}:
         require(_are_words(said[name]), f"{name} of a lexicon must be a list of words", said[name])

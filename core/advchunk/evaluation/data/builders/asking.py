@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.engine import Complete, Job, Plan, Request, drive, finished
+from advchunk.engine import ChatRequest, Complete, Job, Plan, completed, drive
 from advchunk.errors import first_line, require
 from advchunk.evaluation.data.builders.built import Built, check_names
 from advchunk.evaluation.data.builders.prompts import PROMPT, PROMPT_VERSION
 from advchunk.evaluation.data.questions import Question, Reference, quote_span
 from advchunk.models.chat import as_chat
-from advchunk.models.prompts import filled
+from advchunk.models.prompts import fill_prompt
 from advchunk.records import Document, Span
 from advchunk.text import sentences
 
@@ -65,7 +65,7 @@ def asked_by(
     passages = list(_passages(documents, number, seed, language))
     require(bool(passages), "documents must have text", len(documents))
     dropped, kept, known = Counter[str](), list[Question](), set[Any]()
-    told = [filled(prompt, passage=documents[i].text[slice(*span)].strip()) for i, span in passages]
+    told = [fill_prompt(prompt, passage=documents[i].text[slice(*span)].strip()) for i, span in passages]
     for (i, span), reply in zip(passages, _replies(llm, told), strict=True):
         question = _read(reply, documents[i], span)
         if isinstance(question, str):
@@ -100,12 +100,12 @@ def _replies(llm: Any, prompts: Sequence[str]) -> Iterator[str | None]:
     chat = as_chat(llm)
 
     def plan(prompt: str) -> Plan[str | None]:
-        (reply,) = yield Complete((Request((("user", prompt),), version=f"question {PROMPT_VERSION}"),), chat)
+        (reply,) = yield Complete((ChatRequest((("user", prompt),), version=f"question {PROMPT_VERSION}"),), chat)
         return str(reply)
 
     def failed(error: Exception) -> Job[str | None]:
         _log.warning("no question asked: %s: %s", type(error).__name__, first_line(error))
-        return Job(finished(None))
+        return Job(completed(None))
 
     return drive(Job(plan(prompt), recover=failed) for prompt in prompts)
 

@@ -13,10 +13,10 @@ from advchunk.evaluation.data.builders.built import Built, check_names, edit, pr
 from advchunk.evaluation.data.questions import Question, Reference
 from advchunk.records import Document, Span
 from advchunk.text import sentences
-from advchunk.text.terms import words
+from advchunk.text.terms import word_tokens
 
 _WORDS = 8, 40  # of a sentence that is asked: fewer say too little, more are seldom a sentence
-_LETTERS = 0.6  # least share of a sentence that words make up: others are formulae, references, tables
+_LETTERS = 0.6  # least share of a sentence that words make up: others are formulas, references, tables
 _APART = 3  # sentences from one that is asked to the next, so that no two share an answer
 
 
@@ -44,7 +44,7 @@ def held_out(
     the real questions has .83 with the other; each kind alone, .70 and .68. The kinds were chosen on these questions,
     half and half was not. Scores themselves do not compare with those of real questions.
 
-    Sentences have 8 to 40 words, mostly letters, and both neighbours in one paragraph or list item; headings, code, tables,
+    Sentences have 8 to 40 words, mostly letters, and both neighbors in one paragraph or list item; headings, code, tables,
     quotes and what is said twice are not asked. They are spread evenly over the text of all documents.
 
     Parameters
@@ -104,7 +104,7 @@ class _Sentence(NamedTuple):
 
 
 def _askable(documents: Sequence[Document], language: str) -> Iterator[_Sentence]:
-    """Yield the sentences that say enough and have both neighbours in one paragraph."""
+    """Yield the sentences that say enough and have both neighbors in one paragraph."""
     number = 0
     for place, document in enumerate(documents):
         for start, end in prose(document):
@@ -116,7 +116,7 @@ def _askable(documents: Sequence[Document], language: str) -> Iterator[_Sentence
 
 
 def _informative(text: str) -> bool:
-    said = words(text)
+    said = word_tokens(text)
     letters = sum(character.isalpha() for character in text)
     return _WORDS[0] <= len(said) <= _WORDS[1] and letters >= _LETTERS * len(text.strip())
 

@@ -21,7 +21,7 @@ _MAKING = Lock()
 _REST = 30.0  # seconds until a cache that failed is tried again
 
 
-class Trouble:
+class CircuitBreaker:
     """What is wrong with a store: said once, until it works again, and not run into by every document."""
 
     def __init__(self, store: Any) -> None:
@@ -64,19 +64,19 @@ class Trouble:
         return None
 
 
-_TROUBLES: WeakKeyDictionary[Any, Trouble] = WeakKeyDictionary()
+_TROUBLES: WeakKeyDictionary[Any, CircuitBreaker] = WeakKeyDictionary()
 
 
-def trouble(store: Any) -> Trouble:
+def circuit_breaker(store: Any) -> CircuitBreaker:
     """Return what is known to be wrong with a store."""
     try:
         with _MAKING:
-            return _TROUBLES.setdefault(store, Trouble(store))
+            return _TROUBLES.setdefault(store, CircuitBreaker(store))
     except TypeError:  # a store of one's own that cannot be hashed or referred to weakly
-        return Trouble(store)
+        return CircuitBreaker(store)
 
 
-def sealed(value: bytes) -> bytes:
+def add_checksum(value: bytes) -> bytes:
     """Return bytes with what tells them from others, for `Trouble.opened`."""
     return _sum(value) + value
 

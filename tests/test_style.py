@@ -1,0 +1,67 @@
+"""The code is written in plain words: nouns for names, imperatives in docstrings, American spelling."""
+
+import ast
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ["core", "langchain_advchunk", "llamaindex_advchunk", "benchmarks", "tools", "tests"]
+PATHS = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+PACKAGES = [path for path in PATHS if path.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "tools")]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+# A name says what a thing is, not that it was found, said or given.
+VAGUE = {
+    *("found", "said", "each", "one", "known", "given", "told", "meant", "wanted", "begun", "done_", "mine", "theirs"),
+    *("_found", "_said", "_each", "_one", "_known", "_given", "_told", "_meant", "_wanted", "_mine", "saying"),
+}
+INVERTED = re.compile(r"(Return |Yield |Say |Tell )?(what|who|how|which|whether|why|where)\b", re.IGNORECASE)
+BRITISH = re.compile(
+    r"\b(neighbour|centre|colour|behaviour|favour|normalis|tokenis|recognis|serialis|summaris|initialis|organis"
+    r"|capitalis|optimis|minimis|maximis|standardis|analys(e|ed|es|ing)\b|labelled|modelling|licence|formulae|artefact)",
+    re.IGNORECASE,
+)
+
+
+def names(tree):
+    """Return the names that a module binds, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr, node.lineno
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_names_are_nouns_for_things(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert [(name, line) for name, line in names(tree) if name in VAGUE] == []
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_docstrings_are_not_inverted(path):
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, documented)]
+    assert [text.partition("\n")[0] for text in docstrings if INVERTED.match(text)] == []
+
+
+@pytest.mark.parametrize("path", [*PATHS, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_spelling_is_american(path):
+    if path.name != "test_style.py":
+        text = path.read_text(encoding="utf-8")
+        assert [match.group() for match in BRITISH.finditer(text)] == []
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_comments_are_sentences(path):
+    with path.open(encoding="utf-8") as file:
+        comments = [token.string for token in tokenize.generate_tokens(file.readline) if token.type == tokenize.COMMENT]
+    assert [comment for comment in comments if re.match(r"#\s*(what|whatever) ", comment, re.IGNORECASE)] == []
