@@ -159,7 +159,7 @@ def test_what_is_no_document_is_refused(name, bad):
 
 @pytest.mark.parametrize("bad", ["text", Document("text")])
 def test_one_document_is_not_several(bad):
-    with pytest.raises(ConfigurationError, match="for one there is chunk"):
+    with pytest.raises(ConfigurationError, match="documents must be an iterable"):
         RecursiveChunker().chunk_many(bad)
 
 

@@ -19,12 +19,13 @@ import click
 
 from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.params import Params, parameters
-from advchunk.chunkers.results import Failure
 from advchunk.cli.common import NAMED, errors_said, line
+from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.readers.files import decoded
-from advchunk.records import Chunk, Document, flat_spans
+from advchunk.records import Chunk, Document
 
 Report: TypeAlias = Callable[[str, str], None]
 
@@ -231,7 +232,7 @@ def _readable(c: Chunk) -> str:
     """Write a chunk out: what is known of it, then its passages, set in."""
     head = [
         click.style(f"[{c.index}]", bold=True),
-        click.style(flat_spans(c.spans), fg="cyan"),
+        click.style(flatten_spans(c.spans), fg="cyan"),
         f"{c.tokens} tokens",
         *([click.style(c.metadata["section"], fg="green")] if "section" in c.metadata else []),
         *([f"level {c.level}"] if c.level else []),

@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from advchunk.engine.asks import Ask, Key, batch_size, key_of
-from advchunk.engine.plans import Done, Job, advance
-from advchunk.engine.threads import call_with_timeout
+from advchunk.engine.plans import Done, Job
 from advchunk.errors import BadModelOutput
 
 T = TypeVar("T")
@@ -234,7 +233,7 @@ class Scheduler(Generic[T]):
         for job in islice(self._jobs, 1):
             self._running[self._admitted] = job
             self._admitted += 1
-            self._step(self._admitted - 1, None)
+            self._step(self._admitted - 1, job.pending or job.advance(None))
             return True
         self._exhausted = True
         return False
@@ -258,30 +257,18 @@ class Scheduler(Generic[T]):
 
     def _close(self, request: Pending, answer: Any) -> None:
         request.closed = True
-        self._step(request.number, answer)
+        self._step(request.number, self._running[request.number].advance(answer))
 
-    def _step(self, number: int, answer: Any) -> None:
-        """Send a plan its answer; note what it asks for next, or its result."""
-        while True:
-            job, began = self._running[number], time.monotonic()
-            try:
-                state = call_with_timeout(job.seconds, advance, job.plan, answer)
-            except Exception as error:
-                if job.recover is None:
-                    raise
-                self._running[number], answer = job.recover(error), None
-                continue
-            if isinstance(state, Done):
-                del self._running[number]
-                self._results[number] = state.result
-                return
-            if job.seconds is not None:
-                job.seconds -= time.monotonic() - began
+    def _step(self, number: int, state: Ask | Done[T]) -> None:
+        """Take up what a plan asks for, or its result; go on with it while its asks can be answered at once."""
+        while not isinstance(state, Done):
             request = self._enqueue(number, state)
             if len(request.rows) < request.wanted:
                 return
             request.closed = True
-            answer = request.dealt()
+            state = self._running[number].advance(request.dealt())
+        del self._running[number]
+        self._results[number] = state.result
 
     def _enqueue(self, number: int, ask: Ask) -> Pending:
         """Take up a request; what is remembered is answered at once."""
