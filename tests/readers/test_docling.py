@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, Document, MissingExtra, RecursiveChunker
 from advchunk.readers import docling
 from advchunk.readers.docling import body
-from advchunk.readers.grids import Cell, laid_out, length
+from advchunk.readers.tables import Cell, filled_length, lay_out
 from advchunk.records import Place
 
 DATA = Path(__file__).parents[1] / "data"
@@ -343,10 +343,10 @@ cells = st.builds(
 
 @given(st.lists(cells, min_size=1, max_size=8))
 def test_spans_are_written_out_as_cell_by_cell(given_cells):
-    rows, heads = laid_out(given_cells)
+    rows, heads = lay_out(given_cells)
     assert rows == slow_rows(given_cells)
     assert 0 <= heads <= len(rows)
-    assert sum(len(said) for row in rows for said in row) <= length(given_cells)
+    assert sum(len(said) for row in rows for said in row) <= filled_length(given_cells)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_spans_are_written_out_as_cell_by_cell(given_cells):
     ],
 )
 def test_the_head_ends_where_a_row_says_something_that_is_no_header(given_cells, heads):
-    assert laid_out(given_cells)[1] == heads
+    assert lay_out(given_cells)[1] == heads
 
 
 # What it is read from.
@@ -467,7 +467,7 @@ def loaded(name, place=0):
 
 
 def test_a_chunk_of_the_langchain_loader_has_its_headings_and_pages():
-    document = docling.chunk(loaded("doc_chunks"))
+    document = docling.restore_layout(loaded("doc_chunks"))
     assert seen(document)[:2] == [("heading", 1, "Methods"), ("heading", 2, "Kinds of tea")]
     assert {block.places for block in document.blocks} == {(Place(1), Place(2))}
     assert document.metadata == LOADERS["doc_chunks"][0]["metadata"]
@@ -480,13 +480,13 @@ def test_a_chunk_of_the_langchain_loader_has_its_headings_and_pages():
 
 
 def test_a_chunk_without_headings_is_read_as_markdown():
-    document = docling.chunk(loaded("doc_chunks", 1))
+    document = docling.restore_layout(loaded("doc_chunks", 1))
     assert seen(document) == [("paragraph", 0, "An opening without headings.")]
     assert "title_path" not in document.metadata
 
 
 def test_a_node_of_the_llamaindex_parser_says_the_headings_that_its_text_does_not():
-    document = docling.chunk(loaded("nodes"))
+    document = docling.restore_layout(loaded("nodes"))
     assert {kind for kind, _, _ in seen(document)} == {"paragraph"}
     assert (document.metadata["section"], document.metadata["title_path"]) == ("Kinds of tea", "Methods > Kinds of tea")
     assert document.blocks[0].places == (Place(1),)
@@ -502,8 +502,8 @@ def test_chunks_of_docling_are_told_from_others():
 def test_a_chunk_whose_metadata_is_broken_names_the_place():
     broken = deepcopy(LOADERS["doc_chunks"][0]["metadata"])
     broken["dl_meta"]["doc_items"][1]["prov"][0]["page_no"] = "two"
-    with pytest.raises(ConfigurationError, match=r"dl_meta\.doc_items\[1\]\.prov\[0\]\.page_no must be a whole number"):
-        docling.chunk(Document("Tea.", metadata=broken))
+    with pytest.raises(ConfigurationError, match=r"dl_meta\.doc_items\[1\]\.prov\[0\]\.page_no must be an integer"):
+        docling.restore_layout(Document("Tea.", metadata=broken))
 
 
 def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
@@ -522,8 +522,8 @@ def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
     [
         ("", "JSON must be well-formed: Expecting value, at line 1, column 1"),
         ('{"schema_name":\n oops}', "JSON must be well-formed: Expecting value, at line 2, column 2"),
-        ("[]", "the whole must be an object, got a list"),
-        ("7", "the whole must be an object, got 7"),
+        ("[]", "the root must be an object, got a list"),
+        ("7", "the root must be an object, got 7"),
         ("[" * 100_000, "JSON must not be nested so deep"),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, "JSON must not be nested so deep"),
         ('{"a": ' + "9" * 5000 + "}", "JSON must be well-formed: Exceeds the limit"),
@@ -559,23 +559,23 @@ def changed(path, value):
     [
         (["texts"], {}, "texts must be a list, got an object"),
         (["texts", 3], "x", "texts[3] must be an object, got 'x'"),
-        (["texts", 2, "level"], "1", "texts[2].level must be a whole number, got '1'"),
-        (["texts", 2, "level"], True, "texts[2].level must be a whole number, got True"),
-        (["texts", 2, "text"], 7, "texts[2].text must be a text, got 7"),
+        (["texts", 2, "level"], "1", "texts[2].level must be an integer, got '1'"),
+        (["texts", 2, "level"], True, "texts[2].level must be an integer, got True"),
+        (["texts", 2, "text"], 7, "texts[2].text must be a string, got 7"),
         (["texts", 2, "prov", 0, "bbox"], [1, 2], "texts[2].prov[0].bbox must be an object, got a list"),
         (["texts", 2, "prov", 0, "bbox", "l"], "1", "texts[2].prov[0].bbox.l must be a number, got '1'"),
         (["texts", 2, "prov", 0, "bbox", "l"], float("nan"), "texts[2].prov[0].bbox.l must be a number, got 'nan'"),
         (["texts", 2, "prov", 0, "bbox", "l"], 10**400, "texts[2].prov[0].bbox.l must be a number"),
-        (["texts", 2, "prov", 0, "page_no"], 1.5, "texts[2].prov[0].page_no must be a whole number"),
+        (["texts", 2, "prov", 0, "page_no"], 1.5, "texts[2].prov[0].page_no must be an integer"),
         (["pages", "1", "size", "height"], None, None),
         (["pages", "1"], 3, "pages.1 must be an object"),
         (["body", "children", 0], {"$ref": "#/texts/999"}, "body.children[0] must refer to an item"),
         (["body", "children", 0], {"$ref": "#/texts/-1"}, "got '#/texts/-1'"),
         (["body", "children", 0], {"$ref": "https://x"}, "got 'https://x'"),
         (["body", "children", 0], {}, "body.children[0] must refer to an item of the document, got ''"),
-        (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, as it has '#/groups/1'"),
-        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, as it has '#/groups/1'"),
-        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item below itself, as it has '#/body'"),
+        (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, got '#/groups/1'"),
+        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, got '#/groups/1'"),
+        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item below itself, got '#/body'"),
         (
             ["tables", 0, "data", "table_cells", 2, "start_row_offset_idx"],
             -1,
@@ -588,7 +588,7 @@ def changed(path, value):
         ),
         (["texts", 6, "formatting"], "bold", "texts[6].formatting must be an object"),
         (["tables", 0, "data", "table_cells", 7, "ref", "$ref"], "#/groups/99", "table_cells[7].ref must refer"),
-        (["origin", "filename"], ["tea"], "origin.filename must be a text"),
+        (["origin", "filename"], ["tea"], "origin.filename must be a string"),
     ],
 )
 def test_what_is_wrong_in_a_document_is_named_with_its_path(path, value, error):
@@ -620,7 +620,7 @@ def test_any_wrong_value_anywhere_is_read_or_refused(value):
 
 
 def test_tables_may_not_be_larger_together_than_any_real_ones(monkeypatch):
-    monkeypatch.setattr(body, "LONGEST", 250)
+    monkeypatch.setattr(body, "MAX_TABLE_LENGTH", 250)
     table = {"label": "table", "data": {"table_cells": [cell(0, 0, "x", end_row_offset_idx=10)]}}
     refs = [f"#/tables/{i}" for i in range(3)]
     assert docling.document(made(*refs[:2], tables=[table] * 2)).text
@@ -629,7 +629,7 @@ def test_tables_may_not_be_larger_together_than_any_real_ones(monkeypatch):
 
 
 def test_a_document_has_no_more_items_than_any_real_one(monkeypatch):
-    monkeypatch.setattr(body, "MOST", 3)
+    monkeypatch.setattr(body, "MAX_ITEMS", 3)
     with pytest.raises(ConfigurationError, match="at most 3 items"):
         docling.document(made(texts=[text("text", "Tea.")] * 4))
 

@@ -275,7 +275,7 @@ def test_after_a_failure_no_more_are_sent(read):
 
 @pytest.mark.parametrize("read", [read_many, aread_many])
 def test_one_is_not_several(read, paper):
-    with pytest.raises(ConfigurationError, match="for one there is read"):
+    with pytest.raises(ConfigurationError, match="pdfs must be an iterable of PDFs; read reads one"):
         read(GrobidClient(), str(paper))
 
 
@@ -316,6 +316,20 @@ def test_what_is_not_installed_is_named_with_its_extra(monkeypatch, process, mis
     monkeypatch.setitem(sys.modules, missing, None)
     with Grobid(ANSWER) as server, pytest.raises(MissingExtra, match=rf"{missing} is not installed.*\[grobid\]"):
         process(client(server), PDF)
+
+
+def test_sync_methods_work_in_a_running_event_loop():
+    async def run(client):
+        return client.process(PDF)
+
+    with Grobid(ANSWER) as server:
+        assert asyncio.run(run(client(server))) == TEI
+
+
+def test_failures_are_reported_in_the_order_of_the_pdfs():
+    failed = []
+    GrobidClient().read_many([b"first", b"second"], on_error=lambda pdf, _: failed.append(pdf))
+    assert failed == [b"first", b"second"]
 
 
 def test_threads_share_a_client():

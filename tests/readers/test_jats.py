@@ -400,7 +400,10 @@ def test_older_and_wrapped_articles():
     inner = '<article xmlns="https://jats.nlm.nih.gov/ns/archiving/1.3/"><body><p>Tea.</p></body></article>'
     oai = f'<OAI-PMH xmlns="http://www.openarchives.org/OAI/2.0/"><GetRecord><metadata>{inner}</metadata></GetRecord></OAI-PMH>'
     assert jats.read(oai).text == jats.read(f"<pmc-articleset>{inner}</pmc-articleset>").text == "Tea."
-    assert [each.text for each in jats.articles(f"<pmc-articleset>{inner}{inner}</pmc-articleset>")] == ["Tea.", "Tea."]
+    assert [each.text for each in jats.read_articles(f"<pmc-articleset>{inner}{inner}</pmc-articleset>")] == [
+        "Tea.",
+        "Tea.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -431,7 +434,7 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
     [
         (
             f"<!DOCTYPE article [{LAUGHS}]><article>&l9;</article>",
-            "must not define entities, as it does 'l0', at line 1",
+            "must not define entities, got 'l0', at line 1",
         ),
         (
             '<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article>&x;</article>',
@@ -441,7 +444,7 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
         (ARTICLE[:3000], "well-formed: .* at line "),
         ("PK\x03\x04", "well-formed"),
         ("<html><body/></html>", "JATS must have an <article>, got <html>"),
-        ("<s><article/><article/></s>", "several are read by readers.jats.articles, got 2"),
+        ("<s><article/><article/></s>", "jats.read_articles reads several, got 2"),
     ],
 )
 def test_what_cannot_be_read_is_refused(text, error):
