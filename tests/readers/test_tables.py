@@ -27,10 +27,10 @@ def filled(rows):
 
 @given(st.lists(ROWS, max_size=3), st.integers(0, 3))
 def test_spans_are_filled_as_a_grid_is(groups, heads):
-    found = [filled(rows) for rows in groups]
-    columns = sorted(set().union(*(starts for _, starts in found)))
+    parts = [filled(rows) for rows in groups]
+    columns = sorted(set().union(*(starts for _, starts in parts)))
     grid, above = [], [0]
-    for (part, _), rows in zip(found, groups, strict=True):
+    for (part, _), rows in zip(parts, groups, strict=True):
         for at in range(len(rows)):
             owners = [part.get((at, column)) for column in columns]
             line = [owner[0].text if owner else "" for owner in owners]

@@ -54,9 +54,9 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "said"), HOSTILE.values(), ids=HOSTILE)
-def test_what_is_hostile_or_broken_is_refused_by_place(text, said):
-    with pytest.raises(ConfigurationError, match=re.escape(said)):
+@pytest.mark.parametrize(("text", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_what_is_hostile_or_broken_is_refused_by_place(text, message):
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
         parse_xml(text)
 
 
@@ -100,8 +100,8 @@ for text, _ in HOSTILE.values():
     except ConfigurationError: pass
 print(int(re.search("VmHWM:\\s+([0-9]+)", open("/proc/self/status").read())[1]) // 1024)  # getrusage tells the parent's, too
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(said.stdout) < 500
+    message = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(message.stdout) < 500
 
 
 characters = st.characters(blacklist_categories=["Cc", "Cs"], blacklist_characters="\ufffe\uffff")

@@ -151,6 +151,3 @@ def table_head(text: str, block: Block) -> str:
     lines = text[slice(*block.span)].splitlines() if block.kind == "table" else []
     rule = next((i for i, line in enumerate(lines) if _RULE.fullmatch(line)), 0)
     return "\n".join(lines[: rule + 1]) if rule else ""
-
-
-squeezed = squeeze

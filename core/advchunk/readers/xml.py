@@ -120,6 +120,3 @@ class _Parser:
         line, column = line or self._expat.CurrentLineNumber, column or self._expat.CurrentColumnNumber
         msg = f"{rule}, at line {line + self._lines_before}, column {column + 1}"
         raise ConfigurationError(msg) from None
-
-
-parse = parse_xml

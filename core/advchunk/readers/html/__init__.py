@@ -324,7 +324,7 @@ _MAX_SPANS = (("row", 65534), ("col", 1000))
 
 
 def _parse_span(text: str | None, most: int) -> int:
-    """Return how many rows or columns a cell spans; 0 means all that follow."""
+    """Return the number of rows or columns that a cell spans; 0 means all that follow."""
     count = 1 if text is None else _parse_int(text, 1)
     return min(count, most) if count > 0 else most
 
