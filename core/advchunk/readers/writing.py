@@ -32,7 +32,7 @@ class Prefix(NamedTuple):
 
 
 class Writer:
-    r"""A text that grows block by block, separated by blank lines.
+    r"""A text that grows block by block, with blank lines between them.
 
     Parameters
     ----------

@@ -26,8 +26,8 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     keywords of the header become metadata; affiliations, addresses, license and submission notes do not.
 
     GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first refers
-    to them, and the others get a heading, "Figures and tables" or "Notes". Added headings, where TEI has none, are
-    "Abstract", "References", the type of a division of the back matter, and "Main text" after an abstract.
+    to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
+    "References", the type of a division of the back matter, and "Main text" after an abstract.
 
     The level of a heading is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is
     greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
