@@ -96,7 +96,7 @@ def read(document: Document, markup: str) -> Document:
         from advchunk.readers import docling
 
         if docling.is_chunk(document.metadata):
-            return docling.chunk(document)
+            return docling.restore_layout(document)
     name = format_of(document.text) if markup == "auto" else markup
     if name == "plain":
         return replace(document, blocks=())

@@ -24,7 +24,7 @@ from advchunk.readers.regions.page import regions_of
 from advchunk.readers.regions.pages import Page, written
 from advchunk.readers.regions.prose import hyphenated, right_to_left
 from advchunk.readers.regions.shapes import Box, Line, Sheet, area, around, overlap
-from advchunk.readers.writing import Furniture, squeezed
+from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document, Floats
 
 LARGEST = 200_000_000
@@ -227,7 +227,7 @@ def _line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
             characters[i : i + 2] = _LAM, characters[i]
     said = "".join("-" if character == _HYPHEN else character for character in characters)
     said = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", said))
-    text = squeezed(said.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium's may be halves
+    text = squeeze(said.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium's may be halves
     inked = [box for box, character in zip(boxes, characters, strict=True) if not character.isspace() and area(box)]
     if text and inked:
         yield Line(text + " " * said[-1].isspace(), around(inked))
@@ -237,14 +237,14 @@ def _said(pdf: Any) -> dict[str, str]:
     """Return what a file says of itself: its title, unless that is the name of a file, and its authors."""
     with _PDFIUM:
         known = pdf.get_metadata_dict(skip_empty=True)
-    title, authors = squeezed(known.get("Title", "")), squeezed(known.get("Author", ""))
+    title, authors = squeeze(known.get("Title", "")), squeeze(known.get("Author", ""))
     said = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
     return {key: value for key, value in said.items() if value}
 
 
 def _titled(document: Document, id: str, metadata: dict[str, Any]) -> Document:
     """Return a document with its metadata; a heading that says its title is no title of what follows once more."""
-    title = squeezed(str(metadata.get("title") or "")).casefold()
+    title = squeeze(str(metadata.get("title") or "")).casefold()
     blocks = tuple(
         replace(block, title="") if block.kind == "heading" and (block.title or "").casefold() == title else block
         for block in document.blocks or ()

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from advchunk.readers import xml
 from advchunk.readers.abstracts.labels import labels
 from advchunk.readers.abstracts.normal import Derived, normalized, plain
 from advchunk.readers.abstracts.sections import blocks, structured
 from advchunk.readers.inline import inline_text
+from advchunk.readers.xml import parse_xml
 from advchunk.records import Document
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ def articles(text: str) -> list[Document]:
 
     Raises
     ------
-    ConfigurationError : XML that cannot be read (see `readers.xml.parse`).
+    ConfigurationError : XML that cannot be read (see `parse_xml`).
     """
-    return [_article(each) for each in xml.parse(text).iter() if each.tag in ("PubmedArticle", "PubmedBookArticle")]
+    return [_article(each) for each in parse_xml(text).iter() if each.tag in ("PubmedArticle", "PubmedBookArticle")]
 
 
 def _article(article: Element) -> Document:

@@ -19,7 +19,7 @@ import numpy as np
 
 from advchunk.readers.abstracts.labels import labels
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
-from advchunk.readers.inline import RAISED
+from advchunk.readers.inline import SUPERSCRIPTS
 from advchunk.records import Ints
 
 _BREAKING = "(?:jats:)?(?:p|sec|title)|br|dd|div|dt|h[1-6]|hr|li|ol|pre|section|table|tr|ul|AbstractText"
@@ -87,7 +87,7 @@ def normalized(text: str | Derived) -> Derived:
     """
     said = plain(text) if isinstance(text, str) else text
     if "<" in said.text:
-        said = said.replaced(_POWER, lambda match: match[1].translate(RAISED))
+        said = said.replaced(_POWER, lambda match: match[1].translate(SUPERSCRIPTS))
         said = said.replaced(_TAG, lambda match: "\n" if match["breaking"] else "")
     if "&" in said.text:
         said = said.replaced(_ENTITY, lambda match: unescape(match[0]))

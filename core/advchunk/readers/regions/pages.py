@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from advchunk.readers.regions.prose import goes_on, joined
 from advchunk.readers.regions.shapes import Region, Sheet
-from advchunk.readers.writing import Furniture, Writer, squeezed
+from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.records import BlockKind, Document, Place
 
 _MARGIN = 0.12  # of a page, at its top and its bottom, in which headers and footers stand
@@ -57,7 +57,7 @@ def written(
         regions = [region for region in regions if region.kind != "furniture"]
     writer = Writer("pages")
     for region, places in _continued(_levelled(regions)):
-        title = squeezed(region.text) if region.kind == "heading" else None
+        title = squeeze(region.text) if region.kind == "heading" else None
         writer.add(region.kind, region.text, region.level, title=title, places=dict.fromkeys(places))
     return writer.document(id, metadata)
 
@@ -95,7 +95,7 @@ def _in_margin(sheet: Sheet, region: Region) -> bool:
 
 
 def _pattern(region: Region) -> str:
-    return _DIGITS.sub("0", squeezed(region.text).casefold())
+    return _DIGITS.sub("0", squeeze(region.text).casefold())
 
 
 def _levelled(regions: Sequence[Region]) -> list[Region]:

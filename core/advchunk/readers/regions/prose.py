@@ -8,7 +8,7 @@ from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
 from advchunk.readers.regions.shapes import Box, Line, around, overlap
-from advchunk.readers.writing import pipe_table, squeezed
+from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
 _DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++))")
@@ -33,7 +33,7 @@ def joined(lines: Iterable[str], known: Collection[str] = ()) -> str:
     >>> joined(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
     'Weight in the placebo group, a double-blind trial'
     """
-    text = "\n".join(squeezed(line) + " " * line[-1:].isspace() for line in lines if line.strip())
+    text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
     written = frozenset([*known, *HYPHENATED.findall(text.lower())])
     text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, written), text)
     return re.sub(r"(.)\n(?=(.))", _spaced, text).rstrip()
@@ -98,7 +98,7 @@ def text_of(kind: BlockKind, lines: Sequence[Line], known: Collection[str], *, l
     if kind == "table":
         return _table(by_row)
     texts = ["".join(_pieces(row)) for row in by_row]
-    return "\n".join(map(squeezed, texts)) if kind in {"code", "formula"} else joined(texts, known)
+    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else joined(texts, known)
 
 
 def _pieces(row: Sequence[Line]) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _table(by_row: Sequence[Sequence[Line]]) -> str:
     """Write rows as a table whose columns are those of its fullest rows; what has one column is written line by line."""
     most = max(map(len, by_row), default=0)
     if most < 2:
-        return "\n".join(squeezed(line.text) for row in by_row for line in row)
+        return "\n".join(squeeze(line.text) for row in by_row for line in row)
     columns = list[Box]()
     for row in by_row:
         if len(row) == most:
@@ -150,5 +150,5 @@ def _table(by_row: Sequence[Sequence[Line]]) -> str:
         cells.append([""] * most)
         for line in row:
             column = max(range(most), key=lambda i: overlap(line.box[::2], columns[i][::2]))
-            cells[-1][column] = squeezed(f"{cells[-1][column]} {line.text}")
+            cells[-1][column] = squeeze(f"{cells[-1][column]} {line.text}")
     return pipe_table(cells)

@@ -13,12 +13,12 @@ from typing import Any, Literal
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.readers import docling, json
-from advchunk.readers.grids import Cell, laid_out
 from advchunk.readers.json import Object
 from advchunk.readers.regions.page import ordered, regions_of
 from advchunk.readers.regions.pages import Page, written
 from advchunk.readers.regions.prose import hyphenated, joined, right_to_left
 from advchunk.readers.regions.shapes import Box, Detected, Line, Region, Sheet, around, kind_of, within
+from advchunk.readers.tables import Cell, lay_out
 from advchunk.readers.writing import Furniture, pipe_table
 from advchunk.records import Document
 
@@ -80,7 +80,7 @@ def doctr(
     ------
     ConfigurationError : JSON that cannot be read or is no such document; with the path.
     """
-    said = json.parse(result) if isinstance(result, str) else Object(_plain(result, "export"))
+    said = json.parse_json(result) if isinstance(result, str) else Object(_plain(result, "export"))
     require("pages" in said, "a docTR document must have pages", list(said))
     pages = [_exported(page) for page in said.objects("pages")]
     return _document(pages, "doctr", id, metadata, furniture)
@@ -109,7 +109,7 @@ def _layouts(layout: Any) -> list[Object]:
     """Return the pages of layoutparser's: one layout, a list of them, or a list of blocks, which is a page."""
     if isinstance(layout, str):
         one = layout.lstrip("\ufeff \t\r\n").startswith("{")
-        said = json.parse(layout if one else f'{{"blocks": {layout}}}')
+        said = json.parse_json(layout if one else f'{{"blocks": {layout}}}')
     elif hasattr(layout, "to_dict") or isinstance(layout, Mapping):
         said = Object(_plain(layout, "to_dict"))
     else:
@@ -124,7 +124,7 @@ def _layout(page: Object, number: int) -> Page:
     blocks = [(block, box) for block in page.objects("blocks") if (box := _rectangle(block))]
     data = page.object("page_data") or Object({})
     extent = around(box for _, box in blocks) if blocks else (0.0, 0.0, 0.0, 0.0)
-    number = data.whole("index") + 1 if "index" in data else number
+    number = data.integer("index") + 1 if "index" in data else number
     sheet = Sheet(number, data.number("width") or extent[2], data.number("height") or extent[3])
     said = [(block, box) for block, box in blocks if block.text("text").strip()]
     leftwards = right_to_left(block.text("text") for block, _ in said)
@@ -177,7 +177,7 @@ def _numbers(of: Object, key: str) -> list[float]:
 
 def _exported(page: Object) -> Page:
     height, width = (*_numbers(page, "dimensions"), 0.0, 0.0)[:2]
-    sheet = Sheet(page.whole("page_idx") + 1, width or 1.0, height or 1.0)
+    sheet = Sheet(page.integer("page_idx") + 1, width or 1.0, height or 1.0)
 
     def placed(of: Object) -> Box:
         left, top, right, bottom = _box(of, "geometry") or (0.0, 0.0, 0.0, 0.0)
@@ -214,15 +214,15 @@ def _read(block: Object, placed: Callable[[Object], Box]) -> list[Line]:
 def _table(table: Object, page: int, box: Box) -> Region:
     """Write a table; what spans several rows or columns is said in each, so that every row can be read by itself."""
     cells = table.objects("cells")
-    ends = [(cell.whole("row_end") + 1, cell.whole("col_end") + 1) for cell in cells]
-    starts = [(cell.whole("row_start"), cell.whole("col_start")) for cell in cells]
+    ends = [(cell.integer("row_end") + 1, cell.integer("col_end") + 1) for cell in cells]
+    starts = [(cell.integer("row_start"), cell.integer("col_start")) for cell in cells]
     height, width = (max((end[i] for end in ends), default=0) for i in (0, 1))
     right = all(0 <= start[i] < end[i] for start, end in zip(starts, ends, strict=True) for i in (0, 1))
     require(right, f"{table.at('cells')} must have row_start <= row_end and col_start <= col_end, from 0", starts[:3])
     rule = f"{table.path} must have at most {MOST_CELLS:,} cells, its spans filled"
     require(height * width <= MOST_CELLS, rule, f"{height} x {width}")
     placed = zip(cells, starts, ends, strict=True)
-    rows, _ = laid_out([Cell(cell.text("value"), *a, b[0] - a[0], b[1] - a[1]) for cell, a, b in placed])
+    rows, _ = lay_out([Cell(cell.text("value"), *a, b[0] - a[0], b[1] - a[1]) for cell, a, b in placed])
     return Region("table", page, box, pipe_table(rows), table.number("confidence"))
 
 
