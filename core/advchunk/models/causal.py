@@ -128,8 +128,57 @@ def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: Measure = "cross-en
     return np.asarray(mean[known[nearest]])
 
 
+class _Scores(Protocol):
+    def surprise(self, text: str, /) -> tuple[Any, Any]: ...
+
+
+class _Chooses(Protocol):
+    def choose(self, prompt: str, options: Sequence[str], /) -> Any: ...
+
+
+class _Model(Protocol):
+    @property
+    def forward(self) -> Any: ...
+
+
+class _Tokenizer(Protocol):
+    @property
+    def convert_tokens_to_ids(self) -> Any: ...
+
+
+class _Pipeline(Protocol):
+    @property
+    def model(self) -> Any: ...
+    @property
+    def tokenizer(self) -> Any: ...
+
+
+class _LangChainPipeline(Protocol):
+    @property
+    def pipeline(self) -> Any: ...
+
+
+class _LlamaIndexPair(Protocol):
+    _model: Any
+    _tokenizer: Any
+
+
+# What `as_causal` takes.
+CausalLMLike: TypeAlias = (
+    str
+    | Path
+    | tuple[_Model, _Tokenizer]
+    | _Scores
+    | _Chooses
+    | _Pipeline
+    | _LangChainPipeline
+    | _LlamaIndexPair
+    | CausalLM
+)
+
+
 def as_causal(
-    lm: Any,
+    lm: CausalLMLike | None,
     *,
     measure: Measure = "cross-entropy",
     max_context: int | None = None,

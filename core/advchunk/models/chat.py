@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from inspect import isawaitable, iscoroutine, signature
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import (
@@ -298,7 +298,26 @@ class CalledChat(Chat):
         return _reply(await reply if isawaitable(reply) else reply)
 
 
-def as_chat(llm: Any, *, budget: Budget | None = None, concurrency: int | None = None) -> Chat:
+class _LangChainChatModel(Protocol):
+    def invoke(self, messages: list[tuple[str, str]], /) -> Any: ...
+
+
+class _LlamaIndexLLM(Protocol):
+    def chat(self, messages: list[Any], /) -> Any: ...
+
+
+# What `as_chat` takes. A function returns a text, or an awaitable of one.
+ChatModelLike: TypeAlias = (
+    Chat
+    | _LangChainChatModel
+    | _LlamaIndexLLM
+    | Callable[[str], Any]
+    | Callable[[list[dict[str, str]]], Any]
+    | Callable[[list[dict[str, Any]]], Any]
+)
+
+
+def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurrency: int | None = None) -> Chat:
     """Coerce a chat model.
 
     Parameters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol, SupportsIndex, TypeAlias
 
 from advchunk.errors import (
     ConfigurationError,
@@ -20,7 +20,15 @@ from advchunk.models.static import default_embedder
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
 
 
-def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
+class _Encoder(Protocol):  # tiktoken, tokenizers, transformers
+    def encode(self, text: str, /) -> Sized: ...
+
+
+# What `as_counter` takes.
+TokenizerLike: TypeAlias = str | Counter | _Encoder | Callable[[str], Sized | SupportsIndex] | None
+
+
+def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Counter:
     """Coerce a tokenizer to a `Counter`.
 
     Parameters

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable, iscoroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -37,9 +37,33 @@ class Embedder(Protocol):
     fingerprints).
     """
 
-    def embed(self, texts: Sequence[str]) -> Any:
-        """Return one row a text: (len(texts), d), any scale."""
+    def embed(self, texts: list[str], /) -> Any:
+        """Return a row for each text: (len(texts), d), any scale."""
         ...
+
+
+class _Encoder(Protocol):  # SentenceTransformer, model2vec StaticModel
+    def encode(self, texts: list[str], /) -> Any: ...
+
+
+class _LangChainEmbeddings(Protocol):
+    def embed_documents(self, texts: list[str], /) -> Any: ...
+
+
+class _LlamaIndexEmbedding(Protocol):
+    def get_text_embedding_batch(self, texts: list[str], /) -> Any: ...
+
+
+# What `as_embedder` takes.
+EmbedderLike: TypeAlias = (
+    str
+    | Embedder
+    | _Encoder
+    | _LangChainEmbeddings
+    | _LlamaIndexEmbedding
+    | Callable[[list[str]], Any]  # returns (n, d) numbers, or an awaitable of them
+    | None
+)
 
 
 # How to call each kind of embedder, and its async twin. The first row whose method an object has is used.
@@ -106,7 +130,7 @@ class CheckedEmbedder:
         return rows
 
 
-def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbedder:
+def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> CheckedEmbedder:
     """Coerce an embedder.
 
     Parameters

@@ -19,6 +19,7 @@ from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import
 from advchunk.models.chat import (
     Budget,
     Chat,
+    ChatModelLike,
     Refused,
     RefusedForNow,
     Reply,
@@ -267,7 +268,7 @@ def _is_json(options: Any) -> bool:
         return False
 
 
-def chat_model(llm: Any, name: str) -> Chat:
+def chat_model(llm: ChatModelLike | str | None, name: str) -> Chat:
     """Coerce a chat model as `as_chat` does, or the base URL of an endpoint, where it goes by ``name``."""
     return _shared(llm, name) if isinstance(llm, str) else as_chat(llm)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import astuple, dataclass, fields, is_dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.cache.circuit_breaker import add_checksum, circuit_breaker
 from advchunk.models.cache.files import FileStore
 from advchunk.models.cache.redis_store import RedisStore
-from advchunk.models.cache.stores import DictStore
+from advchunk.models.cache.stores import DictStore, Store
 from advchunk.models.identity import identity, model_name
 from advchunk.records import Floats
 
@@ -159,18 +159,22 @@ class Cached:
         return [answers[key] for key in keys]
 
 
-def with_cache(model: M, cache: Any) -> M | Cached:
-    """Put a cache before a model: None for none, the path of a file, the URL of a Redis, a ``dict``, or a `Store`."""
+# What `with_cache` takes.
+CacheLike: TypeAlias = str | Path | MutableMapping[str, bytes] | Store | None
+
+
+def with_cache(model: M, cache: CacheLike) -> M | Cached:
+    """Put a cache before a model: None for none, the path of a file, the URL of a Redis, a mapping, or a `Store`."""
     if cache is None:
         return model
     if isinstance(cache, (str, Path)):
-        cache = _store_at(str(cache))
-    elif isinstance(cache, dict):
-        cache = DictStore(cache)
-    elif not (hasattr(cache, "get_many") and hasattr(cache, "set_many")):
-        msg = f"a cache is a path, a Redis URL, a dict, or has get_many and set_many, got {type(cache).__qualname__}"
-        raise ConfigurationError(msg)
-    return Cached(model, cache)
+        return Cached(model, _store_at(str(cache)))
+    if hasattr(cache, "get_many") and hasattr(cache, "set_many"):
+        return Cached(model, cache)
+    if isinstance(cache, MutableMapping):
+        return Cached(model, DictStore(cache))
+    msg = f"a cache is a path, a Redis URL, a dict, or has get_many and set_many, got {type(cache).__qualname__}"
+    raise ConfigurationError(msg)
 
 
 def _stacked(rows: list[Any]) -> Floats:

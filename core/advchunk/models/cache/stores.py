@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,11 +12,11 @@ _MOST_KEYS = 500  # of one SQL statement; SQLite's own limit is 999 or more
 class Store(Protocol):
     """Bytes by name; keys and values are immutable. One that cannot be reached raises `OSError`."""
 
-    def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
+    def get_many(self, keys: list[str], /) -> Mapping[str, bytes]:
         """Return the values that are there."""
         ...
 
-    def set_many(self, values: Mapping[str, bytes]) -> None:
+    def set_many(self, values: dict[str, bytes], /) -> None:
         """Keep values."""
         ...
 
@@ -25,7 +25,7 @@ class Store(Protocol):
 class DictStore:
     """A store in a dictionary, for one process."""
 
-    values: dict[str, bytes] = field(repr=False)
+    values: MutableMapping[str, bytes] = field(repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DictStore) and self.values is other.values
