@@ -532,7 +532,7 @@ def test_a_file_that_is_no_cache_costs_a_warning(make, tmp_path, caplog):
     ("pragma", "said"), [("max_page_count=3", "full"), ("query_only=1", "readonly"), ("no_such_pragma", None)]
 )
 def test_what_cannot_be_written_can_be_read(pragma, said, tmp_path, monkeypatch, caplog):
-    path, opened = tmp_path / "a.db", FileStore._file
+    path, opened = tmp_path / "a.db", FileStore._open
     plain = chunks_of(path, 2)
     FileStore(str(path)).close()
 
@@ -541,7 +541,7 @@ def test_what_cannot_be_written_can_be_read(pragma, said, tmp_path, monkeypatch,
         file.execute(f"PRAGMA {pragma}")
         return file
 
-    monkeypatch.setattr(FileStore, "_file", staticmethod(limited))
+    monkeypatch.setattr(FileStore, "_open", staticmethod(limited))
     model = Model()
     long = " ".join(f"Sentence {i} on cats and courts." for i in range(300))
     SemanticThresholdChunker(embedder=model, cache=path).chunk(long)
