@@ -113,7 +113,7 @@ def test_tiktoken_without_its_files(tmp_path, monkeypatch):
 
 
 def test_a_name_that_nobody_has():
-    with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is no tiktoken name"):
+    with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is not a tiktoken name"):
         as_counter("nobody/nothing")
     with pytest.raises(ModelUnavailable, match="embedder 'nobody/nothing' is not on this machine"):
         as_embedder("nobody/nothing")

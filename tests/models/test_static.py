@@ -98,8 +98,8 @@ def test_a_lone_surrogate_is_removed():
 @given(texts=some_texts)
 def test_what_is_remembered_is_bounded_and_changes_nothing(texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wordpiece, "REMEMBERED", 2)
-        patch.setattr(wordpiece, "LONGEST_REMEMBERED", 5)
+        patch.setattr(wordpiece, "CACHE_SIZE", 2)
+        patch.setattr(wordpiece, "MAX_CACHED_LENGTH", 5)
         forgetful = WordPiece(with_its_vocabulary().vocabulary[:3000])
         found = [forgetful.encode(text) for text in texts]
         assert len(forgetful._pieces) <= 2
