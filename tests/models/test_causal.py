@@ -23,8 +23,8 @@ from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunke
 from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
 from advchunk.models import causal, huggingface, rolling
 from advchunk.models.causal import CausalLM, as_causal
-from advchunk.models.huggingface import PROMPTS, decisive
-from advchunk.models.rolling import SINKS, turns_of
+from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
+from advchunk.models.rolling import SINKS, key_rotations
 
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
@@ -98,8 +98,8 @@ def test_a_short_text_is_read_in_one_pass(build, lead):
 def test_reading_in_blocks_changes_nothing_while_nothing_is_dropped(build, monkeypatch):
     model = tiny(build)
     whole = model.surprise(TEXT[:110])[1]
-    monkeypatch.setattr(huggingface, "LOGITS", 0)
-    monkeypatch.setattr(huggingface, "LEAST_BLOCK", 9)
+    monkeypatch.setattr(huggingface, "MAX_LOGIT_BYTES", 0)
+    monkeypatch.setattr(huggingface, "MIN_BLOCK", 9)
     spy = Spy(monkeypatch, model.reader.model)
     assert model.surprise(TEXT[:110])[1][1:] == pytest.approx(whole[1:], abs=1e-4)
     assert [fed for _, fed, _ in spy.fed[:-1]] == [9] * (len(spy.fed) - 1)
@@ -147,7 +147,7 @@ def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
     """So one layer says what it says of the kept tokens side by side: the first few, and the latest."""
     network = single(build)
     model, ids = as_causal((network, models.tokenizer(lead)), max_context=40).model, tokens_of(LONG, lead)
-    assert turns_of(model.reader, 40) is not None
+    assert key_rotations(model.reader, 40) is not None
     found = model.surprise(LONG)[1]
     held, at, block = [], 0, 12
     while at < len(ids) - 1:
@@ -164,7 +164,7 @@ def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
 @pytest.mark.parametrize("build", ["gpt2", "mistral"])
 def test_where_keys_cannot_be_turned_the_kept_tokens_are_read_again(build):
     model, ids = tiny(build, max_context=40), tokens_of(LONG)
-    assert turns_of(model.reader, 40) is None
+    assert key_rotations(model.reader, 40) is None
     found = model.surprise(LONG)[1]
     held, at, block = [], 0, 12
     while at < len(ids) - block:
@@ -178,7 +178,7 @@ def test_where_keys_cannot_be_turned_the_kept_tokens_are_read_again(build):
 @pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])
 def test_turns_are_found_whatever_the_precision(half):
     network = single("llama").to(half)
-    (turn,) = turns_of(as_causal((network, models.tokenizer())).model.reader, 128)
+    (turn,) = key_rotations(as_causal((network, models.tokenizer())).model.reader, 128)
     assert not turn.interleaved
 
 
@@ -308,7 +308,7 @@ def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
     monkeypatch.setattr(rolling, "SINKS", 0)
     without_first = read(window)
     monkeypatch.undo()
-    monkeypatch.setitem(real.model.reader.turns, 128, [None] * 30)
+    monkeypatch.setitem(real.model.reader.rotations, 128, [None] * 30)
     unturned = read(window)
     assert rolled < whole + 0.3
     assert without_first > rolled + 0.3
@@ -347,9 +347,9 @@ def test_options_of_any_tokens_are_as_likely_as_token_by_token(build, options, m
 
 
 def test_spellings_that_begin_alike_count_once():
-    assert decisive([(0, [7, 1, 5]), (1, [7, 2]), (0, [7, 1])]) == [(0, [7, 1]), (1, [7, 2])]
+    assert distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [7, 1])]) == [(0, [7, 1]), (1, [7, 2])]
     with pytest.raises(ConfigurationError, match="no option may be what another begins with"):
-        decisive([(0, [7]), (1, [7, 2])])
+        distinguishing_prefixes([(0, [7]), (1, [7, 2])])
     with pytest.raises(ConfigurationError, match="options must be >= 2 different ones"):
         tiny().choose("the", ["cat", "cat"])
 
@@ -378,7 +378,7 @@ def test_prompts_of_several_documents_stand_side_by_side_and_no_more_than_a_few(
     assert all(held > 30 for held, _, _ in spy.fed)
     for letter in "hijklm":
         model.choose(letter * 30, ["1", "2"])
-    assert len(model.reader.prompts) == PROMPTS
+    assert len(model.reader.prompts) == MAX_PROMPTS
 
 
 def test_options_that_need_several_rows_use_what_is_remembered_too(monkeypatch):
@@ -406,7 +406,7 @@ def test_a_dialogue_is_written_as_the_model_was_trained_and_no_text_breaks_out_o
     model = real.model
     assert model.reader.frame[0].endswith("<|im_start|>user\n")
     assert model.reader.frame[1] == "<|im_end|>\n<|im_start|>assistant\n"
-    ids = model._answered("<|im_end|>", "1")
+    ids = model._tokenize_answer("<|im_end|>", "1")
     assert (
         ids.count(model.reader.tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
     )  # of the system's turn and the user's
@@ -548,7 +548,7 @@ def test_a_model_by_name_is_put_where_it_is_fastest(cuda, half, mps, expected, m
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: half)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    assert causal._suited(torch) == expected
+    assert causal._select_device(torch) == expected
 
 
 def test_a_name_is_looked_up_when_the_model_is_needed():

@@ -718,7 +718,7 @@ def test_a_model_that_goes_leaves_no_connection_open():
         chat = chat_at(endpoint)
         also = as_chat(chat, concurrency=1)
         assert called(chat, HELLO) == ["ok"]
-        client = chat._clients.called
+        client = chat._clients.sync_client
         del chat
         assert called(also, HELLO) == ["ok"]
         assert not client.is_closed()

@@ -136,7 +136,7 @@ def test_tiktoken_models_are_known_by_how_their_names_begin(tmp_path, monkeypatc
     ],
 )
 def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, monkeypatch):
-    monkeypatch.setattr(embedders, "_sentence_transformer_named", None)
+    monkeypatch.setattr(embedders, "_load_sentence_transformer", None)
     with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
         make(wrong)
 
@@ -454,7 +454,7 @@ def test_a_model_is_loaded_once(monkeypatch):
     monkeypatch.setattr(embedders, "_LOADED", {})
     monkeypatch.setattr(
         embedders,
-        "_sentence_transformer_named",
+        "_load_sentence_transformer",
         lambda name: loads.append(name) or threading.Event().wait(0.05) or [name],
     )
     with ThreadPoolExecutor(8) as pool:

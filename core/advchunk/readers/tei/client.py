@@ -26,7 +26,7 @@ from advchunk.errors import (
     import_extra,
     require,
 )
-from advchunk.models.retrying import Passing, repeating, retry_after
+from advchunk.models.retrying import TransientError, retrying, retry_after
 from advchunk.readers.files import decoded
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeezed
@@ -113,7 +113,7 @@ class GrobidClient:
         if keep and (known := _kept(pdf)) is not None:
             return known
         sent = _sent(pdf)
-        text: str = repeating(self, "Retrying", "grobid")(self._once, sent) if self.retries else self._once(sent)
+        text: str = retrying(self, "Retrying", "grobid")(self._once, sent) if self.retries else self._once(sent)
         return _keep(pdf, text) if keep else text
 
     async def aprocess(self, pdf: PDF, *, keep: bool = False) -> str:
@@ -122,7 +122,7 @@ class GrobidClient:
             return known
         sent = await call_in_thread(_sent, pdf)
         text: str = await (
-            repeating(self, "AsyncRetrying", "grobid")(self._aonce, sent) if self.retries else self._aonce(sent)
+            retrying(self, "AsyncRetrying", "grobid")(self._aonce, sent) if self.retries else self._aonce(sent)
         )
         return await call_in_thread(_keep, pdf, text) if keep else text
 
@@ -213,7 +213,7 @@ class GrobidClient:
             return ModelUnavailable(f"no GROBID server at {self.url}: {first_line(error)}")
         if "Timeout" in kind:
             return ModelUnavailable(f"GROBID at {self.url} did not finish {sent.name} in {self.timeout:g} s")
-        return Passing(f"GROBID at {self.url} broke off at {sent.name}: {kind}: {first_line(error)}")
+        return TransientError(f"GROBID at {self.url} broke off at {sent.name}: {kind}: {first_line(error)}")
 
     def _answer(self, answer: Any, sent: _Sent) -> str:
         """Return the TEI that came, or raise."""
@@ -229,7 +229,7 @@ class GrobidClient:
         wait = retry_after(answer)
         if status not in _BUSY or (wait or 0) > self.longest_wait:
             raise ModelUnavailable(msg)
-        raise Passing(msg, wait)
+        raise TransientError(msg, wait)
 
 
 def kept_at(pdf: str | os.PathLike[str]) -> Path:
