@@ -15,7 +15,7 @@ from advchunk.engine.runner import Failure, OnError, OnFailure, Progress, Result
 from advchunk.enrich.surroundings import Surroundings, shielded
 from advchunk.errors import BadModelOutput, ConfigurationError, require
 from advchunk.models.cache import with_cache
-from advchunk.models.chat import Chat, is_number, is_integer
+from advchunk.models.chat import Chat, is_integer, is_number
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity

@@ -26,7 +26,7 @@ from advchunk.errors import (
     import_extra,
     require,
 )
-from advchunk.models.retrying import TransientError, retrying, retry_after
+from advchunk.models.retrying import TransientError, retry_after, retrying
 from advchunk.readers.files import decoded
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeezed
