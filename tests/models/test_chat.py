@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
 
 from advchunk import ConfigurationError, MissingExtra
-from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive, drivers
+from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive, runner
 from advchunk.engine.scheduler import Batch
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
 from advchunk.models.cache import with_cache
@@ -682,7 +682,7 @@ def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
     async def run(chat, model):
         monkeypatch.setattr(OpenAIChat, "_aclient", lambda _: model)
         batch = Batch(Complete((HELLO,), model), 60.0)
-        task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else drivers._awaited(batch))
+        task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else runner._await(batch))
         while model.answer is None:
             await asyncio.sleep(0)
         model.come()
