@@ -282,7 +282,7 @@ def test_what_is_not_a_model_is_said_to_be_none(model, tmp_path):
     damaged += [whole[:200] + bytes([whole[200] ^ 255]) + whole[201:], pickle.dumps({"shares": 1})]
     for data in damaged:
         path.write_bytes(data)
-        with pytest.raises(ConfigurationError, match="is no topic model that advchunk saved, or damaged"):
+        with pytest.raises(ConfigurationError, match="is not a topic model saved by advchunk, or it is damaged"):
             TopicModel.load(path)
     with pytest.raises(FileNotFoundError):
         TopicModel.load(tmp_path / "none")

@@ -109,7 +109,7 @@ class LDATopicParams(LexicalParams):
     def check(self) -> None:
         """Add the rules for topics, blocks and boundaries."""
         super().check()
-        topics.check(self.num_topics, self.iterations, self.seed, self.tolerance)
+        topics.check_training(self.num_topics, self.iterations, self.seed, self.tolerance)
         at_least(1, self, "block_size", "step", "samples", "n_segments")
         after = self.seed + self.samples
         require(after <= 2**32, "seed + samples must be at most 2^32", after)

@@ -15,7 +15,7 @@ from advchunk.engine.runner import Failure, OnError, OnFailure, Progress, Result
 from advchunk.enrich.surroundings import Surroundings, shielded
 from advchunk.errors import BadModelOutput, ConfigurationError, require
 from advchunk.models.cache import with_cache
-from advchunk.models.chat import Chat, is_number, is_whole
+from advchunk.models.chat import Chat, is_integer, is_number
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
@@ -107,7 +107,7 @@ class Enricher(ABC):
         least = {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}
         for name, most in least.items():
             value = getattr(self, name)
-            right = (value is None and name == "max_tokens") or is_whole(value, most)
+            right = (value is None and name == "max_tokens") or is_integer(value, most)
             require(right, f"{name} must be a whole number >= {most}", value)
         require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
         right = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)

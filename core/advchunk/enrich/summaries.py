@@ -11,7 +11,7 @@ from advchunk.enrich.base import TEXT, Enricher, Passage, check_places, said_in,
 from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.enrich.surroundings import flat, shielded
 from advchunk.errors import BadModelOutput, require
-from advchunk.models.chat import is_whole
+from advchunk.models.chat import is_integer
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Chunk, with_context
 from advchunk.text import tiling
@@ -62,7 +62,7 @@ class Summaries(Enricher):
 
     def check(self) -> None:
         """Raise `ConfigurationError` on a value that breaks a rule."""
-        require(is_whole(self.summary_tokens, 8), "summary_tokens must be a whole number >= 8", self.summary_tokens)
+        require(is_integer(self.summary_tokens, 8), "summary_tokens must be a whole number >= 8", self.summary_tokens)
         check_places(self.prompts, SummaryPrompts, survey=("document", "passage"), condense=("needs", "says"))
 
     def plan(self, passage: Passage) -> Plan[Chunk]:

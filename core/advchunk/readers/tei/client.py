@@ -26,7 +26,7 @@ from advchunk.errors import (
     import_extra,
     require,
 )
-from advchunk.models.retrying import Passing, repeating, retry_after
+from advchunk.models.retrying import TransientError, retry_after, retrying
 from advchunk.readers.files import decoded
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeeze
@@ -118,7 +118,7 @@ class GrobidClient:
         if keep and (kept := await call_in_thread(_read_kept, pdf)) is not None:
             return kept
         upload = await call_in_thread(_read_pdf, pdf)
-        retry = repeating(self, "AsyncRetrying", "grobid") if self.retries else None
+        retry = retrying(self, "AsyncRetrying", "grobid") if self.retries else None
         text: str = await (retry(self._post, upload) if retry else self._post(upload))
         if keep and not isinstance(pdf, bytes):
             await call_in_thread(_write_kept, pdf, text)
@@ -208,7 +208,7 @@ class GrobidClient:
         wait = retry_after(response)
         if status not in _BUSY or (wait or 0) > self.longest_wait:
             raise ModelUnavailable(msg)
-        raise Passing(msg, wait)
+        raise TransientError(msg, wait)
 
 
 def kept_at(pdf: str | os.PathLike[str]) -> Path:
