@@ -45,8 +45,8 @@ def sections(document):
     ],
 )
 def test_normalized(raw, clean):
-    assert abstracts.normalized(raw).text == clean
-    assert abstracts.normalized(clean).text == clean
+    assert abstracts.normalize_abstract(raw).text == clean
+    assert abstracts.normalize_abstract(clean).text == clean
 
 
 @pytest.mark.parametrize("part", ["a", "\n", "<!--", "word-\n", "가ᄀ", "A, ", "Results: ", "²", "x. A "])  # fmt: skip
@@ -58,7 +58,7 @@ def test_reading_takes_linear_time(part):
 
 def test_offsets_lead_back():
     raw = "Loss of\u2009ﬁbrin was <b>12%</b>\n  in the pla-\ncebo   group"
-    said = abstracts.normalized(raw)
+    said = abstracts.normalize_abstract(raw)
     for word, there in (("fibrin", "ﬁbrin"), ("12%", "12%"), ("placebo", "pla-\ncebo"), ("group", "group")):
         start = said.text.index(word)
         first, last = said.offsets[start], said.offsets[start + len(word) - 1]
@@ -75,7 +75,7 @@ characters = (
 @given(st.text(characters, max_size=60))
 @example("Results\n\nx")
 def test_every_text_has_a_way_back(text):
-    said = abstracts.normalized(text)
+    said = abstracts.normalize_abstract(text)
     assert len(said.offsets) == len(said.text) + 1
     assert np.all(np.diff(said.offsets) >= 0)
     assert all(0 <= place <= len(text) for place in said.offsets.tolist())
@@ -91,7 +91,7 @@ def test_nfkc_by_pieces_is_nfkc_of_the_whole(text):
     kept = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>", "<fraction>"))]
     if not kept:
         whole = unicodedata.normalize("NFKC", text)
-        assert "".join(abstracts.normalized(text).text.split()) == "".join(whole.split())
+        assert "".join(abstracts.normalize_abstract(text).text.split()) == "".join(whole.split())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_section_names(label, name):
     ],
 )
 def test_labels(text, names):
-    assert [name for _, _, name in abstracts.labels(text)] == names
+    assert [name for _, _, name in abstracts.find_labels(text)] == names
     document = abstracts.read(text)
     assert [block.title for block in document.blocks if block.kind == "heading"] == names
 
@@ -163,7 +163,7 @@ def test_blocks_cover_what_is_not_white_space():
 
 
 def test_structured_sections_keep_labels_of_their_own():
-    document = abstracts.structured([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
+    document = abstracts.from_sections([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
     assert document.text == "KEY POINTS: One.\nTwo. RESULTS: Three."
     assert sections(document) == [("KEY POINTS", "One. Two."), ("Results", "Three.")]
     assert document.id == "x"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker, Span
 from advchunk.readers import formats
-from advchunk.readers.formats import format_of, format_of_file, read
+from advchunk.readers.formats import detect_file_format, detect_format, read
 from advchunk.records import Block
 
 TEI = '<?xml version="1.0" encoding="UTF-8"?>\n<TEI xmlns="http://www.tei-c.org/ns/1.0"><text/></TEI>'
@@ -30,17 +30,17 @@ TEXTS = {
 
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts])
 def test_formats_are_told_apart(name, text):
-    assert format_of(text) == name
+    assert detect_format(text) == name
 
 
 @given(st.text() | st.text('<>!-?[]{}" \narticleTEI', max_size=300))
 def test_any_text_has_a_format(text):
-    assert format_of(text) in formats._READERS.keys() | {"markdown"}
+    assert detect_format(text) in formats._READERS.keys() | {"markdown"}
 
 
 def test_telling_takes_no_longer_for_a_longer_text():
     for hostile in ("<!--" * 10**6, "<?" * 10**6, "<!DOCTYPE [" * 10**6, " " * 10**7, "<article " * 10**6):
-        assert format_of(hostile) in ("markdown", "jats")
+        assert detect_format(hostile) in ("markdown", "jats")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_telling_takes_no_longer_for_a_longer_text():
     ],
 )
 def test_files_go_by_their_names_first(name, text, found):
-    assert format_of_file(name, text) == found
+    assert detect_file_format(name, text) == found
 
 
 def test_a_document_that_has_a_layout_keeps_it():

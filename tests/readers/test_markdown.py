@@ -12,8 +12,7 @@ from markdown_it import MarkdownIt
 
 from advchunk import Document
 from advchunk.layout import Headings, protected
-from advchunk.readers.markdown import blocks, parsed, read
-from advchunk.readers.titles import heading_text
+from advchunk.readers.markdown import blocks, heading_text, parse_blocks, read
 from advchunk.records import Block, Span
 
 MARKS = [
@@ -135,7 +134,7 @@ def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers
 def test_regions_without_syntax_read_as_the_parser_reads_them(text):
     if not re.match("\ufeff?---", text):
         flat = normalized(text)
-        assert blocks(text) == tuple(parsed(flat, int(flat.startswith("\ufeff")), len(flat)))
+        assert blocks(text) == tuple(parse_blocks(flat, int(flat.startswith("\ufeff")), len(flat)))
 
 
 @given(texts(MARKS, HTML, WHITE, WHITE, WORDS))
@@ -149,7 +148,7 @@ def test_leaves_are_those_of_markdown_it(text):
     kinds = {"heading_open", "paragraph_open", "html_block", "code_block", "fence", "table_open"}
     leaves = [token.map for token in stock.parse(text) if token.type in kinds]
     last_lines = [text[lines[end - 1] : lines[end]].strip() for _, end in leaves]
-    found = list(parsed(flat, 0, len(flat)))
+    found = list(parse_blocks(flat, 0, len(flat)))
     kept = [
         last for (start, end), last in zip(leaves, last_lines, strict=True) if flat[lines[start] : lines[end]].strip()
     ]
@@ -161,7 +160,7 @@ def test_leaves_are_those_of_markdown_it(text):
 @example("a\n= \n")
 @example("a\n\t\nb\n|-|\t")
 def test_prose_reads_as_the_parser_reads_it(text):
-    assert blocks(text) == tuple(parsed(normalized(text), 0, len(text)))
+    assert blocks(text) == tuple(parse_blocks(normalized(text), 0, len(text)))
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def sections(document):
 
 
 def test_medline_is_read_with_its_offsets():
-    first, second = pubmed.medline(MEDLINE)
+    first, second = pubmed.read_medline(MEDLINE)
     assert first.metadata == {
         "title": "Once-weekly XYZ versus placebo in obesity.",
         "pmid": "12345",
@@ -75,7 +75,7 @@ def test_medline_is_read_with_its_offsets():
 
 
 def test_pubmeds_xml_is_read():
-    first, second = pubmed.articles(PUBMED)
+    first, second = pubmed.read_pubmed_xml(PUBMED)
     assert first.id == first.metadata["parent_uid"] == "pubmed:12345"
     assert first.metadata["title"] == "XYZ in obesity"
     assert (first.metadata["published_at"], first.metadata["journal"]) == ("2021-03", "J Trials")
@@ -89,24 +89,24 @@ def test_pubmeds_xml_is_read():
 
 
 def test_an_article_of_a_book_is_read():
-    (document,) = pubmed.records(BOOK)
+    (document,) = pubmed.read_records(BOOK)
     assert (document.id, document.text) == ("pubmed:3", "Tea is good.")
     assert {key: document.metadata[key] for key in ("title", "published_at", "doi")} == {
         "title": "Tea", "published_at": "2020", "doi": "10.1000/book",
     }  # fmt: skip
-    (untitled,) = pubmed.articles(BOOK.replace("ArticleTitle>", "Other>"))
+    (untitled,) = pubmed.read_pubmed_xml(BOOK.replace("ArticleTitle>", "Other>"))
     assert untitled.metadata["title"] == "All of tea"
 
 
 def test_records_are_of_either_format_or_none():
-    assert [record.id for record in pubmed.records(PUBMED)] == ["pubmed:12345", "pubmed:2"]
-    assert [record.id for record in pubmed.records(MEDLINE)] == ["pubmed:12345", "pubmed:2"]
-    assert pubmed.records("AIM: To see.") == []
+    assert [record.id for record in pubmed.read_records(PUBMED)] == ["pubmed:12345", "pubmed:2"]
+    assert [record.id for record in pubmed.read_records(MEDLINE)] == ["pubmed:12345", "pubmed:2"]
+    assert pubmed.read_records("AIM: To see.") == []
 
 
 def test_what_an_export_of_windows_adds_is_no_matter():
-    plain = pubmed.medline(MEDLINE)
-    exported = pubmed.medline("\ufeff" + MEDLINE.lstrip().replace("\n", "\r\n"))
+    plain = pubmed.read_medline(MEDLINE)
+    exported = pubmed.read_medline("\ufeff" + MEDLINE.lstrip().replace("\n", "\r\n"))
     assert [(one.text, one.metadata, one.blocks) for one in exported] == [
         (one.text, one.metadata, one.blocks) for one in plain
     ]
@@ -147,5 +147,5 @@ def test_one_record_is_a_document_and_several_are_not():
     [("2011 Nov 23", "2011-11-23"), ("2011 11 3", "2011-11-03"), ("2011 Nov-Dec", "2011-11"), ("2011", "2011"), ("n.d.", "")],
 )  # fmt: skip
 def test_dates(said, date):
-    (document,) = pubmed.medline(f"PMID- 1\nDP  - {said}\n")
+    (document,) = pubmed.read_medline(f"PMID- 1\nDP  - {said}\n")
     assert document.metadata.get("published_at", "") == date

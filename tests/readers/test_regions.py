@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
 from advchunk.readers.regions import results
+from advchunk.readers.regions.document import Page, build_document, mark_furniture
 from advchunk.readers.regions.order import reading_order
-from advchunk.readers.regions.page import regions_of
-from advchunk.readers.regions.pages import Page, with_furniture, written
-from advchunk.readers.regions.prose import joined, rows
+from advchunk.readers.regions.page import build_regions
+from advchunk.readers.regions.prose import group_rows, join_lines
 from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet
 
 DATA = Path(__file__).parents[1] / "data"
@@ -131,7 +131,7 @@ LABELS = st.sampled_from(
     st.lists(st.builds(Detected, LABELS, BOXES, st.floats(0, 1)), max_size=8),
 )
 def test_no_ink_is_lost_and_none_is_said_twice(lines, found):
-    regions = regions_of(SHEET, lines, found)
+    regions = build_regions(SHEET, lines, found)
     said = Counter(letter for region in regions for letter in region.text if letter.isalpha())
     assert said == Counter(letter for line in lines for letter in line.text)
     assert all(region.text or region.kind in {"table", "figure"} for region in regions)
@@ -140,7 +140,7 @@ def test_no_ink_is_lost_and_none_is_said_twice(lines, found):
 def test_thousands_of_lines_side_by_side_take_no_time():
     beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(3000)]
     began = time.process_time()
-    assert sum(len(region.text.split()) for region in regions_of(SHEET, beside, [])) == 3000
+    assert sum(len(region.text.split()) for region in build_regions(SHEET, beside, [])) == 3000
     assert time.process_time() - began < 5
 
 
@@ -151,7 +151,7 @@ def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
         Detected("Text", (0, 305, 300, 400)),
     ]
     lines = [line("Head", 0, 0), line("body", 0, 40), line("most", 0, 293), line("below", 0, 340)]
-    assert {region.text: region.kind for region in regions_of(SHEET, lines, found)} == {
+    assert {region.text: region.kind for region in build_regions(SHEET, lines, found)} == {
         "Head": "heading",
         "body": "footnote",
         "most": "footnote",
@@ -161,14 +161,14 @@ def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
 
 def test_a_box_that_is_too_short_still_has_the_paragraph_whole():
     lines = [line(f"row{i}", 50, 100 + 12 * i, width=200.0) for i in range(6)]
-    (region,) = regions_of(SHEET, lines, [Detected("Text", (50, 112, 230, 150))])
+    (region,) = build_regions(SHEET, lines, [Detected("Text", (50, 112, 230, 150))])
     assert region.text == "row0 row1 row2 row3 row4 row5"
     assert region.box == (50, 100, 250, 170)
 
 
 def test_of_a_box_over_two_paragraphs_each_is_one():
     lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 50, 141 + 11 * i) for i in range(3)]
-    assert [region.text for region in regions_of(SHEET, lines, [Detected("Text", (50, 100, 150, 180))])] == [
+    assert [region.text for region in build_regions(SHEET, lines, [Detected("Text", (50, 100, 150, 180))])] == [
         "a0 a1 a2",
         "b0 b1 b2",
     ]
@@ -176,7 +176,7 @@ def test_of_a_box_over_two_paragraphs_each_is_one():
 
 def test_the_surer_of_two_boxes_in_one_place_counts():
     found = [Detected("Title", (50, 100, 150, 112), 0.6), Detected("Text", (50, 100, 151, 112), 0.9)]
-    assert [region.kind for region in regions_of(SHEET, [line("some", 50, 101)], found)] == ["paragraph"]
+    assert [region.kind for region in build_regions(SHEET, [line("some", 50, 101)], found)] == ["paragraph"]
 
 
 def test_within_a_table_there_is_nothing_but_it_and_its_caption():
@@ -187,19 +187,19 @@ def test_within_a_table_there_is_nothing_but_it_and_its_caption():
     ]
     lines = [line("Table 1", 50, 100), line("tea", 60, 130, 40.0), line("7", 200, 130, 10.0), line("green", 60, 150, 40.0),
              line("8", 200, 150, 10.0)]  # fmt: skip
-    caption, table = regions_of(SHEET, lines, found)
+    caption, table = build_regions(SHEET, lines, found)
     assert (caption.kind, caption.text) == ("caption", "Table 1")
     assert (table.kind, table.text) == ("table", "| tea | 7 |\n| --- | --- |\n| green | 8 |")
 
 
 def test_a_picture_has_a_place_and_no_text():
-    (region,) = regions_of(SHEET, [], [Detected("figure", (0, 0, 9, 9))])
+    (region,) = build_regions(SHEET, [], [Detected("figure", (0, 0, 9, 9))])
     assert region == Region("figure", 1, (0, 0, 9, 9))
 
 
 def test_a_figure_that_is_really_a_page_is_read_by_its_columns():
     lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 200, 100 + 11 * i) for i in range(3)]
-    (region,) = regions_of(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
+    (region,) = build_regions(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
     assert region.text == "a0 a1 a2\nb0 b1 b2"
 
 
@@ -212,7 +212,7 @@ def test_a_list_is_its_items_whatever_the_detector_calls_it():
     ]
     for label in ("List", "title", "text"):
         found = [Detected(label, (50, 100, 170, 134))]
-        assert [(r.kind, r.text) for r in regions_of(SHEET, lines, found)] == [
+        assert [(r.kind, r.text) for r in build_regions(SHEET, lines, found)] == [
             ("item", "• green tea from far"),
             ("item", "• black tea"),
         ]
@@ -223,17 +223,17 @@ def test_the_number_of_a_heading_is_none_of_the_column_beside_it(number, title, 
     words = ("Outlook", "tea") if left < number else ("שלום", "מים")
     lines = [line(words[1], left, 100 + 12 * i, width=255.0 if left < number else 200.0) for i in range(4)]
     lines += [line("5", number, 112, 6.0), line(words[0], title, 112, 30.0)]
-    assert {region.text for region in regions_of(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
+    assert {region.text for region in build_regions(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
 
 
 def test_lines_set_far_apart_are_a_paragraph_all_the_same():
     lines = [line(f"w{i}", 50, 100 + 22 * i) for i in range(5)]
-    assert [region.text for region in regions_of(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]
+    assert [region.text for region in build_regions(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]
 
 
 def test_pieces_of_a_line_have_a_space_only_where_one_is_seen():
     row = [line("10", 50, 100, 10.0), line("9", 60.5, 98, 4.0, 7.0), line("cells", 70, 100, 25.0)]
-    (region,) = regions_of(SHEET, row, [Detected("Text", (50, 95, 100, 112))])
+    (region,) = build_regions(SHEET, row, [Detected("Text", (50, 95, 100, 112))])
     assert region.text == "109 cells"
 
 
@@ -249,7 +249,7 @@ def test_footnotes_are_read_after_their_page_and_furniture_around_it():
         line(text, box[0], box[1])
         for text, box in zip(["end", "note", "right", "left", "head"], [f.box for f in found], strict=True)
     ]
-    assert [region.text for region in regions_of(SHEET, lines, found)] == ["head", "left", "right", "note", "end"]
+    assert [region.text for region in build_regions(SHEET, lines, found)] == ["head", "left", "right", "note", "end"]
 
 
 # Prose.
@@ -270,18 +270,18 @@ def test_footnotes_are_read_after_their_page_and_furniture_around_it():
     ],
 )
 def test_lines_are_joined_as_they_were_before_they_were_set(lines, text):
-    assert joined(lines) == text
+    assert join_lines(lines) == text
 
 
 def test_a_hyphen_that_the_document_has_elsewhere_stays():
-    assert joined(["drug-", "free"], {"drug-free"}) == "drug-free"
-    assert joined(["drug-", "free"]) == "drugfree"
+    assert join_lines(["drug-", "free"], {"drug-free"}) == "drug-free"
+    assert join_lines(["drug-", "free"]) == "drugfree"
 
 
 def test_rows_are_read_from_the_side_where_the_script_begins():
     a, b, below = line("a", 0, 0, 10.0), line("b", 50, 1, 10.0), line("c", 0, 20, 10.0)
-    assert rows([b, below, a]) == [[a, b], [below]]
-    assert rows([b, below, a], leftwards=True) == [[b, a], [below]]
+    assert group_rows([b, below, a]) == [[a, b], [below]]
+    assert group_rows([b, below, a], leftwards=True) == [[b, a], [below]]
 
 
 # What pages repeat.
@@ -303,44 +303,44 @@ def book(pages, header="Journal {n}", at=20.0):
 
 @pytest.mark.parametrize("pages", [2, 3, 9])
 def test_what_stands_on_most_pages_in_the_margin_is_furniture(pages):
-    assert written(book(pages)).text == "\n\n".join(f"Body of page {n}." for n in range(1, pages + 1))
+    assert build_document(book(pages)).text == "\n\n".join(f"Body of page {n}." for n in range(1, pages + 1))
 
 
 def test_kept_furniture_is_a_block_of_its_own_kind():
-    kinds = [block.kind for block in written(book(3), furniture="keep").blocks]
+    kinds = [block.kind for block in build_document(book(3), furniture="keep").blocks]
     assert kinds == ["furniture", "paragraph", "furniture"] * 3
 
 
 def test_what_differs_by_more_than_its_digits_stands_elsewhere_or_is_on_one_page_is_text():
-    assert "Journal 1" in written(book(1)).text
-    assert "Journal 1" in written(book(5, at=150.0)).text
+    assert "Journal 1" in build_document(book(1)).text
+    assert "Journal 1" in build_document(book(5, at=150.0)).text
     pages = book(3)
     for i, page in enumerate(pages):
         page.regions[0] = page.regions[0]._replace(text="abc"[i] * 5)
-    assert "aaaaa" in written(pages).text
+    assert "aaaaa" in build_document(pages).text
 
 
 def test_what_stands_higher_or_lower_on_each_page_is_text():
     pages = book(3)
     for i, page in enumerate(pages):
         page.regions[0] = page.regions[0]._replace(box=(50, 10 + 25 * i, 200, 20 + 25 * i))
-    assert "Journal 2" in written(pages).text
+    assert "Journal 2" in build_document(pages).text
 
 
 def test_what_a_detector_calls_a_header_in_the_middle_of_a_page_is_not_dropped():
     page = Page(SHEET, [Region("furniture", 1, (50, 300, 550, 700), "[1] A long list of references.")])
-    assert written([page]).text == "[1] A long list of references."
-    assert written([page]).blocks[0].kind == "paragraph"
+    assert build_document([page]).text == "[1] A long list of references."
+    assert build_document([page]).blocks[0].kind == "paragraph"
 
 
 def test_what_is_called_a_header_on_one_page_is_one_on_the_others():
     pages = book(2, header="Only these two")
     pages.append(Page(Sheet(3, 600, 800), [Region("paragraph", 3, (50, 100, 550, 300), "Third.")]))
     pages.append(Page(Sheet(4, 600, 800), [Region("paragraph", 4, (50, 100, 550, 300), "Fourth.")]))
-    assert "Only" in written(pages).text
+    assert "Only" in build_document(pages).text
     pages[0].regions[0] = pages[0].regions[0]._replace(kind="furniture")
-    assert "Only" not in written(pages).text
-    kinds = [region.kind for page in with_furniture(pages) for region in page.regions if "Only" in region.text]
+    assert "Only" not in build_document(pages).text
+    kinds = [region.kind for page in mark_furniture(pages) for region in page.regions if "Only" in region.text]
     assert kinds == ["furniture", "furniture"]
 
 
@@ -349,7 +349,7 @@ def test_what_is_called_a_header_on_one_page_is_one_on_the_others():
 
 def document(*regions):
     pages = sorted({region.page for region in regions})
-    return written([Page(Sheet(n, 600, 800), [r for r in regions if r.page == n]) for n in pages])
+    return build_document([Page(Sheet(n, 600, 800), [r for r in regions if r.page == n]) for n in pages])
 
 
 def paragraph(text, page=1, top=100.0, left=50.0, **said):
@@ -430,7 +430,7 @@ TOLD = [
 
 
 def test_layoutparser_json_is_read_column_by_column():
-    found = results.layoutparser(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
+    found = results.read_layoutparser(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
     assert told(found) == TOLD
     assert found.blocks[0].places == ((1, (60.0, 40.0, 540.0, 70.0)),)
     assert (found.id, found.metadata) == ("tea", {"page_count": 1, "journal": "T"})
@@ -446,9 +446,9 @@ def test_layoutparser_objects_pages_and_blocks_are_read_alike():
         Given("to_dict", LAYOUT),
         [Given("to_dict", LAYOUT)],
     ):
-        assert told(results.layoutparser(same)) == TOLD
+        assert told(results.read_layoutparser(same)) == TOLD
     again = [Given("to_dict", {**LAYOUT, "page_data": {}}) for _ in range(2)]
-    assert [block.places[0].page for block in results.layoutparser(again).blocks] == [1] * 6 + [2] * 6
+    assert [block.places[0].page for block in results.read_layoutparser(again).blocks] == [1] * 6 + [2] * 6
 
 
 def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
@@ -457,20 +457,20 @@ def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
         {"block_type": "rectangle", "x_1": x, "y_1": 5, "x_2": x + 20, "y_2": 15, "text": text, "type": "Times"}
         for x, text in ((0, "Green"), (23, "tea"))
     ]
-    assert told(results.layoutparser([region, *words])) == [("heading", 2, "Green tea")]
+    assert told(results.read_layoutparser([region, *words])) == [("heading", 2, "Green tea")]
 
 
 def test_layoutparser_quadrilaterals_have_a_box_and_intervals_none():
     block = {"block_type": "quadrilateral", "points": [1, 2, 9, 2, 9, 8, 1, 8], "text": "tilted"}
     interval = {"block_type": "interval", "start": 1, "end": 2, "axis": "x", "text": "nowhere"}
-    assert results.layoutparser([block, interval]).blocks[0].places[0].box == (1, 2, 9, 8)
+    assert results.read_layoutparser([block, interval]).blocks[0].places[0].box == (1, 2, 9, 8)
 
 
 DOCTR = json.loads((DATA / "doctr_two_pages.json").read_text(encoding="utf-8"))
 
 
 def test_doctr_json_is_read_column_by_column_with_its_places():
-    found = results.doctr(json.dumps(DOCTR))
+    found = results.read_doctr(json.dumps(DOCTR))
     assert told(found) == [
         ("paragraph", 0, "The cat naps on the sofa and"),
         ("paragraph", 0, "The court rules on the law."),
@@ -492,28 +492,28 @@ def test_doctr_objects_are_read_like_their_json():
             return [arrays(each) for each in value]
         return value
 
-    assert results.doctr(Given("export", arrays(DOCTR))).text == results.doctr(DOCTR).text
+    assert results.read_doctr(Given("export", arrays(DOCTR))).text == results.read_doctr(DOCTR).text
 
 
 @pytest.mark.parametrize(
     ("read", "wrong", "said"),
     [
-        (results.layoutparser, '{"page_data": {}}', "a layout of layoutparser's must have blocks"),
-        (results.layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
-        (results.layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
-        (results.layoutparser, '{"blocks"', "JSON must be well-formed"),
-        (results.layoutparser, 7, "must be a Layout, a list of them, or their JSON"),
-        (results.layoutparser, '[{"x_1": 0, "y_1": 0, "x_2": 9, "y_2": 9, "type": "Figure"}]', "must have text"),
-        (results.doctr, "{}", "a docTR document must have pages"),
-        (results.doctr, '{"pages": [{"blocks": [7]}]}', r"pages\[0\]\.blocks\[0\] must be an object"),
-        (results.doctr, object(), "must have pages|a result must be JSON"),
+        (results.read_layoutparser, '{"page_data": {}}', "a layout of layoutparser's must have blocks"),
+        (results.read_layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
+        (results.read_layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
+        (results.read_layoutparser, '{"blocks"', "JSON must be well-formed"),
+        (results.read_layoutparser, 7, "must be a Layout, a list of them, or their JSON"),
+        (results.read_layoutparser, '[{"x_1": 0, "y_1": 0, "x_2": 9, "y_2": 9, "type": "Figure"}]', "must have text"),
+        (results.read_doctr, "{}", "a docTR document must have pages"),
+        (results.read_doctr, '{"pages": [{"blocks": [7]}]}', r"pages\[0\]\.blocks\[0\] must be an object"),
+        (results.read_doctr, object(), "must have pages|a result must be JSON"),
         (
-            results.doctr,
+            results.read_doctr,
             '{"pages": [{"tables": [{"cells": [{"row_start": 0, "row_end": 999999, "col_start": 0, "col_end": 999999}]}]}]}',
             "at most 200,000 cells",
         ),
         (
-            results.doctr,
+            results.read_doctr,
             '{"pages": [{"tables": [{"cells": [{"row_start": 2, "row_end": 1}]}]}]}',
             "row_start <= row_end",
         ),
@@ -525,9 +525,9 @@ def test_what_is_no_such_result_gets_an_error_that_names_the_place(read, wrong, 
 
 
 def test_the_three_are_told_apart_by_their_keys():
-    assert results.source_of(json.dumps(LAYOUT)) == "layoutparser"
-    assert results.source_of(json.dumps([LAYOUT])) == "layoutparser"
-    assert results.source_of(json.dumps(DOCTR)) == "doctr"
-    assert results.source_of(' {"schema_name": "DoclingDocument"}') == "docling"
-    assert results.source_of('{"tea": 1}') is None
-    assert results.source_of('Say "page_idx".') is None
+    assert results.detect_source(json.dumps(LAYOUT)) == "layoutparser"
+    assert results.detect_source(json.dumps([LAYOUT])) == "layoutparser"
+    assert results.detect_source(json.dumps(DOCTR)) == "doctr"
+    assert results.detect_source(' {"schema_name": "DoclingDocument"}') == "docling"
+    assert results.detect_source('{"tea": 1}') is None
+    assert results.detect_source('Say "page_idx".') is None

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, OptimalSemanticChunker, UniversalSemanticChunker
 from advchunk.text import sentences
-from advchunk.text.edus import lexicon_of
-from advchunk.text.edus.lexicon import lexicon, read_lexicon
-from advchunk.text.edus.rules import clause_ends, enclosed
+from advchunk.text.edus.lexicon import get_lexicon, load_lexicon, parse_lexicon
+from advchunk.text.edus.rules import clause_ends, find_enclosed
 from advchunk.text.splitters import Edus
 
 DATA = Path(__file__).parents[1] / "data"
@@ -186,9 +185,9 @@ def test_any_text_is_tiled_by_parses(english, text):
 
 @given(TEXTS)
 def test_no_unit_ends_within_brackets_or_quotations(text):
-    known = lexicon()
+    known = load_lexicon()
     tokens = known.tokens(text)
-    inside = enclosed([token.text for token in tokens])
+    inside = find_enclosed([token.text for token in tokens])
     ends = set(clause_ends(text, known))
     assert not any(hidden and token.end in ends for token, hidden in zip(tokens, inside[1:], strict=False))
 
@@ -211,7 +210,7 @@ def enclosed_slowly(words):
 
 @given(st.lists(st.sampled_from([*'()[]“”"', "a", "b"]), max_size=16))
 def test_brackets_are_paired_as_a_slow_reading_pairs_them(words):
-    assert enclosed(words) == enclosed_slowly(words)
+    assert find_enclosed(words) == enclosed_slowly(words)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def test_brackets_are_paired_as_a_slow_reading_pairs_them(words):
 )
 def test_time_grows_with_the_text(piece):
     text, began = piece * (60_000 // len(piece)), time.process_time()
-    clause_ends(text, lexicon())
+    clause_ends(text, load_lexicon())
     assert time.process_time() - began < 3
 
 
@@ -266,7 +265,7 @@ def test_other_chunkers_reason_about_units():
 
 def test_units_are_the_same_in_any_process():
     code = (
-        "from advchunk.text.edus import Edus; from advchunk.chunkers.discourse import DiscourseSegmenterChunker as D;"
+        "from advchunk.text.splitters import Edus; from advchunk.chunkers.discourse import DiscourseSegmenterChunker as D;"
         "text = open(__import__('sys').argv[1]).read();"
         "print(Edus()(text).edges.tolist(), D(sentence_splitter=Edus()).fingerprint())"
     )
@@ -289,7 +288,7 @@ def test_it_pickles():
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_the_lexicons_are_sound(code):
-    known = lexicon(code)
+    known = load_lexicon(code)
     strong = [one for one in known.connectives.values() if one.strength == "strong"]
     assert len(known.connectives) >= (200 if code == "en" else 100)
     assert 25 <= len(strong) < len(known.connectives) / 2
@@ -304,7 +303,7 @@ def test_the_lexicons_are_sound(code):
 
 def test_a_connective_is_none_where_it_is_something_else():
     def opening(text):
-        found = lexicon().opening(text)
+        found = load_lexicon().opening(text)
         return found and (found.words, found.strength)
 
     assert opening("However, he came.") == ("however", "strong")
@@ -323,21 +322,23 @@ def test_a_connective_is_none_where_it_is_something_else():
 
 
 def test_connectives_can_be_changed():
-    changed = lexicon_of("en", {"However": "weak", "by the by": "strong", "and": "none", "but": {"strength": "strong"}})
+    changed = get_lexicon(
+        "en", {"However": "weak", "by the by": "strong", "and": "none", "but": {"strength": "strong"}}
+    )
     assert changed.connectives["however"].strength == "weak"
     assert changed.connectives["however"].comma == "after"
     assert changed.connectives["by the by"].kind == "adverb"
     assert "and" not in changed.connectives
     assert (changed.connectives["but"].kind, changed.connectives["but"].strength) == ("conjunction", "strong")
-    assert lexicon_of("en").connectives["however"].strength == "strong"
+    assert get_lexicon("en").connectives["however"].strength == "strong"
     assert Edus("en", connectives={"but": "none"})("He came, but she left.").strings() == ["He came, but she left."]
 
 
 def test_a_whole_lexicon_can_be_given():
     own = {"connectives": {"sed": {"strength": "weak", "kind": "conjunction", "comma": "before"}}}
     assert Edus("la", lexicon=own)("Venit ille, sed illa abiit.").strings() == ["Venit ille, ", "sed illa abiit."]
-    assert lexicon_of("en", own=own).connectives.keys() == {"sed"}
-    assert "and" in lexicon_of("en").connectives
+    assert get_lexicon("en", own=own).connectives.keys() == {"sed"}
+    assert "and" in get_lexicon("en").connectives
 
 
 @pytest.mark.parametrize(
@@ -355,12 +356,12 @@ def test_a_whole_lexicon_can_be_given():
 )
 def test_a_lexicon_with_a_fault_is_refused(said, message):
     with pytest.raises(ConfigurationError, match=message):
-        read_lexicon(said)
+        parse_lexicon(said)
 
 
 def test_a_lexicon_that_json_has_no_word_for_is_refused():
     with pytest.raises(ConfigurationError, match="must be JSON-able"):
-        lexicon_of("en", {"and": {"weak"}})
+        get_lexicon("en", {"and": {"weak"}})
 
 
 def test_units_within_a_document_keep_its_blocks_apart():

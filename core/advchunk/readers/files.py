@@ -27,7 +27,7 @@ def read_file(
     ----------
     path : text in UTF-8, XML or HTML in what it declares, or a PDF, which needs the extra "layout" (`readers.pdf`).
     markup : what the text is written in; None goes by the file's name, and by the text where that leaves several
-        (`readers.formats.format_of_file`), "auto" by the text alone.
+        (`readers.formats.detect_file_format`), "auto" by the text alone.
     metadata : overrides what the file says of itself.
 
     Raises
@@ -41,8 +41,8 @@ def read_file(
         from advchunk.readers import pdf
 
         return pdf.read(data, id=name, metadata=metadata)
-    text = decoded(data)
-    return formats.read(Document(text, name, metadata=metadata or {}), markup or formats.format_of_file(name, text))
+    text = decode_text(data)
+    return formats.read(Document(text, name, metadata=metadata or {}), markup or formats.detect_file_format(name, text))
 
 
 def is_pdf(path: str | Path) -> bool:
@@ -50,7 +50,7 @@ def is_pdf(path: str | Path) -> bool:
     return PurePath(path).suffix.lower() == ".pdf"
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Return a file's text as it stands, line ends included, so that spans fit the file; but without a byte order mark.
 
     What is not UTF-8 must be XML or HTML that declares what it is.
@@ -63,6 +63,6 @@ def decoded(data: bytes) -> str:
             with suppress(LookupError, UnicodeDecodeError):
                 if not name.startswith(_NO_CHARSETS):
                     return data.decode(_MEANT.get(name, name))
-        got = magic.kind_of(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
+        got = magic.file_type(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
         msg = f"a text must be UTF-8, got {got}"
         raise ConfigurationError(msg) from None

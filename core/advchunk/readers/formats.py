@@ -41,10 +41,10 @@ _SUFFIXES: dict[str, Format | None] = {
 }
 
 
-def format_of(text: str) -> Format:
+def detect_format(text: str) -> Format:
     r"""Tell what a text is written in, by how it begins; "markdown" if it is nothing else, for that holds of prose too.
 
-    >>> format_of('<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/></TEI>'), format_of("# Tea\n\nGreen.")
+    >>> detect_format('<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/></TEI>'), format_of("# Tea\n\nGreen.")
     ('tei', 'markdown')
     """
     head = text[:_LOOKED_AT]
@@ -63,16 +63,16 @@ def format_of(text: str) -> Format:
     return "markdown"
 
 
-def format_of_file(name: str, text: str) -> Format:
+def detect_file_format(name: str, text: str) -> Format:
     """Tell what a file is written in, by its suffix, or by its text where that may be several; else "plain".
 
-    >>> format_of_file("notes.md", "Tea."), format_of_file("notes.txt", "# Tea")
+    >>> detect_file_format("notes.md", "Tea."), format_of_file("notes.txt", "# Tea")
     ('markdown', 'plain')
     """
     suffix = PurePath(name).suffix.lower()
     if suffix not in _SUFFIXES:
         return "plain"
-    said = _SUFFIXES[suffix] or format_of(text)
+    said = _SUFFIXES[suffix] or detect_format(text)
     return "plain" if said == "markdown" != _SUFFIXES[suffix] else said
 
 
@@ -97,16 +97,16 @@ def read(document: Document, markup: str) -> Document:
 
         if docling.is_chunk(document.metadata):
             return docling.chunk(document)
-    name = format_of(document.text) if markup == "auto" else markup
+    name = detect_format(document.text) if markup == "auto" else markup
     if name == "plain":
         return replace(document, blocks=())
     if name == "markdown":
         return replace(document, blocks=markdown.blocks(document.text))
     reader = import_module(f"advchunk.readers.{_READERS[name]}")
-    return reread(document, reader.read(document.text, id=document.id, metadata=document.metadata))
+    return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
 
 
-def reread(document: Document, found: Document) -> Document:
+def compose_offsets(document: Document, found: Document) -> Document:
     """Return what a reader made of a document, whose text may be derived already: offsets then lead to its original."""
     if document.offsets is None or found.offsets is None:
         return found

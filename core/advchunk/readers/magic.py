@@ -25,10 +25,10 @@ _MAGIC: Mapping[bytes, str] = {
 }
 
 
-def kind_of(data: bytes) -> str:
+def file_type(data: bytes) -> str:
     """Return what bytes are that begin as something known and no text does, else "".
 
-    >>> kind_of(b"%PDF-1.7"), kind_of(b"Tea.")
+    >>> file_type(b"%PDF-1.7"), kind_of(b"Tea.")
     ('a PDF', '')
     """
     return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
@@ -43,6 +43,6 @@ def require_pdf(data: bytes, name: str = "this") -> None:
     """
     if b"%PDF-" in data[:_MAGIC_WITHIN]:
         return
-    kind = "XML or HTML" if data.lstrip().startswith(b"<") else kind_of(data)
+    kind = "XML or HTML" if data.lstrip().startswith(b"<") else file_type(data)
     msg = f"{name} must be a PDF, got {kind or (repr(data[:16]) if data else 'nothing')}"
     raise ConfigurationError(msg)

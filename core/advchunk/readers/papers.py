@@ -97,7 +97,7 @@ def _table() -> Iterator[tuple[str, tuple[Rank, tuple[str, ...]]]]:
 _KNOWN: Mapping[str, tuple[Rank, tuple[str, ...]]] = dict(_table())
 
 
-class Head(NamedTuple):
+class SectionHeading(NamedTuple):
     """What the head of a section says.
 
     Parameters
@@ -117,22 +117,22 @@ class Head(NamedTuple):
     def depth(self) -> int:
         """How many parts the number has; 0 without one.
 
-        >>> head("2.1 Participants").depth, head("Appendix").depth
+        >>> parse_heading("2.1 Participants").depth, head("Appendix").depth
         (2, 0)
         """
         return len(self.number.split(".")) if self.number else 0
 
 
 @lru_cache(maxsize=4096)
-def head(text: str) -> Head:
+def parse_heading(text: str) -> SectionHeading:
     """Read the head of a section.
 
     A name is known whole, or each of the names that "and" or a comma joins, perhaps with a word like "proposed" before it
     and what goes on after "of" or a colon behind it.
 
-    >>> head("2.1. Materials & Methods")
+    >>> parse_heading("2.1. Materials & Methods")
     Head(number='2.1', title='Materials & Methods', names=('Methods',), rank='section')
-    >>> head("Results and Discussion").names, head("Background: graphs").names, head("Deep sea vents").names
+    >>> parse_heading("Results and Discussion").names, head("Background: graphs").names, head("Deep sea vents").names
     (('Results', 'Discussion'), ('Introduction',), ())
     """
     said = " ".join(text.split())
@@ -144,11 +144,11 @@ def head(text: str) -> Head:
         parts = [_known(part) for part in _SPLIT.split(flat) if part]
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
-        return Head(match["number"] if match else "", title, (), "")
+        return SectionHeading(match["number"] if match else "", title, (), "")
     names = {name for _, of in known for name in of}
     ranks = {rank for rank, _ in known}
     rank: Rank = "section" if "section" in ranks else "part" if "part" in ranks else "matter"
-    return Head(match["number"] if match else "", title, tuple(name for name in IMRAD if name in names), rank)
+    return SectionHeading(match["number"] if match else "", title, tuple(name for name in IMRAD if name in names), rank)
 
 
 def _known(part: str) -> tuple[Rank, tuple[str, ...]] | None:

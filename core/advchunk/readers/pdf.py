@@ -19,11 +19,11 @@ import numpy as np
 
 from advchunk.errors import ConfigurationError, import_extra, require
 from advchunk.readers.magic import require_pdf
-from advchunk.readers.regions.detectors import as_detector, detected
-from advchunk.readers.regions.page import regions_of
-from advchunk.readers.regions.pages import Page, written
-from advchunk.readers.regions.prose import hyphenated, right_to_left
-from advchunk.readers.regions.shapes import Box, Line, Sheet, area, around, overlap
+from advchunk.readers.regions.detectors import as_detector, run_detector
+from advchunk.readers.regions.document import Page, build_document
+from advchunk.readers.regions.page import build_regions
+from advchunk.readers.regions.prose import hyphenated_words, is_right_to_left
+from advchunk.readers.regions.shapes import Box, Line, Sheet, bounding_box, box_area, interval_overlap
 from advchunk.readers.writing import Furniture, squeezed
 from advchunk.records import Document, Floats
 
@@ -94,10 +94,13 @@ def read(
                 blank.append(number)
                 continue
             texts = [line.text for line in lines]
-            boxes = [] if find is None else detected(find, image, scale)
+            boxes = [] if find is None else run_detector(find, image, scale)
             found.append(
                 Page(
-                    sheet, regions_of(sheet, lines, boxes, known=hyphenated(texts), right_to_left=right_to_left(texts))
+                    sheet,
+                    build_regions(
+                        sheet, lines, boxes, known=hyphenated_words(texts), right_to_left=is_right_to_left(texts)
+                    ),
                 )
             )
         said = _said(pdf)
@@ -106,7 +109,7 @@ def read(
         raise ConfigurationError(msg)
     if blank:
         _log.warning("%s: no text on pages %s, which may be scans", name or "PDF", ", ".join(map(str, blank)))
-    document = written(found, furniture=furniture)
+    document = build_document(found, furniture=furniture)
     origin = {"source": name} if name else {}
     return _titled(document, id, {**said, **origin, "page_count": len(wanted), **(metadata or {})})
 
@@ -218,7 +221,7 @@ def _lines(characters: list[str], boxes: Sequence[Box]) -> list[Line]:
 
 
 def _is_gap(before: Box, after: Box) -> bool:
-    return -overlap(before[::2], after[::2]) > _GAP * (before[3] - before[1])
+    return -interval_overlap(before[::2], after[::2]) > _GAP * (before[3] - before[1])
 
 
 def _line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
@@ -228,9 +231,9 @@ def _line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
     said = "".join("-" if character == _HYPHEN else character for character in characters)
     said = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", said))
     text = squeezed(said.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium's may be halves
-    inked = [box for box, character in zip(boxes, characters, strict=True) if not character.isspace() and area(box)]
+    inked = [box for box, character in zip(boxes, characters, strict=True) if not character.isspace() and box_area(box)]
     if text and inked:
-        yield Line(text + " " * said[-1].isspace(), around(inked))
+        yield Line(text + " " * said[-1].isspace(), bounding_box(inked))
 
 
 def _said(pdf: Any) -> dict[str, str]:

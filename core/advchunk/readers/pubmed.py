@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from advchunk.readers import xml
-from advchunk.readers.abstracts.labels import labels
-from advchunk.readers.abstracts.normal import Derived, normalized, plain
-from advchunk.readers.abstracts.sections import blocks, structured
+from advchunk.readers.abstracts.labels import find_labels
+from advchunk.readers.abstracts.normalization import AlignedText, normalize_abstract, plain
+from advchunk.readers.abstracts.sections import from_sections, section_blocks
 from advchunk.readers.inline import inline_text
 from advchunk.records import Document
 
@@ -27,15 +27,15 @@ _CATEGORIES = {name.upper(): name for name in ("Background", "Objective", "Metho
 _MONTHS = {name: str(i) for i, name in enumerate(re.findall("...", "JanFebMarAprMayJunJulAugSepOctNovDec"), start=1)}
 
 
-def records(text: str) -> list[Document]:
+def read_records(text: str) -> list[Document]:
     """Read each record of a set, in XML or else in MEDLINE's format."""
-    return articles(text) if text.lstrip("\ufeff \t\r\n").startswith("<") else medline(text)
+    return read_pubmed_xml(text) if text.lstrip("\ufeff \t\r\n").startswith("<") else read_medline(text)
 
 
-def medline(text: str) -> list[Document]:
+def read_medline(text: str) -> list[Document]:
     r"""Read MEDLINE records, as PubMed exports them ("PubMed format"); offsets lead to their text.
 
-    >>> record, = medline("PMID- 7\nTI  - A trial of\n      tea.\nAB  - AIM: To\n      see.")
+    >>> record, = read_medline("PMID- 7\nTI  - A trial of\n      tea.\nAB  - AIM: To\n      see.")
     >>> record.id, record.metadata["title"], record.text
     ('pubmed:7', 'A trial of tea.', 'AIM: To see.')
     """
@@ -43,13 +43,13 @@ def medline(text: str) -> list[Document]:
     return [_record(plain(text).part(a, b)) for a, b in pairwise([*starts, len(text)])]
 
 
-def _record(said: Derived) -> Document:
+def _record(said: AlignedText) -> Document:
     fields = dict[str, list[tuple[int, int]]]()
     for match in _FIELD.finditer(said.text):
         fields.setdefault(match["tag"], []).append(match.span("value"))
 
     def every(tag: str) -> list[str]:
-        return [normalized(said.text[a:b]).text for a, b in fields.get(tag, ())]
+        return [normalize_abstract(said.text[a:b]).text for a, b in fields.get(tag, ())]
 
     def first(tag: str) -> str:
         return next(iter(every(tag)), "")
@@ -57,12 +57,12 @@ def _record(said: Derived) -> Document:
     doi = next((value.removesuffix(" [doi]") for value in every("AID") + every("LID") if value.endswith(" [doi]")), "")
     mesh = [heading.replace("*", "").partition("/")[0] for heading in every("MH")]
     known = _metadata(first("PMID"), first("TI"), _date(first("DP")), first("JT"), doi, mesh)
-    abstract = normalized(said.part(*fields["AB"][0])) if "AB" in fields else said.part(0, 0)
-    layout = blocks(abstract.text, labels(abstract.text))
+    abstract = normalize_abstract(said.part(*fields["AB"][0])) if "AB" in fields else said.part(0, 0)
+    layout = section_blocks(abstract.text, find_labels(abstract.text))
     return Document(abstract.text, known.get("parent_uid", ""), layout, known, abstract.offsets, "pubmed")
 
 
-def articles(text: str) -> list[Document]:
+def read_pubmed_xml(text: str) -> list[Document]:
     """Read the articles of PubMed's XML, as EFetch returns it. They have no offsets.
 
     A section's name is the one that NLM gives its label (``NlmCategory``), else the label's own.
@@ -77,7 +77,7 @@ def articles(text: str) -> list[Document]:
 def _article(article: Element) -> Document:
     def said(name: str, within: Element = article) -> str:
         found = within.find(f".//{name}")
-        return "" if found is None else normalized(inline_text(found)).text
+        return "" if found is None else normalize_abstract(inline_text(found)).text
 
     ids = {each.get("IdType"): each.text or "" for each in article.iterfind("*/ArticleIdList/ArticleId")}
     mesh = [said("DescriptorName", heading) for heading in article.iterfind(".//MeshHeading")]
@@ -88,7 +88,7 @@ def _article(article: Element) -> Document:
         (part.get("Label", ""), inline_text(part), _CATEGORIES.get(part.get("NlmCategory", ""), ""))
         for part in article.iterfind(".//Abstract/AbstractText")
     )
-    return structured(sections, id=known.get("parent_uid", ""), metadata=known)
+    return from_sections(sections, id=known.get("parent_uid", ""), metadata=known)
 
 
 def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: Iterable[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.records import Units
-from advchunk.text.edus import lexicon_of
+from advchunk.text.edus.lexicon import get_lexicon
 from advchunk.text.edus.parsed import parsed_edus
 from advchunk.text.edus.rules import clause_ends
 from advchunk.text.sentences import plain_sentences, readable, sentences
@@ -130,7 +130,7 @@ class Edus:
     Parameters
     ----------
     language : code of the language whose connectives are read; of those not known, sentences and semicolons are.
-    connectives, lexicon : changes to the lexicon of the language, or another one (see `lexicon_of`).
+    connectives, lexicon : changes to the lexicon of the language, or another one (see `get_lexicon`).
     sentences : what finds sentences, within which units are (see `as_tiler`).
     nlp : a spaCy ``Language`` with a parser, by whose parses clauses are found instead of by connectives and
         punctuation; it finds the sentences too.
@@ -157,7 +157,7 @@ class Edus:
 
     def __call__(self, text: str) -> Units:
         """Tile a text."""
-        known = lexicon_of(self.language, self.connectives, self.lexicon)
+        known = get_lexicon(self.language, self.connectives, self.lexicon)
         if self.nlp is not None:
             return parsed_edus(text, self.nlp, known)
         edges = as_tiler(self.sentences, self.language)(text).edges.tolist()

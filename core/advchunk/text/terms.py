@@ -92,10 +92,10 @@ def terms_of(
     return Terms(np.array(ids, dtype=np.int64), np.array(edges, dtype=np.int64), len(number))
 
 
-def pairs(words: Terms) -> Terms:
+def bigrams(words: Terms) -> Terms:
     """Return the pairs of neighboring terms (bigrams) in each unit.
 
-    >>> pairs(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
+    >>> bigrams(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
     [0, 1, 0]
     """
     unit = np.repeat(np.arange(len(words)), np.diff(words.edges))
@@ -114,9 +114,9 @@ class Wording:
     stemmer: Stemmer = "snowball"
     language: str = "en"
 
-    def numbered(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
+    def encode(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
         """Return the terms of texts, and the term that each number stands for."""
-        ending, forms = stem(self.stemmer, self.language), dict[str, None]()
+        ending, forms = make_stemmer(self.stemmer, self.language), dict[str, None]()
 
         def form(word: str) -> str:
             found = ending(word.lower()) if self.lowercase else ending(word)
@@ -141,12 +141,12 @@ def word_tokens(text: str) -> list[str]:
     return [piece for piece in pieces if letter.search(piece)]
 
 
-def stem(stemmer: Stemmer, language: str) -> Callable[[str], str]:
+def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
     """Return what takes the endings off a word in lower case; in a language without a stemmer it takes none.
 
     "snowball" has some thirty languages; "porter" is the original English one.
 
-    >>> stem("snowball", "en")("sailing")
+    >>> make_stemmer("snowball", "en")("sailing")
     'sail'
     """
     from Stemmer import Stemmer as Snowball

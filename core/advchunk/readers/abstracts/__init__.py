@@ -1,6 +1,6 @@
 """Read biomedical abstracts: a plain one, one whose sections are known, or one that PubMed hands out.
 
-A document's text is the normalized one (`readers.abstracts.normal`), and its ``offsets`` lead back to what was given. Labels
+A document's text is the normalized one (`readers.abstracts.normalization`), and its ``offsets`` lead back to what was given. Labels
 (`readers.abstracts.labels`) stay in the text, and are its heading blocks.
 """
 
@@ -12,13 +12,22 @@ from typing import Any
 
 from advchunk.errors import require
 from advchunk.readers import pubmed
-from advchunk.readers.abstracts.labels import OTHER, UNSTRUCTURED, labels, section_name
-from advchunk.readers.abstracts.normal import normalized
-from advchunk.readers.abstracts.sections import blocks, structured
-from advchunk.readers.formats import format_of
+from advchunk.readers.abstracts.labels import OTHER, UNSTRUCTURED, find_labels, section_name
+from advchunk.readers.abstracts.normalization import normalize_abstract
+from advchunk.readers.abstracts.sections import from_sections, section_blocks
+from advchunk.readers.formats import detect_format
 from advchunk.records import Document
 
-__all__ = ["OTHER", "UNSTRUCTURED", "blocks", "labels", "normalized", "read", "section_name", "structured"]
+__all__ = [
+    "OTHER",
+    "UNSTRUCTURED",
+    "find_labels",
+    "from_sections",
+    "normalize_abstract",
+    "read",
+    "section_blocks",
+    "section_name",
+]
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -39,13 +48,18 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     >>> [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 'Objective'), ('paragraph', 'To see.'), ('heading', 'Results'), ('paragraph', 'It was seen.')]
     """
-    if format_of(text) != "pubmed":
-        said = normalized(text)
+    if detect_format(text) != "pubmed":
+        said = normalize_abstract(text)
         return Document(
-            said.text, id, blocks(said.text, labels(said.text)), dict(metadata or {}), said.offsets, "pubmed"
+            said.text,
+            id,
+            section_blocks(said.text, find_labels(said.text)),
+            dict(metadata or {}),
+            said.offsets,
+            "pubmed",
         )
-    records = pubmed.records(text)
-    rule = "a document must be one abstract; those of a set are read by readers.pubmed.records"
+    records = pubmed.read_records(text)
+    rule = "a document must be one abstract; those of a set are read by readers.pubmed.read_records"
     require(len(records) == 1, rule, len(records))
     (record,) = records
     return replace(record, id=id or record.id, metadata={**record.metadata, **(metadata or {})})

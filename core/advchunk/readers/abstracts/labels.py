@@ -70,13 +70,13 @@ def section_name(label: str) -> str | None:
     return names[-1] if names and all(word in _NAMES or word in _BESIDE for word in words) else None
 
 
-def labels(text: str) -> list[Label]:
+def find_labels(text: str) -> list[Label]:
     """Find the labels of an abstract.
 
     Within a line, a label is capitalized, follows a sentence, and ends with a colon. At the start of one that follows a
     sentence or a blank line it may be in small letters, or end with a dash, or with the line.
 
-    >>> labels("BACKGROUND: A double-blind trial. Results: None.")
+    >>> find_labels("BACKGROUND: A double-blind trial. Results: None.")
     [Label(start=0, end=11, name='Background'), Label(start=34, end=42, name='Results')]
     """
     found = list[Label]()

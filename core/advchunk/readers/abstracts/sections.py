@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from advchunk.readers.abstracts.labels import Label, labels, section_name
-from advchunk.readers.abstracts.normal import normalized
+from advchunk.readers.abstracts.labels import Label, find_labels, section_name
+from advchunk.readers.abstracts.normalization import normalize_abstract
 from advchunk.records import Block, Document, Span
 
 _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
 
 
-def blocks(text: str, found: Iterable[Label], layout: Iterable[Block] = ()) -> tuple[Block, ...]:
+def section_blocks(text: str, found: Iterable[Label], layout: Iterable[Block] = ()) -> tuple[Block, ...]:
     """Return the layout of an abstract: its labels are headings, and divide the paragraphs of the layout it has.
 
     Parameters
     ----------
-    found : its labels, as `labels` finds them.
+    found : its labels, as `find_labels` finds them.
     layout : its blocks so far; none for paragraphs between blank lines.
     """
     known = sorted(found)
@@ -45,7 +45,7 @@ def _paragraphs(text: str) -> Iterator[Span]:
     return (Span(*match.span()) for match in _PARAGRAPH.finditer(text))
 
 
-def structured(
+def from_sections(
     sections: Iterable[tuple[str, str] | tuple[str, str, str]],
     *,
     id: str = "",
@@ -58,12 +58,12 @@ def structured(
     sections : label and text of each, and the section that the label names, if that is known. Else a label that is not in
         the table names itself; "" is a text without one, which may have labels of its own.
 
-    >>> structured([("AIM", "To see."), ("Key points", "Seen.")]).text
+    >>> from_sections([("AIM", "To see."), ("Key points", "Seen.")]).text
     'AIM: To see.\nKey points: Seen.'
     """
     text, found, layout = "", list[Label](), list[Block]()
     for given, said, *name in sections:
-        label, body = normalized(given).text, normalized(said).text
+        label, body = normalize_abstract(given).text, normalize_abstract(said).text
         if not body:
             continue
         text += "\n" if text else ""
@@ -73,6 +73,6 @@ def structured(
             found.append(Label(start, start + len(label) + 1, "".join(name) or section_name(label) or label))
         else:
             text += body
-            found += [Label(start + a, start + b, within) for a, b, within in labels(body)]
+            found += [Label(start + a, start + b, within) for a, b, within in find_labels(body)]
         layout.append(Block("paragraph", Span(start, len(text))))
-    return Document(text, id, blocks(text, found, layout), dict(metadata or {}), markup="pubmed")
+    return Document(text, id, section_blocks(text, found, layout), dict(metadata or {}), markup="pubmed")

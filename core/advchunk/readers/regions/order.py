@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from advchunk.readers.regions.shapes import Box, around
+from advchunk.readers.regions.shapes import Box, bounding_box
 
 _SLACK = 0.005  # of the width, and of the height, that boxes may lap over each other
 _NARROW = 0.08  # of the width: less is no column, but a mark or a number beside one
@@ -51,7 +51,7 @@ def _ordered(boxes: Sequence[Box], members: list[int], depth: int) -> list[int]:
     by_top = sorted(members, key=lambda i: (boxes[i][1], boxes[i][0], i))
     if not depth:
         return by_top
-    extent = around(boxes[i] for i in members)
+    extent = bounding_box(boxes[i] for i in members)
     width, slack = extent[2] - extent[0], (extent[3] - extent[1]) * _SLACK
     bands, order, at = _bands(boxes, by_top, slack), list[int](), 0
     while at < len(bands):

@@ -8,8 +8,18 @@ from statistics import median
 from typing import TypeAlias
 
 from advchunk.readers.regions.order import reading_order
-from advchunk.readers.regions.prose import is_list, is_marker, items, right_to_left, text_of
-from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet, area, around, kind_of, overlap, within
+from advchunk.readers.regions.prose import is_list, is_marker, is_right_to_left, region_text, split_items
+from advchunk.readers.regions.shapes import (
+    Detected,
+    Line,
+    Region,
+    Sheet,
+    bounding_box,
+    box_area,
+    fraction_inside,
+    interval_overlap,
+    label_kind,
+)
 from advchunk.records import BlockKind
 
 _WHOLE: frozenset[BlockKind] = frozenset({"table", "figure"})  # what stands within them is theirs
@@ -24,7 +34,7 @@ _AHEAD = 100  # lines, from the top, among which one that stands with a line is 
 _SPACE, _TAB = 0.5, 3.0  # of its height: nor are pieces of one line, and what follows a bullet
 
 
-def regions_of(
+def build_regions(
     sheet: Sheet,
     lines: Sequence[Line],
     found: Iterable[Detected],
@@ -42,7 +52,7 @@ def regions_of(
     ----------
     lines : the text of the page.
     found : what a detector found there, in the unit of the lines.
-    known : words with a hyphen that the document has (`prose.joined`).
+    known : words with a hyphen that the document has (`prose.join_lines`).
     right_to_left : whether right columns are read first.
     """
     detected, leading = _distinct(found), _leading(lines)
@@ -58,23 +68,23 @@ def regions_of(
     parts += [("item" if is_list(part) else "paragraph", 0, 1.0, part) for part in _clusters(rest, leading + _LOOSE)]
     regions = list[Region]()
     for kind, level, score, part in _rejoined(parts, leading + _TIGHT):
-        for each in items(part, leftwards=right_to_left) if kind == "item" else [part]:
+        for each in split_items(part, leftwards=right_to_left) if kind == "item" else [part]:
             if kind == "figure":
                 text = _shown(each, known, right_to_left, leading + _LOOSE)
             else:
-                text = text_of(kind, each, known, leftwards=right_to_left)
+                text = region_text(kind, each, known, leftwards=right_to_left)
             size = median(line.height for line in each)
-            regions.append(Region(kind, sheet.page, around(line.box for line in each), text, score, level, size))
+            regions.append(Region(kind, sheet.page, bounding_box(line.box for line in each), text, score, level, size))
     pictures = (one for one, its_lines in zip(detected, held, strict=True) if not its_lines)
     regions += [
-        Region(kind_of(one.label)[0], sheet.page, one.box, "", one.score)
+        Region(label_kind(one.label)[0], sheet.page, one.box, "", one.score)
         for one in pictures
-        if kind_of(one.label)[0] in _WHOLE
+        if label_kind(one.label)[0] in _WHOLE
     ]
-    return ordered(sheet, regions, right_to_left=right_to_left)
+    return sort_regions(sheet, regions, right_to_left=right_to_left)
 
 
-def ordered(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
+def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
     """Return the regions of a page as they are read: what runs above it, the page, its footnotes, what runs below it."""
     parts: list[list[Region]] = [[], [], [], []]
     for region in regions:
@@ -91,43 +101,49 @@ def ordered(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = Fa
 
 def _said(one: Detected, lines: Sequence[Line]) -> tuple[BlockKind, int]:
     """Return the kind of a region, and the depth of a heading: what looks like a list is one."""
-    kind, level = kind_of(one.label)
+    kind, level = label_kind(one.label)
     return ("item", 0) if kind in {"heading", "paragraph"} and is_list(lines) else (kind, level)
 
 
 def _shown(lines: Sequence[Line], known: Collection[str], leftwards: bool, leading: float) -> str:
     """Return what a figure says, a line for each of its texts; one that is really a page has columns."""
     texts = _clusters(lines, leading)
-    order = reading_order([around(line.box for line in text) for text in texts], right_to_left=leftwards)
-    return "\n".join(text_of("paragraph", texts[i], known, leftwards=leftwards) for i in order)
+    order = reading_order([bounding_box(line.box for line in text) for text in texts], right_to_left=leftwards)
+    return "\n".join(region_text("paragraph", texts[i], known, leftwards=leftwards) for i in order)
 
 
 def _distinct(found: Iterable[Detected]) -> list[Detected]:
     """Return what was detected, once each, the surest first; that it is text says little."""
 
     def sureness(one: Detected) -> float:
-        return one.score * (1.0 if kind_of(one.label)[0] == "paragraph" else _TELLING)
+        return one.score * (1.0 if label_kind(one.label)[0] == "paragraph" else _TELLING)
 
     kept = list[Detected]()
     for one in sorted(found, key=lambda one: (-sureness(one), one.box)):
-        if area(one.box) and not any(min(within(one.box, k.box), within(k.box, one.box)) > _SAME for k in kept):
+        if box_area(one.box) and not any(
+            min(fraction_inside(one.box, k.box), fraction_inside(k.box, one.box)) > _SAME for k in kept
+        ):
             kept.append(one)
-    whole = [one for one in kept if kind_of(one.label)[0] in _WHOLE]
+    whole = [one for one in kept if label_kind(one.label)[0] in _WHOLE]
     return [one for one in kept if not _is_part(one, whole)]
 
 
 def _is_part(one: Detected, whole: Iterable[Detected]) -> bool:
     """Whether something stands within a table or figure, and is not its caption."""
-    if kind_of(one.label)[0] == "caption":
+    if label_kind(one.label)[0] == "caption":
         return False
-    return any(within(one.box, outer.box) > _SAME and area(one.box) < area(outer.box) for outer in whole)
+    return any(
+        fraction_inside(one.box, outer.box) > _SAME and box_area(one.box) < box_area(outer.box) for outer in whole
+    )
 
 
 def _owners(detected: Sequence[Detected], lines: Iterable[Line]) -> list[int]:
     """Return which region holds each line, -1 for none; of two, the one that has more of it, or is smaller."""
     owners = list[int]()
     for line in lines:
-        shares = ((round(within(line.box, one.box), 1), -area(one.box), -i) for i, one in enumerate(detected))
+        shares = (
+            (round(fraction_inside(line.box, one.box), 1), -box_area(one.box), -i) for i, one in enumerate(detected)
+        )
         share, _, minus = max(shares, default=(0.0, 0.0, 0))
         owners.append(-minus if share >= _HELD else -1)
     return owners
@@ -141,14 +157,14 @@ def _leading(lines: Sequence[Line]) -> float:
             if below.box[1] > line.box[3] + _FARTHEST * line.height:
                 break
             if below.box[1] > (line.box[1] + line.box[3]) / 2 and _together(line, below, _FARTHEST):
-                gaps.append(max(-overlap(line.box[1::2], below.box[1::2]), 0) / line.height)
+                gaps.append(max(-interval_overlap(line.box[1::2], below.box[1::2]), 0) / line.height)
                 break
     return median(gaps or [0.0])
 
 
 def _grown(detected: Sequence[Detected], lines: Sequence[Line], owners: Sequence[int], leading: float) -> list[int]:
     """Return which region holds each line once paragraphs have the lines that continue them, the surer ones first."""
-    kinds = [kind_of(one.label)[0] for one in detected]
+    kinds = [label_kind(one.label)[0] for one in detected]
     # Of a heading, what stands on its line, such as its number.
     reach = {i: leading if kind in _GROWING else -_FARTHEST for i, kind in enumerate(kinds) if kind not in _WHOLE}
     grown, near = list(owners), defaultdict[int, list[int]](list)
@@ -186,10 +202,10 @@ def _rejoined(parts: Sequence[_Part], leading: float) -> list[_Part]:
 def _together(a: Line, b: Line, leading: float) -> bool:
     """Whether two lines are pieces of one, or follow each other in one paragraph."""
     height = min(a.height, b.height)
-    across, down = overlap(a.box[::2], b.box[::2]), overlap(a.box[1::2], b.box[1::2])
+    across, down = interval_overlap(a.box[::2], b.box[::2]), interval_overlap(a.box[1::2], b.box[1::2])
     if down > height / 2:
         first, last = sorted((a, b), key=lambda line: line.box[0])
-        marker = last if right_to_left([a.text, b.text]) else first  # of what is before it, in a column, it is none
+        marker = last if is_right_to_left([a.text, b.text]) else first  # of what is before it, in a column, it is none
         return across > -height * (_TAB if is_marker(marker.text) else _SPACE)
     alike = max(a.height, b.height) <= 1.25 * height
     return alike and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
-from advchunk.readers.regions.shapes import Box, Line, around, overlap
+from advchunk.readers.regions.shapes import Box, Line, bounding_box, interval_overlap
 from advchunk.readers.writing import pipe_table, squeezed
 from advchunk.records import BlockKind
 
@@ -21,7 +21,7 @@ _OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
-def joined(lines: Iterable[str], known: Collection[str] = ()) -> str:
+def join_lines(lines: Iterable[str], known: Collection[str] = ()) -> str:
     r"""Return lines as one paragraph, words that were divided at the end of a line put together again.
 
     Parameters
@@ -30,7 +30,7 @@ def joined(lines: Iterable[str], known: Collection[str] = ()) -> str:
     known : words with a hyphen, in lower case, that the document has elsewhere: their hyphen stays. So does that of a
         number or a name, and of first halves such as "well".
 
-    >>> joined(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
+    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
     'Weight in the placebo group, a double-blind trial'
     """
     text = "\n".join(squeezed(line) + " " * line[-1:].isspace() for line in lines if line.strip())
@@ -39,10 +39,10 @@ def joined(lines: Iterable[str], known: Collection[str] = ()) -> str:
     return re.sub(r"(.)\n(?=(.))", _spaced, text).rstrip()
 
 
-def hyphenated(texts: Iterable[str]) -> set[str]:
+def hyphenated_words(texts: Iterable[str]) -> set[str]:
     """Return the words of texts that have a hyphen, in lower case.
 
-    >>> hyphenated(["A double-blind trial."])
+    >>> hyphenated_words(["A double-blind trial."])
     {'double-blind'}
     """
     return set(HYPHENATED.findall("\n".join(texts).lower()))
@@ -53,20 +53,20 @@ def _spaced(match: re.Match[str]) -> str:
     return match[1] if match[1] == " " or both <= _UNSPACED else f"{match[1]} "
 
 
-def goes_on(above: str, below: str) -> bool:
+def continues_sentence(above: str, below: str) -> bool:
     """Whether one paragraph may be in two parts: the first does not end a sentence, the second begins in lower case.
 
-    >>> goes_on("the court of", "appeal ruled"), goes_on("the court.", "appeal"), goes_on("the court", "Appeal")
+    >>> continues_sentence("the court of", "appeal ruled"), goes_on("the court.", "appeal"), goes_on("the court", "Appeal")
     (True, False, False)
     """
     end = above.rstrip().rstrip(_CLOSERS)[-1:]
     return bool(end) and end not in _ENDS and below.lstrip(_OPENERS)[:1].islower()
 
 
-def right_to_left(texts: Iterable[str]) -> bool:
+def is_right_to_left(texts: Iterable[str]) -> bool:
     """Whether most letters are of a script that is written from right to left.
 
-    >>> right_to_left(["שלום", "ok"]), right_to_left(["hello"])
+    >>> is_right_to_left(["שלום", "ok"]), right_to_left(["hello"])
     (True, False)
     """
     counted = {True: 0, False: 0}
@@ -77,12 +77,12 @@ def right_to_left(texts: Iterable[str]) -> bool:
     return counted[True] > counted[False]
 
 
-def rows(lines: Iterable[Line], *, leftwards: bool = False) -> list[list[Line]]:
+def group_rows(lines: Iterable[Line], *, leftwards: bool = False) -> list[list[Line]]:
     """Return lines by their rows, from the top, each row in the order in which it is read."""
     found, band = list[list[Line]](), (0.0, 0.0)
     for line in sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])):
         top, bottom = line.box[1], line.box[3]
-        if found and overlap((top, bottom), band) >= min(bottom - top, band[1] - band[0]) / 2:
+        if found and interval_overlap((top, bottom), band) >= min(bottom - top, band[1] - band[0]) / 2:
             found[-1].append(line)
             band = min(band[0], top), max(band[1], bottom)
         else:
@@ -92,19 +92,19 @@ def rows(lines: Iterable[Line], *, leftwards: bool = False) -> list[list[Line]]:
     return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in found]
 
 
-def text_of(kind: BlockKind, lines: Sequence[Line], known: Collection[str], *, leftwards: bool = False) -> str:
+def region_text(kind: BlockKind, lines: Sequence[Line], known: Collection[str], *, leftwards: bool = False) -> str:
     """Return what the lines of a region say: a table as a pipe table, code and formulas line by line."""
-    by_row = rows(lines, leftwards=leftwards)
+    by_row = group_rows(lines, leftwards=leftwards)
     if kind == "table":
         return _table(by_row)
     texts = ["".join(_pieces(row)) for row in by_row]
-    return "\n".join(map(squeezed, texts)) if kind in {"code", "formula"} else joined(texts, known)
+    return "\n".join(map(squeezed, texts)) if kind in {"code", "formula"} else join_lines(texts, known)
 
 
 def _pieces(row: Sequence[Line]) -> Iterator[str]:
     """Yield the texts of a row, with a space where there is one to be seen: a raised digit is a piece of its own."""
     for i, line in enumerate(row):
-        near = i and abs(overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
+        near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
         yield line.text if not i or near else f" {line.text}"
 
 
@@ -119,16 +119,16 @@ def is_marker(text: str) -> bool:
 
 def is_list(lines: Sequence[Line]) -> bool:
     """Whether lines begin with a bullet, or several of them with a number, the first too."""
-    starts = [row[0].text for row in rows(lines)] if lines else [""]
+    starts = [row[0].text for row in group_rows(lines)] if lines else [""]
     if _BULLET.match(starts[0]):
         return True
     return bool(_MARKER.match(starts[0] + " ")) and sum(bool(_MARKER.match(start + " ")) for start in starts) > 1
 
 
-def items(lines: Sequence[Line], *, leftwards: bool = False) -> list[list[Line]]:
+def split_items(lines: Sequence[Line], *, leftwards: bool = False) -> list[list[Line]]:
     """Return the lines of a list by its items, each of which begins with a bullet or a number."""
     found = list[list[Line]]()
-    for row in rows(lines, leftwards=leftwards):
+    for row in group_rows(lines, leftwards=leftwards):
         if not found or _MARKER.match(row[0].text + " "):
             found.append([])
         found[-1] += row
@@ -144,11 +144,11 @@ def _table(by_row: Sequence[Sequence[Line]]) -> str:
     for row in by_row:
         if len(row) == most:
             boxes = [line.box for line in row]
-            columns = [around(pair) for pair in zip(columns, boxes, strict=True)] if columns else boxes
+            columns = [bounding_box(pair) for pair in zip(columns, boxes, strict=True)] if columns else boxes
     cells = list[list[str]]()
     for row in by_row:
         cells.append([""] * most)
         for line in row:
-            column = max(range(most), key=lambda i: overlap(line.box[::2], columns[i][::2]))
+            column = max(range(most), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
             cells[-1][column] = squeezed(f"{cells[-1][column]} {line.text}")
     return pipe_table(cells)

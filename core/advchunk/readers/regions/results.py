@@ -15,10 +15,19 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.readers import docling, json
 from advchunk.readers.grids import Cell, laid_out
 from advchunk.readers.json import Object
-from advchunk.readers.regions.page import ordered, regions_of
-from advchunk.readers.regions.pages import Page, written
-from advchunk.readers.regions.prose import hyphenated, joined, right_to_left
-from advchunk.readers.regions.shapes import Box, Detected, Line, Region, Sheet, around, kind_of, within
+from advchunk.readers.regions.document import Page, build_document
+from advchunk.readers.regions.page import build_regions, sort_regions
+from advchunk.readers.regions.prose import hyphenated_words, is_right_to_left, join_lines
+from advchunk.readers.regions.shapes import (
+    Box,
+    Detected,
+    Line,
+    Region,
+    Sheet,
+    bounding_box,
+    fraction_inside,
+    label_kind,
+)
 from advchunk.readers.writing import Furniture, pipe_table
 from advchunk.records import Document
 
@@ -32,10 +41,10 @@ _FARTHEST = 1e15
 _AT_ONCE = 256  # characters at the start of a text that show what made it
 
 
-def source_of(text: str) -> Source | None:
+def detect_source(text: str) -> Source | None:
     """Tell which of the three made a JSON text, by the keys it has; None if none did.
 
-    >>> source_of('{"page_data": {}, "blocks": []}'), source_of('{"pages": [{"page_idx": 0}]}'), source_of("Tea.")
+    >>> detect_source('{"page_data": {}, "blocks": []}'), source_of('{"pages": [{"page_idx": 0}]}'), source_of("Tea.")
     ('layoutparser', 'doctr', None)
     """
     head = text[:_AT_ONCE].lstrip("\ufeff \t\r\n")
@@ -51,7 +60,7 @@ def source_of(text: str) -> Source | None:
     return first[1]
 
 
-def layoutparser(
+def read_layoutparser(
     layout: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
 ) -> Document:
     """Read what layoutparser found: the JSON of a layout or of a list of them, one a page, or the objects.
@@ -68,7 +77,7 @@ def layoutparser(
     return _document(pages, "layoutparser", id, metadata, furniture)
 
 
-def doctr(
+def read_doctr(
     result: Any, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
 ) -> Document:
     """Read what docTR found: the JSON of ``Document.export()``, the dict, or the document itself.
@@ -89,7 +98,9 @@ def doctr(
 def _document(
     pages: Sequence[Page], source: Source, id: str, metadata: Mapping[str, Any] | None, furniture: Furniture
 ) -> Document:
-    document = written(pages, furniture=furniture, id=id, metadata={"page_count": len(pages), **(metadata or {})})
+    document = build_document(
+        pages, furniture=furniture, id=id, metadata={"page_count": len(pages), **(metadata or {})}
+    )
     rule = f"what {source} found must have text: run its OCR, or give the PDF itself (readers.pdf.read)"
     require(bool(document.text) or not any(page.regions for page in pages), rule, f"{len(pages)} pages of boxes")
     return document
@@ -123,22 +134,22 @@ def _layouts(layout: Any) -> list[Object]:
 def _layout(page: Object, number: int) -> Page:
     blocks = [(block, box) for block in page.objects("blocks") if (box := _rectangle(block))]
     data = page.object("page_data") or Object({})
-    extent = around(box for _, box in blocks) if blocks else (0.0, 0.0, 0.0, 0.0)
+    extent = bounding_box(box for _, box in blocks) if blocks else (0.0, 0.0, 0.0, 0.0)
     number = data.whole("index") + 1 if "index" in data else number
     sheet = Sheet(number, data.number("width") or extent[2], data.number("height") or extent[3])
     said = [(block, box) for block, box in blocks if block.text("text").strip()]
-    leftwards = right_to_left(block.text("text") for block, _ in said)
+    leftwards = is_right_to_left(block.text("text") for block, _ in said)
     if len(said) < len(blocks):
         silent = [(block, box) for block, box in blocks if not block.text("text").strip()]
         found = [Detected(block.name("type"), box, _score(block)) for block, box in silent]
         lines = [Line(block.text("text"), box) for block, box in said]
-        return Page(sheet, regions_of(sheet, lines, found, right_to_left=leftwards))
+        return Page(sheet, build_regions(sheet, lines, found, right_to_left=leftwards))
     regions = list[Region]()
     for block, box in said:
-        kind, level = kind_of(block.name("type"))
-        text = block.text("text") if kind in _VERBATIM else joined(block.text("text").splitlines())
+        kind, level = label_kind(block.name("type"))
+        text = block.text("text") if kind in _VERBATIM else join_lines(block.text("text").splitlines())
         regions.append(Region(kind, number, box, text, _score(block), level))
-    return Page(sheet, ordered(sheet, regions, right_to_left=leftwards))
+    return Page(sheet, sort_regions(sheet, regions, right_to_left=leftwards))
 
 
 def _score(block: Object) -> float:
@@ -186,24 +197,24 @@ def _exported(page: Object) -> Page:
     blocks = [(placed(block), _read(block, placed)) for block in page.objects("blocks")]
     lines = [line for _, its_lines in blocks for line in its_lines]
     texts = [line.text for line in lines]
-    known, leftwards = hyphenated(texts), right_to_left(texts)
+    known, leftwards = hyphenated_words(texts), is_right_to_left(texts)
     layout = [Detected(one.text("type"), placed(one), one.number("confidence")) for one in page.objects("layout")]
     tables = [_table(table, sheet.page, placed(table)) for table in page.objects("tables")]
     if layout:  # of a table that was recognized, docTR has taken the words out of the blocks
-        layout = [one for one in layout if not any(within(one.box, table.box) > 0.5 for table in tables)]
-        regions = regions_of(sheet, lines, layout, known=known, right_to_left=leftwards)
+        layout = [one for one in layout if not any(fraction_inside(one.box, table.box) > 0.5 for table in tables)]
+        regions = build_regions(sheet, lines, layout, known=known, right_to_left=leftwards)
     else:
         regions = [
             region
             for box, its_lines in blocks
-            for region in regions_of(sheet, its_lines, [Detected("text", box)], known=known, right_to_left=leftwards)
+            for region in build_regions(sheet, its_lines, [Detected("text", box)], known=known, right_to_left=leftwards)
         ]
         regions += [
-            Region(kind_of(one.text("type"))[0], sheet.page, placed(one), "", one.number("confidence"))
+            Region(label_kind(one.text("type"))[0], sheet.page, placed(one), "", one.number("confidence"))
             for block in page.objects("blocks")
             for one in block.objects("artifacts")
         ]
-    return Page(sheet, ordered(sheet, [*regions, *tables], right_to_left=leftwards))
+    return Page(sheet, sort_regions(sheet, [*regions, *tables], right_to_left=leftwards))
 
 
 def _read(block: Object, placed: Callable[[Object], Box]) -> list[Line]:
@@ -228,7 +239,7 @@ def _table(table: Object, page: int, box: Box) -> Region:
 
 READERS: Mapping[str, Callable[..., Document]] = {
     "docling": docling.read,
-    "layoutparser": layoutparser,
-    "doctr": doctr,
+    "layoutparser": read_layoutparser,
+    "doctr": read_doctr,
 }
 """What reads the JSON text of each."""

@@ -82,52 +82,52 @@ _SECTIONS = frozenset({"section header", "section title", "paragraph title", "su
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
 
 
-def kind_of(label: object) -> tuple[BlockKind, int]:
+def label_kind(label: object) -> tuple[BlockKind, int]:
     """Return what a detector's label means, and the depth of a heading if it tells.
 
-    >>> kind_of("Section-header"), kind_of("figure_caption"), kind_of("TableRegion"), kind_of("Advertisement")
+    >>> label_kind("Section-header"), kind_of("figure_caption"), kind_of("TableRegion"), kind_of("Advertisement")
     (('heading', 2), ('caption', 0), ('table', 0), ('paragraph', 0))
     """
     name = _WORDS.sub(" ", str(label)).strip().lower()
     return _LABELS.get(name, "paragraph"), 2 if name in _SECTIONS else 0
 
 
-def area(box: Box) -> float:
+def box_area(box: Box) -> float:
     """Return the area of a box, 0 for one that is turned inside out.
 
-    >>> area((0, 0, 2, 3)), area((2, 0, 0, 3))
+    >>> box_area((0, 0, 2, 3)), area((2, 0, 0, 3))
     (6.0, 0.0)
     """
     return float(max(box[2] - box[0], 0) * max(box[3] - box[1], 0))
 
 
-def shared(a: Box, b: Box) -> Box:
+def intersection(a: Box, b: Box) -> Box:
     """Return what two boxes have in common; its area is 0 if that is nothing."""
     return max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
 
 
-def around(boxes: Iterable[Box]) -> Box:
+def bounding_box(boxes: Iterable[Box]) -> Box:
     """Return the box around boxes.
 
-    >>> around([(0, 0, 1, 1), (2, 3, 4, 5)])
+    >>> bounding_box([(0, 0, 1, 1), (2, 3, 4, 5)])
     (0, 0, 4, 5)
     """
     lefts, tops, rights, bottoms = zip(*boxes, strict=True)
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
-def within(box: Box, outer: Box) -> float:
+def fraction_inside(box: Box, outer: Box) -> float:
     """Return the share of a box that lies within another; of a line without area, whether its middle does.
 
-    >>> within((0, 0, 2, 1), (1, 0, 9, 9)), within((1, 1, 1, 5), (0, 0, 2, 9))
+    >>> fraction_inside((0, 0, 2, 1), (1, 0, 9, 9)), within((1, 1, 1, 5), (0, 0, 2, 9))
     (0.5, 1.0)
     """
-    if area(box):
-        return area(shared(box, outer)) / area(box)
+    if box_area(box):
+        return box_area(intersection(box, outer)) / box_area(box)
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
     return float(outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3])
 
 
-def overlap(a: tuple[float, float], b: tuple[float, float]) -> float:
+def interval_overlap(a: tuple[float, float], b: tuple[float, float]) -> float:
     """Return how far two intervals overlap, negative for how far they are apart."""
     return min(a[1], b[1]) - max(a[0], b[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from advchunk.readers.inline import scripted
 from advchunk.readers.mathml import readable
-from advchunk.readers.papers import Head, head
+from advchunk.readers.papers import SectionHeading, parse_heading
 from advchunk.readers.tables import Cell, span, spanned_table
 from advchunk.readers.tei.elements import every, tag_of, text_of
 from advchunk.readers.tei.places import places_at
@@ -91,7 +91,7 @@ class Paper:
         self._numbered = 2 * sum(bool(_number(each)) for each in heads) > len(heads)
         self._flat = all(len(_heads(child)) < 2 for body in bodies for child in body)
         self._in_body = False
-        self._level, self._section = 0, head("")  # of the last heading of the body, and the last outermost one
+        self._level, self._section = 0, parse_heading("")  # of the last heading of the body, and the last outermost one
         self._numbers = set[str]()  # of headings so far
         self._title = ""  # the last heading
         self._floats = dict[str, "Element"]()  # what GROBID has collected, by its id
@@ -176,15 +176,15 @@ class Paper:
         text, number = str(line), squeezed(element.get("n") or "")
         said = text if text.startswith(number) else f"{number} {text}".strip()
         if said:
-            level = self._level_of(_number(element), head(text), depth)
+            level = self._level_of(_number(element), parse_heading(text), depth)
             if self._in_body:
                 self._level = level
-                self._section = head(text) if level == 1 else self._section
+                self._section = parse_heading(text) if level == 1 else self._section
             self._titled(said, level, line.places)
         line.parts.clear()
         self._end(line)
 
-    def _level_of(self, number: str, said: Head, depth: int) -> int:
+    def _level_of(self, number: str, said: SectionHeading, depth: int) -> int:
         if number:
             parts = number.split(".")
             above = sum(".".join(parts[:count]) in self._numbers for count in range(1, len(parts)))
@@ -355,7 +355,7 @@ def _heads(element: Element) -> list[Element]:
 def _number(element: Element) -> str:
     """Return the number of a head: what GROBID has found, or what its text begins with."""
     given = (element.get("n") or "").strip(" .):")
-    return given if _NUMBER.fullmatch(given) else head(text_of(element)).number
+    return given if _NUMBER.fullmatch(given) else parse_heading(text_of(element)).number
 
 
 def _first_ink(element: Element) -> str:

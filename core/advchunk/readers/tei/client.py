@@ -27,7 +27,7 @@ from advchunk.errors import (
     require,
 )
 from advchunk.models.retrying import Passing, repeating, retry_after
-from advchunk.readers.files import decoded
+from advchunk.readers.files import decode_text
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeezed
 from advchunk.records import Document
@@ -255,7 +255,7 @@ def _kept(pdf: PDF) -> str | None:
         return None
     path = kept_at(pdf)
     fresh = path.is_file() and path.stat().st_mtime_ns >= Path(pdf).stat().st_mtime_ns
-    return decoded(path.read_bytes()) if fresh else None
+    return decode_text(path.read_bytes()) if fresh else None
 
 
 def _keep(pdf: PDF, text: str) -> str:

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.text.sentences import language_code
 
 Strength: TypeAlias = Literal["strong", "weak"]
@@ -130,7 +130,7 @@ class Lexicon:
     def opening(self, text: str) -> Connective | None:
         """Return the connective that a unit opens with; a strong one may stand after a conjunction.
 
-        >>> lexicon("en").opening("But, nevertheless, he came.").words
+        >>> load_lexicon("en").opening("But, nevertheless, he came.").words
         'nevertheless'
         """
         tokens = self.tokens(text[:_LOOK])
@@ -150,7 +150,7 @@ class Lexicon:
     def finite(self, words: Sequence[str], i: int) -> bool:
         """Tell whether a word is likely to be a finite verb.
 
-        >>> english = lexicon("en")
+        >>> english = load_lexicon("en")
         >>> [english.finite(["the", "used", "boats", "leave"], i) for i in range(4)]
         [False, False, False, True]
         """
@@ -199,27 +199,27 @@ def _in_its_right(connective: Connective, tokens: Sequence[Token], start: int, e
 
 
 @cache
-def lexicon(language: str = "en") -> Lexicon:
+def load_lexicon(language: str = "en") -> Lexicon:
     """Return what is known of a language; of some, nothing is.
 
     Strong connectives turn from what was said: contrast, concession, result, conclusion, a change of subject (comparison and
     contingency among the classes of Prasad et al. 2008). Weak ones carry it on: addition, example, restatement, time.
 
-    >>> lexicon("en-GB").connectives["therefore"].strength, len(lexicon("xx").connectives)
+    >>> load_lexicon("en-GB").connectives["therefore"].strength, len(lexicon("xx").connectives)
     ('strong', 0)
     """
     path = files("advchunk.text.edus").joinpath("lexicons", f"{language_code(language)}.json")
-    return read_lexicon(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
+    return parse_lexicon(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
 
 
-def read_lexicon(said: Mapping[str, Any]) -> Lexicon:
+def parse_lexicon(said: Mapping[str, Any]) -> Lexicon:
     """Build a lexicon from the shape of the files that come with the package: the fields of `Lexicon`, all optional.
 
     Raises
     ------
     ConfigurationError : a name or a value that is none.
 
-    >>> read_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
+    >>> parse_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
     'conjunction'
     """
     names = [f.name for f in fields(Lexicon)]
@@ -232,14 +232,14 @@ def read_lexicon(said: Mapping[str, Any]) -> Lexicon:
         require(_are_words(said[name]), f"{name} of a lexicon must be a list of words", said[name])
         given[name] = (tuple if name in {"past", "participle"} else frozenset)(said[name])
     base = Lexicon(**given)
-    return with_connectives(base, said.get("connectives", {}))
+    return update_connectives(base, said.get("connectives", {}))
 
 
 def _are_words(value: object) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
 
 
-def with_connectives(base: Lexicon, said: Mapping[str, Any]) -> Lexicon:
+def update_connectives(base: Lexicon, said: Mapping[str, Any]) -> Lexicon:
     """Return a lexicon with connectives added or changed.
 
     Parameters
@@ -247,7 +247,7 @@ def with_connectives(base: Lexicon, said: Mapping[str, Any]) -> Lexicon:
     said : by words, a strength; or "none", which takes it out; or a mapping of fields of `Connective`. What is not said
         stays as it is; a new one is an adverb.
 
-    >>> with_connectives(lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
+    >>> update_connectives(load_lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
     'weak'
     """
     require(isinstance(said, Mapping), "connectives must be a mapping", said)
@@ -267,3 +267,32 @@ def with_connectives(base: Lexicon, said: Mapping[str, Any]) -> Lexicon:
         old = {name: getattr(before, name) for name in names} if before else {"strength": "weak"}
         known[words] = Connective(**{**old, **given, "words": words})
     return replace(base, connectives=known)
+
+
+def get_lexicon(
+    language: str = "en", connectives: Mapping[str, Any] | None = None, own: Mapping[str, Any] | None = None
+) -> Lexicon:
+    """Return the lexicon of a language, with changes.
+
+    Parameters
+    ----------
+    connectives : by words, "strong", "weak", "none" to take one out, or a mapping of fields of `Connective`.
+    own : a whole lexicon instead of the language's, in the shape of the package's files: fields of `Lexicon`.
+
+    >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
+    'strong'
+    """
+    if connectives is None and own is None:
+        return load_lexicon(language)
+    try:
+        return _built(language, json.dumps(connectives or {}), json.dumps(own))
+    except TypeError as error:
+        msg = f"connectives and lexicon must be JSON-able: {error}"
+        raise ConfigurationError(msg) from None
+
+
+@lru_cache(maxsize=64)  # for it takes longer than most documents
+def _built(language: str, connectives: str, own: str) -> Lexicon:
+    said = json.loads(own)
+    base = load_lexicon(language) if said is None else parse_lexicon(said)
+    return update_connectives(base, json.loads(connectives))

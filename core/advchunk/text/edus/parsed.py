@@ -11,7 +11,7 @@ from advchunk.errors import require
 from advchunk.records import Units
 from advchunk.text import tiling
 from advchunk.text.edus.lexicon import COMMAS, SPACED_BREAKS, Lexicon, Token
-from advchunk.text.edus.rules import enclosed
+from advchunk.text.edus.rules import find_enclosed
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # which spaCy cannot encode
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "expl"})
@@ -36,7 +36,7 @@ def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
 
 def clause_starts(sentence: Any, lexicon: Lexicon) -> set[int]:
     """Return the tokens (of the document) with which units of a parsed sentence begin, but for the first."""
-    inside = enclosed([token.text for token in sentence])
+    inside = find_enclosed([token.text for token in sentence])
     clauses = [*_clauses(sentence, lexicon), *_phrases(sentence, lexicon)]
     starts = {first for first, _, _ in clauses}
     found = set(_after_breaks(sentence))

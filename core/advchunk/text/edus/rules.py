@@ -39,7 +39,7 @@ class _Sentence:
     def __init__(self, tokens: Sequence[Token], lexicon: Lexicon) -> None:
         self.tokens, self.lexicon, self.last = tokens, lexicon, 0
         self.words = [token.text for token in tokens]
-        self.inside = enclosed(self.words)
+        self.inside = find_enclosed(self.words)
         # Brackets and quotations are kept whole, so what stands in them is no evidence either.
         outside = [i for i, hidden in enumerate(self.inside) if not hidden]
         found = ((i, lexicon.at(tokens, i)) for i in outside)
@@ -228,7 +228,7 @@ class _Sentence:
         return end + 1 if end < len(self.words) and self.words[end] in COMMAS else end
 
 
-def enclosed(words: Sequence[str]) -> list[bool]:
+def find_enclosed(words: Sequence[str]) -> list[bool]:
     """Tell which tokens stand in brackets or quotation marks that have a partner, the closing one included."""
     change, awaited, opened = [0] * (len(words) + 1), Counter[str](), list[tuple[str, int]]()
     for i, word in enumerate(words):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-from advchunk.readers.regions.prose import goes_on, joined
+from advchunk.readers.regions.prose import continues_sentence, join_lines
 from advchunk.readers.regions.shapes import Region, Sheet
 from advchunk.readers.writing import Furniture, Writer, squeezed
 from advchunk.records import BlockKind, Document, Place
@@ -39,7 +39,7 @@ class _Part(NamedTuple):
     places: list[Place]
 
 
-def written(
+def build_document(
     pages: Sequence[Page], *, furniture: Furniture = "drop", id: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Document:
     """Write the regions of all pages into one document, with what runs over columns and pages put together.
@@ -52,7 +52,7 @@ def written(
     ----------
     furniture : whether what pages repeat at their top and bottom, and page numbers, are left out or kept as blocks.
     """
-    regions = [region for page in with_furniture(pages) for region in page.regions]
+    regions = [region for page in mark_furniture(pages) for region in page.regions]
     if furniture == "drop":
         regions = [region for region in regions if region.kind != "furniture"]
     writer = Writer("pages")
@@ -62,7 +62,7 @@ def written(
     return writer.document(id, metadata)
 
 
-def with_furniture(pages: Sequence[Page]) -> list[Page]:
+def mark_furniture(pages: Sequence[Page]) -> list[Page]:
     """Return pages with what is found to be a header, a footer or a page number marked as furniture.
 
     That is a text in the margin which, up to its digits, stands at the same height of three pages, or of most; one that is
@@ -122,7 +122,7 @@ def _continued(regions: Iterable[Region]) -> list[_Part]:
             continue
         if region.kind == "paragraph" and last >= 0 and _goes_on(parts[last].region, region):
             above = parts[last]
-            text = joined([above.region.text, region.text])
+            text = join_lines([above.region.text, region.text])
             parts[last] = _Part(above.region._replace(text=text), [*above.places, place])
             continue
         parts.append(_Part(region, [place]))
@@ -140,7 +140,7 @@ def _continued(regions: Iterable[Region]) -> list[_Part]:
 
 def _goes_on(above: Region, below: Region) -> bool:
     sizes = sorted([above.size, below.size])
-    return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and goes_on(above.text, below.text)
+    return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and continues_sentence(above.text, below.text)
 
 
 def _apart(a: Region, b: Region) -> float:

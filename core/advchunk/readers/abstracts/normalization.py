@@ -17,7 +17,7 @@ from unicodedata import decomposition, is_normalized, normalize
 
 import numpy as np
 
-from advchunk.readers.abstracts.labels import labels
+from advchunk.readers.abstracts.labels import find_labels
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
 from advchunk.readers.inline import RAISED
 from advchunk.records import Ints
@@ -40,13 +40,13 @@ _SPACE = re.compile(r"\s+")
 Edit = tuple[int, int, str]
 
 
-class Derived(NamedTuple):
+class AlignedText(NamedTuple):
     """A text, and where each of its characters and its end stand in the original: ``Document.offsets``."""
 
     text: str
     offsets: Ints
 
-    def edited(self, edits: Iterable[Edit]) -> Derived:
+    def edited(self, edits: Iterable[Edit]) -> AlignedText:
         """Return the text with ranges replaced, ascending and disjoint."""
         texts, places, at = list[str](), list[Ints](), 0
         for start, end, new in edits:
@@ -55,33 +55,33 @@ class Derived(NamedTuple):
             at = end
         if not texts:
             return self
-        return Derived("".join([*texts, self.text[at:]]), np.concatenate([*places, self.offsets[at:]]))
+        return AlignedText("".join([*texts, self.text[at:]]), np.concatenate([*places, self.offsets[at:]]))
 
-    def replaced(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str] | str) -> Derived:
+    def replaced(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str] | str) -> AlignedText:
         """Return the text with what a pattern matches replaced."""
         said = (lambda _: new) if isinstance(new, str) else new
         return self.edited((*match.span(), said(match)) for match in pattern.finditer(self.text))
 
-    def part(self, start: int, end: int) -> Derived:
+    def part(self, start: int, end: int) -> AlignedText:
         """Return a piece of it."""
-        return Derived(self.text[start:end], self.offsets[start : end + 1])
+        return AlignedText(self.text[start:end], self.offsets[start : end + 1])
 
 
-def plain(text: str) -> Derived:
+def plain(text: str) -> AlignedText:
     """Return a text as it is."""
-    return Derived(text, np.arange(len(text) + 1))
+    return AlignedText(text, np.arange(len(text) + 1))
 
 
-def normalized(text: str | Derived) -> Derived:
+def normalize_abstract(text: str | AlignedText) -> AlignedText:
     r"""Return an abstract without what typesetting put into it.
 
     HTML is stripped, characters are in NFKC, words divided at the end of a line are joined, white space is one space, or
     one line end before a label, or a blank line. What NFKC would make another number of stays: the exponent of 10⁹, and ½;
     so do ™ and ª.
 
-    >>> normalized("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
+    >>> normalize_abstract("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
     'Weight fell by 2 kg/m2 (p<0.05) in the placebo group.'
-    >>> derived = normalized("10<sup>9</sup>/L  of \ufb01brin")
+    >>> derived = normalize_abstract("10<sup>9</sup>/L  of \ufb01brin")
     >>> derived.text, derived.offsets[-6:].tolist()
     ('10⁹/L of fibrin', [21, 22, 23, 24, 25, 26])
     """
@@ -131,7 +131,7 @@ def _is_number_sign(character: str) -> bool:
 
 
 def _collapsed(text: str) -> Iterator[Edit]:
-    found = labels(text)
+    found = find_labels(text)
     before = {start for start, _, _ in found}
     behind = {end for _, end, _ in found}
     for match in _SPACE.finditer(text):
