@@ -137,9 +137,9 @@ ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" 
         (b"", "must be a PDF, got nothing"),
         (whole()[:-40], "it is truncated"),
         (b"%PDF-1.4\nnothing at all\n%%EOF", "the PDF is damaged or truncated"),
-        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: give the right password="),
+        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: pass the right password="),
         (Paper().data(), "or has no pages"),
-        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "it may be a scan. Read it with an OCR such as docTR"),
+        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "this one may be a scan. Read it with an OCR such as docTR"),
     ],
 )
 def test_a_file_that_cannot_be_read_gets_an_error_that_says_why(data, said):

@@ -281,7 +281,7 @@ def test_a_hyphen_that_the_document_has_elsewhere_stays():
 def test_rows_are_read_from_the_side_where_the_script_begins():
     a, b, below = line("a", 0, 0, 10.0), line("b", 50, 1, 10.0), line("c", 0, 20, 10.0)
     assert group_rows([b, below, a]) == [[a, b], [below]]
-    assert group_rows([b, below, a], leftwards=True) == [[b, a], [below]]
+    assert group_rows([b, below, a], right_to_left=True) == [[b, a], [below]]
 
 
 # What pages repeat.
@@ -498,7 +498,7 @@ def test_doctr_objects_are_read_like_their_json():
 @pytest.mark.parametrize(
     ("read", "wrong", "said"),
     [
-        (results.read_layoutparser, '{"page_data": {}}', "a layout of layoutparser's must have blocks"),
+        (results.read_layoutparser, '{"page_data": {}}', "a layout of layoutparser must have blocks"),
         (results.read_layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
         (results.read_layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
         (results.read_layoutparser, '{"blocks"', "JSON must be well-formed"),

@@ -1,10 +1,11 @@
-"""Make a document of the regions of its pages."""
+"""Build a document from the regions of its pages."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -13,81 +14,87 @@ from advchunk.readers.regions.shapes import Region, Sheet
 from advchunk.readers.writing import Furniture, Writer, squeezed
 from advchunk.records import BlockKind, Document, Place
 
-_MARGIN = 0.12  # of a page, at its top and its bottom, in which headers and footers stand
-_SHIFT = 0.02  # of a page, that they may stand higher or lower on another
+_MARGIN = 0.12  # of a page, at its top and its bottom, where headers and footers stand
+_SHIFT = 0.02  # of a page, by which their height may differ between pages
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
     r"[\W_]*(?:(?:page|p\.|seite|página|pagina)\s*)?(?:\d{1,4}|[ivxlc]{1,7})(?:\s*(?:/|of|von|de)\s*\d{1,4})?[\W_]*",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2})*(?=[.)]?\s)")
-_LARGE = 1.2  # times the usual size: a title above the others
-_BETWEEN: frozenset[BlockKind] = frozenset({"figure", "table", "caption", "footnote", "furniture"})
+_LARGE = 1.2  # times the usual size: a title above the other headings
+_FLOATING: frozenset[BlockKind] = frozenset({"figure", "table", "caption", "footnote", "furniture"})
 
 
 class Page(NamedTuple):
-    """A page and its regions, in the order in which they are read."""
+    """A page and its regions in reading order."""
 
     sheet: Sheet
     regions: list[Region]
 
 
-class _Part(NamedTuple):
-    """What becomes a block."""
+@dataclass
+class _Part:
+    """A region that becomes a block, and its places."""
 
     region: Region
-    places: list[Place]
+    places: list[Place] = field(default_factory=list)
 
 
 def build_document(
     pages: Sequence[Page], *, furniture: Furniture = "drop", id: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Document:
-    """Write the regions of all pages into one document, with what runs over columns and pages put together.
+    """Build a document from the regions of all pages, and join paragraphs across columns and pages.
 
-    A paragraph that does not end a sentence goes on in the next that begins in lower case, across what floats between;
-    it is one block with several places. Headings are as deep as they are numbered, else as their detector says, else 2,
-    or 1 for larger ones. A picture without text is a place of its caption.
+    A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
+    regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
+    2, or 1 for a larger one. A picture without text is a place of its caption.
 
     Parameters
     ----------
-    furniture : whether what pages repeat at their top and bottom, and page numbers, are left out or kept as blocks.
+    furniture : whether headers, footers and page numbers are dropped or kept as blocks.
     """
     regions = [region for page in mark_furniture(pages) for region in page.regions]
     if furniture == "drop":
         regions = [region for region in regions if region.kind != "furniture"]
+    sizes = [region.size for region in regions if region.kind == "heading"]
+    usual = median(sizes or [0.0])
     writer = Writer("pages")
-    for region, places in _continued(_levelled(regions)):
+    for part in _join_paragraphs(regions):
+        region = part.region
         title = squeezed(region.text) if region.kind == "heading" else None
-        writer.add(region.kind, region.text, region.level, title=title, places=dict.fromkeys(places))
+        writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(part.places))
     return writer.document(id, metadata)
 
 
 def mark_furniture(pages: Sequence[Page]) -> list[Page]:
-    """Return pages with what is found to be a header, a footer or a page number marked as furniture.
+    """Return pages whose headers, footers and page numbers are of the kind "furniture".
 
-    That is a text in the margin which, up to its digits, stands at the same height of three pages, or of most; one that is
-    nothing but a page number; and what a detector says is one, here or on another page, if it is in the margin: else it is
-    a paragraph.
+    These are texts in the margin that, apart from their digits, stand at the same height of three pages, or of most pages;
+    page numbers; and what a detector calls furniture, here or on another page. Furniture outside the margin becomes a
+    paragraph.
     """
-    heights = defaultdict[str, list[tuple[float, int, bool]]](list)
+    repeats = defaultdict[str, list[tuple[float, int, bool]]](list)  # height, page, and whether a detector says so
     for sheet, regions in pages:
         for region in regions:
             if _in_margin(sheet, region) and region.text:
-                heights[_pattern(region)].append((region.box[1] / sheet.height, sheet.page, region.kind == "furniture"))
-    least = min(3, max(len(pages) // 2 + 1, 2))
+                repeats[_pattern(region)].append((region.box[1] / sheet.height, sheet.page, region.kind == "furniture"))
+    minimum = min(3, max(len(pages) // 2 + 1, 2))
 
-    def told(sheet: Sheet, region: Region) -> Region:
-        is_one = False
-        if _in_margin(sheet, region) and region.kind not in {"table", "figure"}:
-            top = region.box[1] / sheet.height
-            level = [each for each in heights[_pattern(region)] if abs(each[0] - top) <= _SHIFT]
-            several = len({page for _, page, _ in level}) >= least or any(named for *_, named in level)
-            is_one = several or region.kind == "furniture" or bool(_PAGE_NUMBER.fullmatch(region.text))
-        if is_one:
+    def is_furniture(sheet: Sheet, region: Region) -> bool:
+        if not _in_margin(sheet, region) or region.kind in {"table", "figure"}:
+            return False
+        top = region.box[1] / sheet.height
+        level = [repeat for repeat in repeats[_pattern(region)] if abs(repeat[0] - top) <= _SHIFT]
+        repeated = len({page for _, page, _ in level}) >= minimum or any(detected for *_, detected in level)
+        return repeated or region.kind == "furniture" or bool(_PAGE_NUMBER.fullmatch(region.text))
+
+    def mark(sheet: Sheet, region: Region) -> Region:
+        if is_furniture(sheet, region):
             return region._replace(kind="furniture", level=0)
         return region._replace(kind="paragraph") if region.kind == "furniture" else region
 
-    return [Page(sheet, [told(sheet, region) for region in regions]) for sheet, regions in pages]
+    return [Page(sheet, [mark(sheet, region) for region in regions]) for sheet, regions in pages]
 
 
 def _in_margin(sheet: Sheet, region: Region) -> bool:
@@ -98,53 +105,47 @@ def _pattern(region: Region) -> str:
     return _DIGITS.sub("0", squeezed(region.text).casefold())
 
 
-def _levelled(regions: Sequence[Region]) -> list[Region]:
-    usual = median([region.size for region in regions if region.kind == "heading"] or [0.0])
-
-    def level(region: Region) -> int:
-        if region.kind != "heading":
-            return 1 if region.kind == "item" else 0
-        if number := _NUMBERED.match(region.text):
-            return number[0].count(".") + 2
-        return region.level or (1 if region.size > usual * _LARGE else 2)
-
-    return [region._replace(level=level(region)) for region in regions]
+def _level(region: Region, usual: float) -> int:
+    """Return the level of a block; ``usual`` is the median size of headings."""
+    if region.kind != "heading":
+        return 1 if region.kind == "item" else 0
+    if number := _NUMBERED.match(region.text):
+        return number[0].count(".") + 2
+    return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _continued(regions: Iterable[Region]) -> list[_Part]:
-    """Return what becomes a block: paragraphs in parts put together, pictures as places of their captions."""
-    parts, last = list[_Part](), -1  # the last paragraph that may still go on
-    pictures = list[Region]()
+def _join_paragraphs(regions: Iterable[Region]) -> list[_Part]:
+    """Return the regions that become blocks: paragraphs joined, and pictures as places of their captions."""
+    parts, pictures = list[_Part](), list[Region]()
+    last: _Part | None = None  # paragraph that may continue
     for region in regions:
-        place = Place(region.page, tuple(round(x, 1) for x in region.box))  # type: ignore[arg-type]
         if not region.text.strip():
             pictures.append(region)
-            continue
-        if region.kind == "paragraph" and last >= 0 and _goes_on(parts[last].region, region):
-            above = parts[last]
-            text = join_lines([above.region.text, region.text])
-            parts[last] = _Part(above.region._replace(text=text), [*above.places, place])
-            continue
-        parts.append(_Part(region, [place]))
-        if region.kind == "paragraph":
-            last = len(parts) - 1
-        elif region.kind not in _BETWEEN:
-            last = -1
+        elif region.kind == "paragraph" and last and _continues(last.region, region):
+            last.region = last.region._replace(text=join_lines([last.region.text, region.text]))
+            last.places.append(_place(region))
+        else:
+            parts.append(_Part(region, [_place(region)]))
+            if region.kind not in _FLOATING:
+                last = parts[-1] if region.kind == "paragraph" else None
     for picture in pictures:
         captions = [part for part in parts if part.region.kind == "caption" and part.region.page == picture.page]
         if captions:
-            nearest = min(captions, key=lambda part: _apart(part.region, picture))
-            nearest.places.append(Place(picture.page, tuple(round(x, 1) for x in picture.box)))  # type: ignore[arg-type]
+            min(captions, key=lambda part: _distance(part.region, picture)).places.append(_place(picture))
     return parts
 
 
-def _goes_on(above: Region, below: Region) -> bool:
+def _place(region: Region) -> Place:
+    left, top, right, bottom = (round(x, 1) for x in region.box)
+    return Place(region.page, (left, top, right, bottom))
+
+
+def _continues(above: Region, below: Region) -> bool:
     sizes = sorted([above.size, below.size])
     return (not sizes[0] or sizes[1] <= 1.25 * sizes[0]) and continues_sentence(above.text, below.text)
 
 
-def _apart(a: Region, b: Region) -> float:
-    """Return how far two regions are apart, up or down, else sideways."""
+def _distance(a: Region, b: Region) -> float:
+    """Return the vertical plus the horizontal gap between two regions."""
     down = max(a.box[1] - b.box[3], b.box[1] - a.box[3], 0)
-    across = max(a.box[0] - b.box[2], b.box[0] - a.box[2], 0)
-    return down + across
+    return down + max(a.box[0] - b.box[2], b.box[0] - a.box[2], 0)
