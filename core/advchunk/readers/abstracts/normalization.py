@@ -1,4 +1,4 @@
-"""Undo what typesetting did to an abstract, with a way back to where each character stood.
+"""Undo the typesetting of an abstract, and map each character to its original position.
 
 References
 ----------
@@ -32,79 +32,78 @@ _TAG = re.compile(
 )
 _POWER = re.compile(r"(?<=\d)<sup>\s*([+−-]?\d+)\s*</sup>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|\w{2,31});", re.IGNORECASE)
-_UNSEEN = re.compile("\u00ad(?:[^\\S\n]*\n\\s*)?|[\u200b\ufeff]")
-_FOREIGN = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+_INVISIBLE = re.compile("\u00ad(?:[^\\S\n]*\n\\s*)?|[\u200b\ufeff]")
+_NON_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _LINE_HYPHEN = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-)[^\S\n]*+\n\s*+(?=(?P<right>\w++))")
 _SPACE = re.compile(r"\s+")
 
-Edit = tuple[int, int, str]
+_Edit = tuple[int, int, str]
 
 
 class AlignedText(NamedTuple):
-    """A text, and where each of its characters and its end stand in the original: ``Document.offsets``."""
+    """A text, and the original position of each of its characters and of its end: ``Document.offsets``."""
 
     text: str
     offsets: Ints
 
-    def edited(self, edits: Iterable[Edit]) -> AlignedText:
-        """Return the text with ranges replaced, ascending and disjoint."""
-        texts, places, at = list[str](), list[Ints](), 0
+    @classmethod
+    def of(cls, text: str) -> AlignedText:
+        """Return a text aligned with itself."""
+        return cls(text, np.arange(len(text) + 1))
+
+    def edit(self, edits: Iterable[_Edit]) -> AlignedText:
+        """Replace ranges, given as (start, end, replacement), ascending and disjoint."""
+        texts, offsets, position = list[str](), list[Ints](), 0
         for start, end, new in edits:
-            texts += [self.text[at:start], new]
-            places += [self.offsets[at:start], np.repeat(self.offsets[start], len(new))]
-            at = end
+            texts += [self.text[position:start], new]
+            offsets += [self.offsets[position:start], np.repeat(self.offsets[start], len(new))]
+            position = end
         if not texts:
             return self
-        return AlignedText("".join([*texts, self.text[at:]]), np.concatenate([*places, self.offsets[at:]]))
+        return AlignedText("".join([*texts, self.text[position:]]), np.concatenate([*offsets, self.offsets[position:]]))
 
-    def replaced(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str] | str) -> AlignedText:
-        """Return the text with what a pattern matches replaced."""
-        said = (lambda _: new) if isinstance(new, str) else new
-        return self.edited((*match.span(), said(match)) for match in pattern.finditer(self.text))
+    def sub(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> AlignedText:
+        """Replace the matches of a pattern, as ``re.sub`` does."""
+        return self.edit((*match.span(), new(match)) for match in pattern.finditer(self.text))
 
-    def part(self, start: int, end: int) -> AlignedText:
-        """Return a piece of it."""
+    def slice(self, start: int, end: int) -> AlignedText:
+        """Return a part of the text."""
         return AlignedText(self.text[start:end], self.offsets[start : end + 1])
 
 
-def plain(text: str) -> AlignedText:
-    """Return a text as it is."""
-    return AlignedText(text, np.arange(len(text) + 1))
+def normalize_abstract(source: str | AlignedText) -> AlignedText:
+    r"""Return an abstract without artifacts of typesetting.
 
-
-def normalize_abstract(text: str | AlignedText) -> AlignedText:
-    r"""Return an abstract without what typesetting put into it.
-
-    HTML is stripped, characters are in NFKC, words divided at the end of a line are joined, white space is one space, or
-    one line end before a label, or a blank line. What NFKC would make another number of stays: the exponent of 10⁹, and ½;
-    so do ™ and ª.
+    HTML is stripped, characters are in NFKC, words divided at line ends are joined, white space is one space, or one line
+    end before a label, or a blank line. Characters that NFKC would turn into another number stay, such as the exponent of
+    10⁹, and ½; so do ™ and ª.
 
     >>> normalize_abstract("Weight\u2009fell   by 2&nbsp;kg/m<sup>2</sup>\n(p&lt;0.05) in the pla-\ncebo group.").text
     'Weight fell by 2 kg/m2 (p<0.05) in the placebo group.'
-    >>> derived = normalize_abstract("10<sup>9</sup>/L  of \ufb01brin")
-    >>> derived.text, derived.offsets[-6:].tolist()
+    >>> aligned = normalize_abstract("10<sup>9</sup>/L  of \ufb01brin")
+    >>> aligned.text, aligned.offsets[-6:].tolist()
     ('10⁹/L of fibrin', [21, 22, 23, 24, 25, 26])
     """
-    said = plain(text) if isinstance(text, str) else text
-    if "<" in said.text:
-        said = said.replaced(_POWER, lambda match: match[1].translate(RAISED))
-        said = said.replaced(_TAG, lambda match: "\n" if match["breaking"] else "")
-    if "&" in said.text:
-        said = said.replaced(_ENTITY, lambda match: unescape(match[0]))
-    said = said.replaced(_UNSEEN, "")
-    if not is_normalized("NFKC", said.text):
-        said = said.edited(_compatible(said.text))
-    written = frozenset(HYPHENATED.findall(said.text.lower())) if "-" in said.text else frozenset()
-    hyphens = ((match, keeps_hyphen(match, written)) for match in _LINE_HYPHEN.finditer(said.text))
-    said = said.edited((match.start("hyphen"), match.end(), "-" * kept) for match, kept in hyphens)
-    return said.edited(_collapsed(said.text))
+    abstract = AlignedText.of(source) if isinstance(source, str) else source
+    if "<" in abstract.text:
+        abstract = abstract.sub(_POWER, lambda match: match[1].translate(RAISED))
+        abstract = abstract.sub(_TAG, lambda match: "\n" if match["breaking"] else "")
+    if "&" in abstract.text:
+        abstract = abstract.sub(_ENTITY, lambda match: unescape(match[0]))
+    abstract = abstract.sub(_INVISIBLE, lambda _: "")
+    if not is_normalized("NFKC", abstract.text):
+        abstract = abstract.edit(_nfkc_edits(abstract.text))
+    hyphenated = frozenset(HYPHENATED.findall(abstract.text.lower())) if "-" in abstract.text else frozenset()
+    hyphens = ((match, keeps_hyphen(match, hyphenated)) for match in _LINE_HYPHEN.finditer(abstract.text))
+    abstract = abstract.edit((match.start("hyphen"), match.end(), "-" * kept) for match, kept in hyphens)
+    return abstract.edit(_space_edits(abstract.text))
 
 
-def _compatible(text: str) -> Iterator[Edit]:
-    """Yield what NFKC changes, piece by piece: the pieces compose with nothing around them."""
+def _nfkc_edits(text: str) -> Iterator[_Edit]:
+    """Yield the changes of NFKC by pieces that do not compose with their neighbors."""
     import regex
 
-    for run in _FOREIGN.finditer(text):
+    for run in _NON_ASCII.finditer(text):
         if is_normalized("NFKC", run[0]):
             continue
         pieces = list[str]()
@@ -113,11 +112,11 @@ def _compatible(text: str) -> Iterator[Edit]:
                 pieces[-1] += cluster
             else:
                 pieces.append(cluster)
-        at = run.start()
+        start = run.start()
         for piece in pieces:
             if (new := _nfkc(piece)) != piece:
-                yield at, at + len(piece), new
-            at += len(piece)
+                yield start, start + len(piece), new
+            start += len(piece)
 
 
 def _nfkc(text: str) -> str:
@@ -130,17 +129,16 @@ def _is_number_sign(character: str) -> bool:
     return decomposition(character).startswith(("<super>", "<sub>", "<fraction>"))
 
 
-def _collapsed(text: str) -> Iterator[Edit]:
-    found = find_labels(text)
-    before = {start for start, _, _ in found}
-    behind = {end for _, end, _ in found}
+def _space_edits(text: str) -> Iterator[_Edit]:
+    labels = find_labels(text)
+    starts, ends = {label.start for label in labels}, {label.end for label in labels}
     for match in _SPACE.finditer(text):
         start, end = match.span()
         if start == 0 or end == len(text):
             new = ""
         elif text.count("\n", start, end) > 1:
             new = "\n\n"
-        elif "\n" in match[0] and (end in before or (start in behind and text[start - 1].isalpha())):
+        elif "\n" in match[0] and (end in starts or (start in ends and text[start - 1].isalpha())):
             new = "\n"
         else:
             new = " "
