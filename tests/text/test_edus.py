@@ -337,7 +337,7 @@ def test_connectives_can_be_changed():
 def test_a_whole_lexicon_can_be_given():
     own = {"connectives": {"sed": {"strength": "weak", "kind": "conjunction", "comma": "before"}}}
     assert Edus("la", lexicon=own)("Venit ille, sed illa abiit.").strings() == ["Venit ille, ", "sed illa abiit."]
-    assert get_lexicon("en", own=own).connectives.keys() == {"sed"}
+    assert get_lexicon("en", lexicon=own).connectives.keys() == {"sed"}
     assert "and" in get_lexicon("en").connectives
 
 
@@ -350,7 +350,7 @@ def test_a_whole_lexicon_can_be_given():
         ({"connectives": {"and": "loud"}}, "connective 'and' must be 'strong', 'weak', 'none' or a mapping"),
         ({"connectives": {"and": {"strenght": "weak"}}}, "connective 'and' must be 'strong'"),
         ({"connectives": {"and": {"kind": "noun"}}}, "kind of connective 'and' must be one of"),
-        ({"connectives": {"and": {"not_before": "then"}}}, "beside a list of words"),
+        ({"connectives": {"and": {"not_before": "then"}}}, "must be lists of words"),
         ({"connectives": {", and": "weak"}}, "must begin with a letter"),
     ],
 )
