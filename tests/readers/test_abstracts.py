@@ -1,4 +1,4 @@
-"""Abstracts are read: normalized with a way back, and divided by their labels."""
+"""The reader of abstracts: normalization with offsets, and sections by labels."""
 
 import time
 import unicodedata
@@ -13,13 +13,13 @@ from advchunk.readers import abstracts
 
 def sections(document):
     """Return each section's name and text."""
-    found = [("", [])]
+    sections = [("", [])]
     for block in document.blocks:
         if block.kind == "heading":
-            found.append((block.title, []))
+            sections.append((block.title, []))
         else:
-            found[-1][1].append(document.text[slice(*block.span)])
-    return [(name, " ".join(said)) for name, said in found if name or said]
+            sections[-1][1].append(document.text[slice(*block.span)])
+    return [(name, " ".join(texts)) for name, texts in sections if name or texts]
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_reading_takes_linear_time(part):
 
 def test_offsets_lead_back():
     raw = "Loss of\u2009ﬁbrin was <b>12%</b>\n  in the pla-\ncebo   group"
-    said = abstracts.normalize_abstract(raw)
+    aligned = abstracts.normalize_abstract(raw)
     for word, there in (("fibrin", "ﬁbrin"), ("12%", "12%"), ("placebo", "pla-\ncebo"), ("group", "group")):
-        start = said.text.index(word)
-        first, last = said.offsets[start], said.offsets[start + len(word) - 1]
+        start = aligned.text.index(word)
+        first, last = aligned.offsets[start], aligned.offsets[start + len(word) - 1]
         assert raw[first : last + 1] == there
-    assert said.offsets[-1] == len(raw)
+    assert aligned.offsets[-1] == len(raw)
 
 
 characters = (
@@ -74,19 +74,19 @@ characters = (
 
 @given(st.text(characters, max_size=60))
 @example("Results\n\nx")
-def test_every_text_has_a_way_back(text):
-    said = abstracts.normalize_abstract(text)
-    assert len(said.offsets) == len(said.text) + 1
-    assert np.all(np.diff(said.offsets) >= 0)
-    assert all(0 <= place <= len(text) for place in said.offsets.tolist())
-    where = zip(said.text, said.offsets.tolist(), strict=False)
+def test_offsets_are_valid_for_any_text(text):
+    aligned = abstracts.normalize_abstract(text)
+    assert len(aligned.offsets) == len(aligned.text) + 1
+    assert np.all(np.diff(aligned.offsets) >= 0)
+    assert all(0 <= place <= len(text) for place in aligned.offsets.tolist())
+    where = zip(aligned.text, aligned.offsets.tolist(), strict=False)
     assert all(
         c == text[at] for c, at in where if c.isascii() and c.isalpha() and text[at].isascii() and text[at] != "&"
     )
 
 
 @given(st.text(characters.filter(lambda c: c not in "<&\u00ad\u200b\ufeff"), max_size=40))
-def test_nfkc_by_pieces_is_nfkc_of_the_whole(text):
+def test_nfkc_by_pieces_equals_nfkc_of_the_whole(text):
     text = " ".join(text.split()).replace("-", "")
     kept = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>", "<fraction>"))]
     if not kept:
@@ -149,7 +149,7 @@ PUBLISHED = """background introduction rationale objective objectives aim aims p
         ["Fell by 1.5 mg/kg (p = 0.03).", "Is 3.2 vs. 4.1 fine?", "Double-blind: so e.g. it (95% CI 1-2)."]
     ),
 )
-def test_every_labelled_section_is_found_again(drawn, between, body):
+def test_every_labeled_section_is_recovered(drawn, between, body):
     text = between.join(f"{case(label)}: {body}" for label, case in drawn)
     document = abstracts.read(text)
     assert sections(document) == [(abstracts.section_name(label), body) for label, _ in drawn]
