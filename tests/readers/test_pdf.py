@@ -198,9 +198,7 @@ def test_detector_without_boxes_raises_an_error(boxes):
     ],
 )
 def test_missing_library_raises_an_error_with_the_extra(missing, message, monkeypatch):
-    from advchunk.readers.regions import detectors
-
-    detectors._rapid.cache_clear()
+    pdf._rapid.cache_clear()
     real = builtins.__import__
     for name in [name for name in sys.modules if name.split(".")[0] == missing]:
         monkeypatch.delitem(sys.modules, name)

@@ -13,7 +13,7 @@ from advchunk.readers import markdown
 from advchunk.records import Document
 
 Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling"]
-Markup: TypeAlias = Literal["auto", "markdown", "plain", "html", "tei", "jats", "pubmed", "docling"]
+Markup: TypeAlias = Literal["auto", Format]
 """A format, or "auto" to detect it from the text."""
 
 _READERS = {"html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling"}

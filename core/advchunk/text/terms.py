@@ -136,7 +136,8 @@ def word_tokens(text: str) -> list[str]:
     words: list[str] = word.findall(text.replace("’", "'"))
     if not unspaced.search(text):
         return words
-    pieces = (piece for run in words for piece in (_pairs(run) if unspaced.match(run) else [run]))
+    runs = ([run[i : i + 2] for i in range(len(run) - 1)] if unspaced.match(run) else [] for run in words)
+    pieces = (piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run])
     return [piece for piece in pieces if letter.search(piece)]
 
 
@@ -180,10 +181,6 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     if which == "glasgow":
         return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
-
-
-def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
 @cache

@@ -24,7 +24,6 @@ __all__ = [
     "find_labels",
     "from_sections",
     "normalize_abstract",
-    "read",
     "section_blocks",
     "section_name",
 ]

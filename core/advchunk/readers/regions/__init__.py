@@ -1,1 +1,1 @@
-"""Page regions: detection, reading order, and the documents built from them."""
+"""Page regions: their lines, reading order, and the documents built from them."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple, TypeAlias
 
 from advchunk.records import BlockKind
@@ -68,21 +71,6 @@ class Sheet(NamedTuple):
     height: float
 
 
-# The labels of PubLayNet, DocLayNet, CDLA, PRImA, Newspaper Navigator, DocStructBench and PP-DocLayout, in lower case.
-_NAMES: Mapping[BlockKind, str] = {
-    "heading": "title, doc title, document title, section header, section title, paragraph title, headline, subtitle",
-    "item": "list, list item",
-    "table": "table, table region",
-    "figure": """figure, image, image region, picture, photograph, illustration, map, chart, comics/cartoon, cartoon,
-        editorial cartoon, logo, seal, stamp, signature, qr code, bar code, separator region""",
-    "caption": "caption, figure caption, table caption, image caption, figure title, table title, chart title",
-    "furniture": "header, footer, page header, page footer, page number, number, abandon, furniture",
-    "footnote": "footnote, table footnote, figure footnote, vision footnote",
-    "reference": "reference, references, bibliography, reference content",
-    "formula": "formula, equation, maths region, isolate formula, display formula",
-    "code": "code, algorithm",
-}
-_LABELS = {name: kind for kind, names in _NAMES.items() for name in re.split(r",\s+", names)}
 _SECTIONS = frozenset({"section header", "section title", "paragraph title", "subtitle"})
 _SEPARATOR = re.compile(r"(?<=[a-z])(?=[A-Z])|[\s_-]+")
 
@@ -94,7 +82,14 @@ def label_kind(label: object) -> tuple[BlockKind, int]:
     (('heading', 2), ('caption', 0), ('table', 0), ('paragraph', 0))
     """
     name = _SEPARATOR.sub(" ", str(label)).strip().lower()
-    return _LABELS.get(name, "paragraph"), 2 if name in _SECTIONS else 0
+    return _kinds().get(name, "paragraph"), 2 if name in _SECTIONS else 0
+
+
+@cache
+def _kinds() -> Mapping[str, BlockKind]:
+    """Return the kinds of the labels of PubLayNet, DocLayNet, CDLA, PRImA, Newspaper Navigator, DocStructBench, PP-DocLayout."""
+    table = json.loads(files("advchunk.readers.regions").joinpath("labels.json").read_text(encoding="utf-8"))
+    return {label: kind for kind, labels in table.items() for label in labels}
 
 
 def box_area(box: Box) -> float:
