@@ -14,7 +14,7 @@ from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
@@ -61,7 +61,7 @@ def read(
     *,
     id: str = "",
     metadata: Mapping[str, Any] | None = None,
-    detector: Detector | Literal["rapid"] | None = "rapid",
+    detector: Detector | str | None = "rapid",
     furniture: Furniture = "drop",
     pages: Iterable[int] | None = None,
     password: str | None = None,
