@@ -15,7 +15,7 @@ from lxml import etree
 from advchunk import ConfigurationError
 from advchunk.layout import Headings
 from advchunk.readers import tei
-from advchunk.readers.papers import head
+from advchunk.readers.papers import parse_heading
 from advchunk.records import Place
 
 DATA = Path(__file__).parents[1] / "data"
@@ -554,10 +554,13 @@ def test_a_megabyte_is_read_within_a_second():
     ],
 )
 def test_what_a_head_says(text, number, names):
-    actual = head(text)
+    actual = parse_heading(text)
     assert (actual.number, " ".join(actual.names)) == (number, names)
 
 
 def test_ranks_of_heads():
-    ranks = [head(text).rank for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")]
+    ranks = [
+        parse_heading(text).rank
+        for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")
+    ]
     assert ranks == ["section", "section", "part", "matter", ""]

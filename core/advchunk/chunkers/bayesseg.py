@@ -19,7 +19,7 @@ from advchunk.numerics.costs import Cost
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.splitters import as_tiler
-from advchunk.text.terms import Terms, pairs
+from advchunk.text.terms import Terms, bigrams
 
 _ROUNDS = 20  # of learning, as in the reference implementation
 _MOST = 10.0  # of the logarithm of what is learned; likewise
@@ -154,7 +154,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text, or their pairs."""
         words = super().terms(texts)
-        return pairs(words) if self.lexical_model == "bigram" else words
+        return bigrams(words) if self.lexical_model == "bigram" else words
 
     @property
     def _dispersion(self) -> float | None:

@@ -86,4 +86,4 @@ class LexicalChunker(LexicalParams, LinearChunker):
 
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text."""
-        return self.wording.numbered(texts, self.word_splitter)[0]
+        return self.wording.encode(texts, self.word_splitter)[0]

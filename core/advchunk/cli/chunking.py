@@ -24,7 +24,7 @@ from advchunk.chunkers.params import Params, parameters
 from advchunk.cli.common import NAMED, errors_said, line
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
-from advchunk.readers.files import decoded
+from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
 
 Report: TypeAlias = Callable[[str, str], None]
@@ -164,7 +164,7 @@ def _chunked(
 def _standard_input() -> Document:
     if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
-    return Document(decoded(sys.stdin.buffer.read()), "stdin")
+    return Document(decode_text(sys.stdin.buffer.read()), "stdin")
 
 
 # Output.

@@ -119,7 +119,7 @@ class TopicModel:
         require(not isinstance(texts, (str, Document)), "texts must be several", texts)
         wording = wording or Wording()
         strings = (text.text if isinstance(text, Document) else text for text in texts)
-        words, forms = wording.numbered(strings, word_splitter)
+        words, forms = wording.encode(strings, word_splitter)
         used, ids = np.unique(words.ids, return_inverse=True)
         require(len(used) > 0, "texts must have words that are not stop words", "none")
         words = Terms(ids, words.edges, len(used))
@@ -136,7 +136,7 @@ class TopicModel:
 
     def terms(self, texts: Iterable[str], split: WordSplitter | None = None) -> Terms:
         """Return the terms of texts as indices into the vocabulary, without words that are not in it."""
-        words, forms = self.wording.numbered(texts, split)
+        words, forms = self.wording.encode(texts, split)
         number = {form: i for i, form in enumerate(self.vocabulary)}
         ids: Ints = np.array([number.get(form, -1) for form in forms], dtype=np.int64)[words.ids]
         edges = np.r_[0, np.cumsum(ids >= 0)][words.edges]

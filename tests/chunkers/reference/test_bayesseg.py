@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from advchunk.chunkers.bayesseg import BayesSegChunker, Prior, likeliest, log_duration
 from advchunk.numerics import costs, search
 from advchunk.records import Units
-from advchunk.text.terms import Terms, pairs, terms_of
+from advchunk.text.terms import Terms, bigrams, terms_of
 
 GOLDEN = np.load(Path(__file__).parents[2] / "data" / "golden_bayesseg.npz")
 DOCUMENTS = sorted({name.rsplit("/ids")[0] for name in GOLDEN.files if name.endswith("/ids")} - {"em"})
@@ -98,7 +98,7 @@ def test_probabilities_of_boundaries_are_sums_over_all_segmentations(sentences, 
 
 @given(texts)
 def test_pairs_are_of_neighbors_in_a_sentence(sentences):
-    found = pairs(terms_of(sentences))
+    found = bigrams(terms_of(sentences))
     expected = terms_of([[f"{a}{b}" for a, b in pairwise(sentence)] for sentence in sentences])
     assert found.edges.tolist() == expected.edges.tolist()
     same = [(found.ids[i] == found.ids[j]) == (expected.ids[i] == expected.ids[j])

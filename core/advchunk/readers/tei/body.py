@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.papers import Head, head
+from advchunk.readers.papers import SectionHeading, parse_heading
 from advchunk.readers.tables import Cell, parse_span, spanned_table
 from advchunk.readers.tei.elements import plain_text
 from advchunk.readers.tei.places import parse_coords
@@ -85,7 +85,10 @@ class Paper:
         self._numbered = 2 * sum(bool(_number(child)) for child in heads) > len(heads)
         self._flat = all(len(_heads(child)) < 2 for body in bodies for child in body)
         self._in_body = False
-        self._level, self._section = 0, head("")  # of the last heading of the body, and the last top-level heading
+        self._level, self._section = (
+            0,
+            parse_heading(""),
+        )  # of the last heading of the body, and the last top-level heading
         self._numbers = set[str]()  # of headings so far
         self._title = ""  # the last heading
         self._floats = dict[str, "Element"]()  # collected by GROBID, by id
@@ -167,14 +170,14 @@ class Paper:
         self._inline(element, block)
         text, number = block.text, squeeze(element.get("n") or "")
         if title := text if text.startswith(number) else f"{number} {text}".strip():
-            level = self._heading_level(_number(element), head(text), depth)
+            level = self._heading_level(_number(element), parse_heading(text), depth)
             if self._in_body:
                 self._level = level
-                self._section = head(text) if level == 1 else self._section
+                self._section = parse_heading(text) if level == 1 else self._section
             self._add_heading(title, level, block.places)
         self._write_deferred(block)
 
-    def _heading_level(self, number: str, heading: Head, depth: int) -> int:
+    def _heading_level(self, number: str, heading: SectionHeading, depth: int) -> int:
         if number:
             parts = number.split(".")
             above = sum(".".join(parts[:count]) in self._numbers for count in range(1, len(parts)))
@@ -344,7 +347,7 @@ def _heads(element: Element) -> list[Element]:
 def _number(element: Element) -> str:
     """Return the number of a head, from GROBID or from the start of its text."""
     number = (element.get("n") or "").strip(" .):")
-    return number if _NUMBER.fullmatch(number) else head(plain_text(element)).number
+    return number if _NUMBER.fullmatch(number) else parse_heading(plain_text(element)).number
 
 
 def _first_text(element: Element) -> str:

@@ -27,7 +27,7 @@ from advchunk.errors import (
     require,
 )
 from advchunk.models.retrying import TransientError, retry_after, retrying
-from advchunk.readers.files import decoded
+from advchunk.readers.files import decode_text
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeeze
 from advchunk.records import Document
@@ -193,7 +193,7 @@ class GrobidClient:
             return ModelUnavailable(f"no GROBID server at {self.url}: {first_line(error)}")
         if "Timeout" in kind:
             return ModelUnavailable(f"GROBID at {self.url} did not finish {upload.name} in {self.timeout:g} s")
-        return Passing(f"GROBID at {self.url} broke off at {upload.name}: {kind}: {first_line(error)}")
+        return TransientError(f"GROBID at {self.url} broke off at {upload.name}: {kind}: {first_line(error)}")
 
     def _tei(self, response: Any, upload: _Upload) -> str:
         status: int = response.status_code
@@ -243,7 +243,7 @@ def _read_kept(pdf: PDF) -> str | None:
         return None
     path = kept_at(pdf)
     fresh = path.is_file() and path.stat().st_mtime_ns >= Path(pdf).stat().st_mtime_ns
-    return decoded(path.read_bytes()) if fresh else None
+    return decode_text(path.read_bytes()) if fresh else None
 
 
 def _write_kept(pdf: str | os.PathLike[str], text: str) -> None:
