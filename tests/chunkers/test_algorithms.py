@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from advchunk.chunkers.baselines import RecursiveChunker
-from advchunk.chunkers.mst import MSTSemanticChunker
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker

@@ -244,7 +244,7 @@ def test_the_seed_is_of_the_order_in_which_communities_grow():
         chunker = GraphPartitionChunker(embedder=embed, neighbors=4, threshold=0.0, resolution=1.2, seed=seed)
         figures = chunker.segmentation(made.units).figures
         found[seed] = tuple(figures["labels"].tolist())
-        assert found[seed] == tuple(graphs.communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
+        assert found[seed] == tuple(graphs.detect_communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
     assert len(set(found.values())) > 1
 
 
@@ -382,7 +382,7 @@ def test_a_missing_library_is_an_error_that_names_the_extra_and_no_case_for_the_
 
 def test_too_many_edges_are_left_to_the_fallback(monkeypatch, caplog):
     made, embed = planted([0, 1], [5, 5])
-    monkeypatch.setattr(graphs, "_MOST", 19)
+    monkeypatch.setattr(graphs, "_MAX_EDGES", 19)
     (chunk,) = GraphPartitionChunker(embedder=embed).chunk(made.units.text)
     assert chunk.metadata["fallback_from"] == "graph-partition"
     assert "threshold must leave at most 19 pairs" in caplog.text

@@ -67,7 +67,7 @@ def test_each_row_gets_all_others_faded_by_distance(given_rows, weight, reach):
 def test_what_makes_no_sense_is_refused(params, rule):
     with pytest.raises(ConfigurationError, match=rule):
         add_context(np.eye(2), np.array([0, 5]), **params)
-    with pytest.raises(ConfigurationError, match="positions must never fall"):
+    with pytest.raises(ConfigurationError, match="positions must be non-decreasing"):
         add_context(np.eye(2), np.array([5, 0]))
 
 

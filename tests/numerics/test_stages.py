@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.prechunk import prechunks
+from advchunk.chunkers.mst.pieces import tile_pieces
 from advchunk.layout import Contexts, fit_to_blocks
 from advchunk.numerics import costs, graphs, search, signals
 from advchunk.numerics.graphs import Edges
@@ -152,7 +152,7 @@ def test_unit_rows_leave_a_zero_row_zero():
 
 def test_centering_takes_out_what_all_rows_share():
     rows = np.array([[9.0, 1.0], [9.0, -1.0]])
-    assert signals.centered(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
+    assert signals.center_rows(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
 
 
 def test_neighbor_similarity():
@@ -315,7 +315,7 @@ def test_context_is_dropped_from_the_outside_until_it_takes_half_of_the_chunk():
 
 
 def cut(text, granularity="paragraph", most=30):
-    return prechunks(markdown.read(text), granularity, sentences.sentences, limits(most)).strings()
+    return tile_pieces(markdown.read(text), granularity, sentences.sentences, limits(most)).strings()
 
 
 def test_every_block_is_a_piece():

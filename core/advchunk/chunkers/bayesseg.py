@@ -126,7 +126,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Search; learn first, if asked to."""
-        prior = Prior(self.prior_strength, self._dispersion)
+        prior = PriorParameters(self.prior_strength, self._dispersion)
         if self.learn:
             prior = self._learned([(words, units.token_counts())])
         cuts, cost = self._search(words, units.token_counts(), prior)
@@ -167,7 +167,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def _mean(self, n: int) -> float:
         return self.mean_length or n / (self.n_segments or 1)
 
-    def _cost(self, words: Terms, prior: Prior) -> Cost:
+    def _cost(self, words: Terms, prior: PriorParameters) -> Cost:
         if self.likelihood == "utiyama-isahara":
             cost = costs.utiyama_isahara(words)
         else:
@@ -175,7 +175,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         if prior.dispersion is None or self.likelihood != "dirichlet":
             return cost
         lengths = np.arange(len(words) + 1)
-        return costs.with_lengths(cost, -log_duration(lengths, self._mean(len(words)), prior.dispersion))
+        return costs.add_length_cost(cost, -log_duration(lengths, self._mean(len(words)), prior.dispersion))
 
     def _pseudo(self, words: Terms, strength: float) -> float | Floats:
         if self.prior == "uniform":
@@ -183,7 +183,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         counts = np.bincount(words.ids, minlength=words.size)
         return strength * np.maximum(counts, 0.5) / len(words.ids)  # what is left out, as half a word
 
-    def _search(self, words: Terms, sizes: Ints, prior: Prior) -> tuple[Ints, float]:
+    def _search(self, words: Terms, sizes: Ints, prior: PriorParameters) -> tuple[Ints, float]:
         return search.cheapest_cuts(
             self._cost(words, prior),
             sizes,
@@ -193,9 +193,9 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
             segments=self.n_segments,
         )
 
-    def _learned(self, texts: Sequence[tuple[Terms, Ints]]) -> Prior:
+    def _learned(self, texts: Sequence[tuple[Terms, Ints]]) -> PriorParameters:
         """Alternate between the best segmentations and the best prior for them, while that gains."""
-        best = prior = Prior(self.prior_strength, self._dispersion)
+        best = prior = PriorParameters(self.prior_strength, self._dispersion)
         least = np.inf
         for _ in range(_ROUNDS):
             found = [self._search(words, sizes, prior) for words, sizes in texts]
@@ -203,13 +203,13 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
             if not spent < least:
                 break
             least, best = spent, prior
-            prior = likeliest(
+            prior = fit_prior(
                 prior,
                 [(words, cuts, self._mean(len(words))) for (words, _), (cuts, _) in zip(texts, found, strict=True)],
             )
         return best
 
-    def _probability(self, words: Terms, prior: Prior) -> Floats:
+    def _probability(self, words: Terms, prior: PriorParameters) -> Floats:
         """Return how probable a boundary is in each gap, over all segmentations of any number of segments: (n - 1,)."""
         backwards = words.backwards()
         return search.boundary_probabilities(
@@ -217,7 +217,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
         )
 
 
-class Prior(NamedTuple):
+class PriorParameters(NamedTuple):
     """What is believed before reading: pseudo-counts of words, and how far lengths scatter, if that matters."""
 
     strength: float
@@ -237,7 +237,7 @@ def log_duration(lengths: Ints, mean: float, dispersion: float) -> Floats:
     return np.asarray(gammaln(size + lengths) - gammaln(lengths + 1) - gammaln(size) + odds)
 
 
-def likeliest(prior: Prior, texts: Sequence[tuple[Terms, Ints, float]]) -> Prior:
+def fit_prior(prior: PriorParameters, texts: Sequence[tuple[Terms, Ints, float]]) -> PriorParameters:
     """Return the prior that makes given segmentations likeliest, starting from ``prior`` (L-BFGS on logarithms).
 
     Parameters
@@ -273,7 +273,7 @@ def likeliest(prior: Prior, texts: Sequence[tuple[Terms, Ints, float]]) -> Prior
         msg = f"the prior that makes the text likeliest was not found: {found.message}"
         raise NotConverged(msg)
     strength, *dispersion = np.exp(found.x).tolist()
-    return Prior(strength, dispersion[0] if dispersion else None)
+    return PriorParameters(strength, dispersion[0] if dispersion else None)
 
 
 def _counted(words: Terms, cuts: Ints) -> tuple[Ints, Ints]:

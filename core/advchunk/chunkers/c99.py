@@ -111,4 +111,4 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         width, smoothing = (min(side, 2 * n - 1) for side in (self.rank_width, self.smoothing_width))  # which holds all
         ranked = min(reach + smoothing - 1, n)
         rank = bands.local_rank(bands.cosine_band(words, min(ranked + width - 1, n)), width, ranked)
-        return rank if smoothing == 1 else bands.smoothed(rank, smoothing, reach)
+        return rank if smoothing == 1 else bands.local_mean(rank, smoothing, reach)

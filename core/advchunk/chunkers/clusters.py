@@ -128,19 +128,19 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Cluster, and project the clusters to the text."""
-        rows = signals.centered(vectors) if self.center else vectors
+        rows = signals.center_rows(vectors) if self.center else vectors
         gaps = None
         if self.method == "hdbscan":
-            labels = dense(rows, self.min_cluster_size)
+            labels = hdbscan(rows, self.min_cluster_size)
         else:
             known = self.n_clusters or ceil(units.token_counts().sum() / self.max_tokens_per_segment)
             count = max(known, 1) if self.distance_threshold is None else 1
             most = inf if self.distance_threshold is None else self.distance_threshold
             if self.connectivity == "chain":
-                cuts, gaps = chain(rows, self.linkage, clusters=count, threshold=most)
+                cuts, gaps = agglomerate_chain(rows, self.linkage, clusters=count, threshold=most)
                 labels = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
             else:
-                labels = merged(rows, self.linkage, clusters=count, threshold=most)
+                labels = agglomerate(rows, self.linkage, clusters=count, threshold=most)
         found = runs.project_labels(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
         return Segmentation(
@@ -152,7 +152,7 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         )
 
 
-def merged(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> Ints:
+def agglomerate(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> Ints:
     """Merge the two nearest clusters, until so many are left or none are within ``threshold`` of each other.
 
     Returns
@@ -163,9 +163,9 @@ def merged(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: floa
     from scipy.spatial.distance import pdist
 
     if len(rows) > _MOST:
-        cuts, _ = chain(rows, "ward", clusters=_MOST)
+        cuts, _ = agglomerate_chain(rows, "ward", clusters=_MOST)
         means = signals.unit_rows(np.add.reduceat(rows, cuts[:-1]))
-        return np.repeat(merged(means, linkage, clusters=clusters, threshold=threshold), np.diff(cuts))
+        return np.repeat(agglomerate(means, linkage, clusters=clusters, threshold=threshold), np.diff(cuts))
     distances = pdist(rows, "euclidean" if linkage == "ward" else "cosine")
     distances[np.isnan(distances)] = 1.0  # of a row of zeros, which has no direction
     distances[distances < _SAME] = 0.0
@@ -177,7 +177,7 @@ def merged(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: floa
     return np.asarray(found, dtype=np.int64) - 1
 
 
-def chain(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> tuple[Ints, Floats]:
+def agglomerate_chain(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> tuple[Ints, Floats]:
     """Merge the two nearest neighbors, until so many clusters are left or none are within ``threshold``.
 
     Exact: a heap holds the distance of every two runs that stand side by side, and a merge changes two of
@@ -194,7 +194,7 @@ def chain(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float
     -------
     The cuts, and the (n - 1,) distances of the runs that met in each gap: when they merged, or in the end.
 
-    >>> cuts, gaps = chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "average", clusters=2)
+    >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "average", clusters=2)
     >>> cuts.tolist(), gaps.tolist()
     ([0, 2, 3], [0.0, 1.0])
     """
@@ -249,7 +249,7 @@ def _furthest(x: Floats, y: Floats) -> float:
     return round(1 - least, _DIGITS)
 
 
-def dense(rows: Floats, least: int) -> Ints:
+def hdbscan(rows: Floats, least: int) -> Ints:
     """Return the clusters that HDBSCAN finds, of ``least`` (>= 2) rows or more.
 
     Returns

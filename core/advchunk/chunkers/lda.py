@@ -187,19 +187,19 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         """Return how much the topics before and after each gap differ: (n - 1,), 0..1."""
         expected, likeliest = model.infer(words)
         if self.measure == "divergence":
-            counts = signals.sums_around(expected, self.block_size)
+            counts = signals.window_sums(expected, self.block_size)
             return signals.jensen_shannon(*(part + model.prior for part in counts))
-        before, after = signals.sums_around(likeliest, self.block_size)
+        before, after = signals.window_sums(likeliest, self.block_size)
         cosine = np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after))
         return np.where(before.any(axis=1) & after.any(axis=1), 1 - cosine, 0.0)  # a block without words says nothing
 
     def _chosen(self, divergence: Floats) -> tuple[Ints, Floats, float]:
         """Return the peaks that are boundaries, the depth of each gap, and the threshold that they are above."""
-        depth = signals.depth(-divergence)
+        depth = signals.depth_scores(-divergence)
         if self.n_segments is None and self.rule == "threshold":
             threshold = self.divergence_threshold
-            return search.peaks(divergence, threshold), depth, threshold
-        peaks = search.peaks(divergence, 0.0)
+            return search.find_peaks(divergence, threshold), depth, threshold
+        peaks = search.find_peaks(divergence, 0.0)
         deep = depth[peaks]
         if self.n_segments is not None:
             order = np.argsort(-deep, kind="stable")[: self.n_segments - 1]

@@ -14,7 +14,7 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least
 from advchunk.errors import require
 from advchunk.numerics import graphs, runs, search, signals
-from advchunk.numerics.graphs import Communities
+from advchunk.numerics.graphs import CommunityMethod
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
@@ -67,7 +67,7 @@ class GraphPartitionParams(GroupedParams):
         {"neighbors": {"neighbors": 5, "threshold": 0.0, "center": True, "min_run": 3}}
     )
     preset: Literal["neighbors"] | None = None
-    method: Communities = "louvain"
+    method: CommunityMethod = "louvain"
     threshold: float = 0.7
     neighbors: int | None = None
     resolution: float = 1.0
@@ -96,16 +96,16 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
     def load(self) -> None:
         """Load what finds communities too: without it every document would go to the fallback."""
         super().load()
-        graphs.library(self.method)
+        graphs.import_library(self.method)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Join what is alike, find communities, project them to the text."""
-        n, rows = len(units), signals.centered(vectors) if self.center else vectors
+        n, rows = len(units), signals.center_rows(vectors) if self.center else vectors
         if self.neighbors is None:
             edges = graphs.similarity_edges(rows, self.threshold)
         else:
             edges = graphs.neighbor_edges(rows, self.neighbors, self.threshold)
-        labels = graphs.communities(n, edges, self.method, self.resolution, self.seed)
+        labels = graphs.detect_communities(n, edges, self.method, self.resolution, self.seed)
         joined = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
         found = runs.project_labels(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
         figures = {

@@ -120,9 +120,9 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         gaps = np.zeros(len(units) - 1)
         scored = slice(self.step - 1, None, self.step)
         cohesion = signals.block_similarity(words, self.block_size)
-        depth = gaps[scored] = signals.depth(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
+        depth = gaps[scored] = signals.depth_scores(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)
-        inner = (search.peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
+        inner = (search.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = search.cuts_at(inner[inner < len(units) - self.spacing], len(units))
         return Segmentation(cuts, reason="valley", gaps=gaps, figures={"threshold": threshold, "cohesion": cohesion})
 

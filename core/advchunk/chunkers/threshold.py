@@ -16,7 +16,7 @@ from advchunk.numerics.signals import ThresholdRule
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
-_AMOUNTS: dict[ThresholdRule, float] = {
+DEFAULT_AMOUNTS: dict[ThresholdRule, float] = {
     "percentile": 95.0,
     "standard_deviation": 3.0,
     "interquartile": 1.5,
@@ -103,10 +103,10 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Compare neighbors."""
-        distances = 1 - signals.neighbor_similarity(signals.centered(vectors) if self.center else vectors)
+        distances = 1 - signals.neighbor_similarity(signals.center_rows(vectors) if self.center else vectors)
         kind, amount = self.breakpoint_threshold_type, self.breakpoint_threshold_amount
         if self.n_segments is None:
-            amount = _AMOUNTS[kind] if amount is None else amount
+            amount = DEFAULT_AMOUNTS[kind] if amount is None else amount
             gaps, threshold = signals.breakpoint_threshold(distances, kind, amount)
         else:
             gaps, threshold = distances, signals.threshold_for_chunks(distances, self.n_segments)

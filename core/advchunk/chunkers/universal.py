@@ -17,7 +17,7 @@ from advchunk.sizes import Limits
 from advchunk.text import sentences
 from advchunk.text.counters import WORDS, count_words
 
-Verdict: TypeAlias = Literal["continue", "semantic", "forced"]
+BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
 
 @dataclass(kw_only=True)
@@ -86,12 +86,12 @@ class UniversalSemanticParams(Params):
         return (0.45 if self.domain.lower() == "philosophy" else 0.55), 1200
 
 
-def verdict(
+def decide_break(
     similarity: float, buffer_words: int, next_words: int, *, threshold: float, minimum: int, maximum: int
-) -> Verdict:
+) -> BreakDecision:
     """Decide whether a chunk of ``buffer_words`` ends before a sentence of ``next_words``.
 
-    >>> verdict(0.22, 250, 18, threshold=0.5, minimum=200, maximum=1500)
+    >>> decide_break(0.22, 250, 18, threshold=0.5, minimum=200, maximum=1500)
     'semantic'
     """
     if buffer_words + next_words > maximum:
@@ -120,14 +120,14 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Go through the sentences once."""
-        similarity = signals.neighbor_similarity(signals.centered(vectors) if self.center else vectors)
+        similarity = signals.neighbor_similarity(signals.center_rows(vectors) if self.center else vectors)
         words = [count_words(text) for text in units.strings()]
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None:
             threshold = float(np.percentile(similarity, self.threshold_percentile))
         inner, reasons, buffer = [], [], words[0]
         for i, likeness in enumerate(similarity.tolist(), start=1):
-            decided = verdict(
+            decided = decide_break(
                 likeness, buffer, words[i], threshold=threshold, minimum=self.min_chunk_size, maximum=maximum
             )
             if decided == "continue":

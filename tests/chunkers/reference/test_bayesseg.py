@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.bayesseg import BayesSegChunker, Prior, likeliest, log_duration
+from advchunk.chunkers.bayesseg import BayesSegChunker, PriorParameters, fit_prior, log_duration
 from advchunk.numerics import costs, search
 from advchunk.records import Units
 from advchunk.text.terms import Terms, pairs, terms_of
@@ -80,7 +80,7 @@ def test_costs_are_those_of_a_loop_over_words(sentences, strength, bounded):
 def test_lengths_add_their_price(sentences, price):
     words = terms_of(sentences)
     first = np.zeros(len(words), dtype=np.int64)
-    plain, added = costs.dirichlet(words, 0.5), costs.with_lengths(costs.dirichlet(words, 0.5), np.array(price))
+    plain, added = costs.dirichlet(words, 0.5), costs.add_length_cost(costs.dirichlet(words, 0.5), np.array(price))
     for end, (one, other) in enumerate(zip(plain(first), added(first), strict=True), start=1):
         assert other - one == pytest.approx([price[end - start] for start in range(end)], abs=1e-9)
 
@@ -131,7 +131,7 @@ def test_toy(segments, cuts, log_likelihood):
 )
 def test_toy_with_durations(segments, mean, log_likelihood):
     prior = -log_duration(np.arange(7), mean, 1.0)
-    _, cost = cheapest(costs.with_lengths(costs.dirichlet(of_counts(TOY), 0.2), prior), 6, segments=segments)
+    _, cost = cheapest(costs.add_length_cost(costs.dirichlet(of_counts(TOY), 0.2), prior), 6, segments=segments)
     assert -cost == pytest.approx(log_likelihood, abs=1e-6)
 
 
@@ -148,7 +148,7 @@ def test_segmentations_and_likelihoods_of_the_program(name, mode):
     cuts = GOLDEN[f"{name}/{mode}/cuts"]
     cost = costs.dirichlet(words, 0.2)
     if mode == "unknown_dur":
-        cost = costs.with_lengths(cost, -log_duration(np.arange(len(words) + 1), float(given["mean"][0]), 1.0))
+        cost = costs.add_length_cost(cost, -log_duration(np.arange(len(words) + 1), float(given["mean"][0]), 1.0))
     found, spent = cheapest(cost, len(words), segments=len(cuts) - 1 if mode == "known" else None)
     assert -spent == pytest.approx(GOLDEN[f"{name}/{mode}/log_likelihood"][0], rel=1e-8)
     # A sentence without words costs nothing, so the program may cut after it or not.
@@ -212,8 +212,8 @@ def test_the_likeliest_prior_is_better_than_those_near_it(dispersion):
     cuts = np.array([0, 1, 4, 12, 13, 15, 30])
     words = of_counts([topics[i % 3] for i, m in enumerate(np.diff(cuts)) for _ in range(m)])
     text = (words, cuts, 5.0)
-    best = likeliest(Prior(0.2, dispersion), [text, text])
-    assert likelihood(best, *text) > likelihood(Prior(0.2, dispersion), *text) + 0.1
+    best = fit_prior(PriorParameters(0.2, dispersion), [text, text])
+    assert likelihood(best, *text) > likelihood(PriorParameters(0.2, dispersion), *text) + 0.1
     for change in (0.97, 1.03):
         assert likelihood(best._replace(strength=best.strength * change), *text) < likelihood(best, *text)
         if best.dispersion is not None:

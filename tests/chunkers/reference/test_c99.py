@@ -178,7 +178,7 @@ def test_smoothed(dense, width, data):
     n = len(dense)
     reach = data.draw(st.integers(1, n))
     slow = np.array([[np.mean(around(dense, i, j, width)) for j in range(n)] for i in range(n)])
-    mean = bands.smoothed(diagonals(dense)[: min(n, reach + width - 1)], width, reach)
+    mean = bands.local_mean(diagonals(dense)[: min(n, reach + width - 1)], width, reach)
     assert within(mean) == pytest.approx(within(diagonals(slow)[:reach]))
 
 
@@ -206,14 +206,14 @@ def test_ranks_are_the_same_in_blocks(monkeypatch):
     dense = np.random.default_rng(5).integers(0, 50, size=(30, 30))
     band = diagonals((dense + dense.T).astype(np.float32))
     whole = bands.local_rank(band, 5, 30)
-    monkeypatch.setattr(bands, "_CACHED", 30 * 7)
+    monkeypatch.setattr(bands, "_BLOCK_VALUES", 30 * 7)
     assert within(bands.local_rank(band, 5, 30)).tolist() == within(whole).tolist()
 
 
 def test_cosines_are_the_same_in_blocks(monkeypatch):
     words = words_of(0)
     whole = bands.cosine_band(words, 9)
-    monkeypatch.setattr(bands, "_ROWS", 7)
+    monkeypatch.setattr(bands, "_BLOCK_ROWS", 7)
     assert bands.cosine_band(words, 9).tolist() == whole.tolist()
     assert whole.tolist() == bands.cosine_band(words, len(words))[:9].tolist()
 

@@ -55,7 +55,7 @@ def test_chain_is_the_brute_force_over_neighbors(x, linkage, count, threshold):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_DIGITS", 7)
         patch.setattr(clusters, "_PAIRS", 3)
-        cuts, gaps = clusters.chain(x, linkage, clusters=count, threshold=threshold)
+        cuts, gaps = clusters.agglomerate_chain(x, linkage, clusters=count, threshold=threshold)
     expected_cuts, expected_gaps = slow_chain(x, linkage, count, threshold)
     assert cuts.tolist() == expected_cuts
     assert gaps == pytest.approx(expected_gaps, abs=2e-7)
@@ -67,15 +67,15 @@ def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(linkag
     angles = np.sort(np.random.default_rng(seed).uniform(0, 1.2, 40))
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     tree = hierarchy.linkage(x, linkage, "euclidean" if linkage == "ward" else "cosine")
-    cuts, gaps = clusters.chain(x, linkage)
+    cuts, gaps = clusters.agglomerate_chain(x, linkage)
     assert cuts.tolist() == [0, 40]
     assert np.sort(gaps) == pytest.approx(np.sort(tree[:, 2]), abs=1e-8)
     for count in (2, 5, 11):
-        cuts, _ = clusters.chain(x, linkage, clusters=count)
-        assert search.run_cuts(clusters.merged(x, linkage, clusters=count)).tolist() == cuts.tolist()
+        cuts, _ = clusters.agglomerate_chain(x, linkage, clusters=count)
+        assert search.run_cuts(clusters.agglomerate(x, linkage, clusters=count)).tolist() == cuts.tolist()
         middle = (tree[-count, 2] + tree[-count + 1, 2]) / 2
-        assert clusters.chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
-        assert search.run_cuts(clusters.merged(x, linkage, threshold=middle)).tolist() == cuts.tolist()
+        assert clusters.agglomerate_chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
+        assert search.run_cuts(clusters.agglomerate(x, linkage, threshold=middle)).tolist() == cuts.tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -84,7 +84,7 @@ def test_unrestricted_clusters_are_scikit_learns(linkage, count):
     x = unit_rows(np.random.default_rng(7).normal(size=(60, 5)))
     metric = "euclidean" if linkage == "ward" else "cosine"
     theirs = AgglomerativeClustering(count, linkage=linkage, metric=metric).fit_predict(x)
-    assert adjusted_rand_score(theirs, clusters.merged(x, linkage, clusters=count)) == 1.0
+    assert adjusted_rand_score(theirs, clusters.agglomerate(x, linkage, clusters=count)) == 1.0
 
 
 def test_chain_by_ward_is_scikit_learns_with_connectivity():
@@ -92,7 +92,7 @@ def test_chain_by_ward_is_scikit_learns_with_connectivity():
     neighbors = np.eye(80, k=1) + np.eye(80, k=-1)
     for count in (2, 9, 30):
         theirs = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
-        assert clusters.chain(x, "ward", clusters=count)[0].tolist() == search.run_cuts(theirs).tolist()
+        assert clusters.agglomerate_chain(x, "ward", clusters=count)[0].tolist() == search.run_cuts(theirs).tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -100,16 +100,16 @@ def test_long_texts_are_merged_along_the_chain_first(linkage, monkeypatch):
     monkeypatch.setattr(clusters, "_MOST", 20)
     topic = np.repeat([0, 1, 0, 2, 1], [20, 14, 9, 30, 11])
     x = unit_rows(np.eye(3)[topic] + np.random.default_rng(0).normal(size=(84, 3)) * 0.1)
-    assert adjusted_rand_score(topic, clusters.merged(x, linkage, clusters=3)) == 1.0
-    assert len(set(clusters.merged(x, linkage, threshold=0.0))) == 20
+    assert adjusted_rand_score(topic, clusters.agglomerate(x, linkage, clusters=3)) == 1.0
+    assert len(set(clusters.agglomerate(x, linkage, threshold=0.0))) == 20
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_what_says_the_same_is_one_cluster_however_many_are_asked_for(linkage):
     rounding = np.random.default_rng(0).normal(size=(30, 8)) * 1e-8
     x = np.repeat(np.eye(8)[[0, 1]], 15, axis=0) + rounding
-    assert clusters.chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
-    assert search.run_cuts(clusters.merged(x, linkage, clusters=5)).tolist() == [0, 15, 30]
+    assert clusters.agglomerate_chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
+    assert search.run_cuts(clusters.agglomerate(x, linkage, clusters=5)).tolist() == [0, 15, 30]
 
 
 # From clusters to passages.

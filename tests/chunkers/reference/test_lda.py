@@ -41,7 +41,7 @@ def test_divergence_is_scipys_in_bits(both):
 @relaxed
 @given(st.integers(2, 9).flatmap(counts), st.integers(1, 12))
 def test_sums_around_a_gap_are_those_of_the_blocks_beside_it(rows, width):
-    before, after = signals.sums_around(rows, width)
+    before, after = signals.window_sums(rows, width)
     for gap in range(1, len(rows)):
         assert before[gap - 1].tolist() == rows[max(gap - width, 0) : gap].sum(axis=0).tolist()
         assert after[gap - 1].tolist() == rows[gap : gap + width].sum(axis=0).tolist()
@@ -96,7 +96,7 @@ def test_the_sampler_finds_what_scikit_learn_finds():
 
 def test_depths_are_those_of_topictiling():
     for sim, minima, depth in golden("auto", "sim", "minima", "depth"):
-        assert signals.depth(sim)[minima] / 2 == pytest.approx(depth, abs=1e-9)
+        assert signals.depth_scores(sim)[minima] / 2 == pytest.approx(depth, abs=1e-9)
 
 
 def test_valleys_are_those_of_topictiling_but_for_the_outermost_and_the_flat():
@@ -104,7 +104,7 @@ def test_valleys_are_those_of_topictiling_but_for_the_outermost_and_the_flat():
         inner = sim[1:-1]
         flat = np.flatnonzero(np.diff(sim) == 0)
         apart = {int(i) for i in np.r_[flat, flat + 1]}
-        ours = set((search.peaks(-sim)).tolist()) - {0, len(inner) + 1}
+        ours = set((search.find_peaks(-sim)).tolist()) - {0, len(inner) + 1}
         assert ours - apart == set(minima.tolist()) - apart
 
 

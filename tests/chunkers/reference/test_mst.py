@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advchunk import sizes
-from advchunk.chunkers import mst
-from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
+from advchunk.chunkers.mst import chunker as mst
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker, MSTSemanticParams
 from advchunk.numerics import graphs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.records import Units
@@ -70,12 +70,12 @@ def test_the_golden_documents_are_worth_comparing():
 
 
 def test_the_published_figures(golden):
-    assert mst.profile(golden.vectors, golden.sizes, PUBLISHED) == pytest.approx(golden.figures, abs=1e-6)
+    assert mst.document_stats(golden.vectors, golden.sizes, PUBLISHED) == pytest.approx(golden.figures, abs=1e-6)
 
 
 def test_the_published_distance_of_every_pair(golden):
-    of = mst.profile(golden.vectors, golden.sizes, PUBLISHED)
-    found = joined(mst.near(golden.vectors, golden.sizes, of, inf, PUBLISHED))
+    of = mst.document_stats(golden.vectors, golden.sizes, PUBLISHED)
+    found = joined(mst.edges_within(golden.vectors, golden.sizes, of, inf, PUBLISHED))
     assert found.weight == pytest.approx(golden.edges, abs=1e-6)
 
 
@@ -104,7 +104,7 @@ def test_the_published_chunks(golden):
 
 def test_the_published_lambda_of_a_mean():
     mean, expected = GOLDEN["lambda_of_mean"].T
-    assert [mst.threshold(m, PUBLISHED) for m in mean] == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert [mst.adaptive_lambda(m, PUBLISHED) for m in mean] == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 # The formulas, pair by pair.
@@ -192,18 +192,18 @@ def documents(draw, most=40):
 @given(documents(), params)
 def test_profile(document, p):
     figures, _ = slow(*document, p)
-    assert mst.profile(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
+    assert mst.document_stats(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
 
 
 def test_a_piece_of_exactly_short_factor_mean_lengths_is_no_fragment():
     rows, p = np.eye(4), MSTSemanticParams(short_factor=1.5)
-    assert mst.profile(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
+    assert mst.document_stats(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
 
 
 def test_profile_of_a_document_of_several_blocks():
     rng = np.random.default_rng(1)
     rows, n = signals.unit_rows(rng.normal(size=(9000, 2)) + 1), 9000
-    of = mst.profile(rows, np.full(n, 20), PUBLISHED)
+    of = mst.document_stats(rows, np.full(n, 20), PUBLISHED)
     assert of.reach == 270
     similar = sum(np.vdot(rows[:-d], rows[d:]) for d in range(1, 270)) / sum(n - d for d in range(1, 270))
     assert of.semantic_density == pytest.approx(similar)
@@ -211,9 +211,9 @@ def test_profile_of_a_document_of_several_blocks():
 
 @given(documents(), params, st.sampled_from([-0.4, 0.0, 0.2, 0.5, 1.0, inf]))
 def test_near_finds_all_pairs_within_the_limit(document, p, limit):
-    of = mst.profile(*document, p)
+    of = mst.document_stats(*document, p)
     _, distance = slow(*document, p)
-    found = joined([NONE, *mst.near(*document, of, limit, p)])
+    found = joined([NONE, *mst.edges_within(*document, of, limit, p)])
     pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
     assert dict(zip(pairs, found.weight, strict=True)) == pytest.approx({k: distance[k] for k in pairs}, abs=1e-9)
@@ -227,10 +227,10 @@ NONE = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 @settings(max_examples=20)
 @given(documents(most=12), params)
 def test_a_pair_exactly_at_the_limit_is_near(document, p):
-    of = mst.profile(*document, p)
-    every = joined(mst.near(*document, of, inf, p))
+    of = mst.document_stats(*document, p)
+    every = joined(mst.edges_within(*document, of, inf, p))
     for limit in every.weight.tolist():
-        found = joined([NONE, *mst.near(*document, of, limit, p)])
+        found = joined([NONE, *mst.edges_within(*document, of, limit, p)])
         assert found.weight.tolist() == every.weight[every.weight <= limit].tolist()
 
 
@@ -240,7 +240,7 @@ def test_near_across_blocks_of_rows(given, limit):
     rng, p = np.random.default_rng(3), MSTSemanticParams(**given)
     document = signals.unit_rows(rng.normal(size=(200, 3)) + 1).astype(np.float32), rng.integers(1, 200, 200)
     _, distance = slow(*document, p)
-    found = joined(mst.near(*document, mst.profile(*document, p), limit, p))
+    found = joined(mst.edges_within(*document, mst.document_stats(*document, p), limit, p))
     expected = {pair for pair, weight in distance.items() if weight <= limit}
     assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
 
@@ -249,8 +249,8 @@ def test_near_across_blocks_of_rows(given, limit):
 def test_components_are_those_of_the_pruned_tree(document, p):
     """The published way round: build the tree of all pairs, then cut what is over lambda."""
     rows, lengths = document
-    of = mst.profile(rows, lengths, p)
-    every = joined(mst.near(rows, lengths, of, inf, p))
+    of = mst.document_stats(rows, lengths, p)
+    every = joined(mst.edges_within(rows, lengths, of, inf, p))
     tree, _ = kruskal(len(rows), zip(every.weight.tolist(), every.left.tolist(), every.right.tolist(), strict=True))
     found = MSTSemanticChunker(**vars(p)).segment(units_of(lengths), rows, limits_of(10**9))
     assert found.labels.tolist() == labeled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
@@ -287,7 +287,7 @@ def test_tree_and_components_of_any_edges_in_any_blocks(n, drawn, at_once):
             yield Edges(np.array(left), np.array(right), np.array(weight))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphs, "_AT_ONCE", at_once)
+        patch.setattr(graphs, "_BLOCK_SIZE", at_once)
         assert graphs.components(n, blocks()).tolist() == labels
         found = graphs.spanning_tree(n, blocks())
     assert list(zip(found.weight.tolist(), found.left.tolist(), found.right.tolist(), strict=True)) == tree
@@ -356,11 +356,11 @@ def test_a_negative_mean_distance_connects_what_is_nearer_than_nothing():
 
 @pytest.mark.parametrize("mean", [0.0, -0.3])
 def test_lambda_of_no_distance(mean):
-    assert mst.threshold(mean, PUBLISHED) == 0
+    assert mst.adaptive_lambda(mean, PUBLISHED) == 0
 
 
 def test_lambda_of_a_huge_distance_connects_everything():
-    assert mst.threshold(2000.0, PUBLISHED) == inf
+    assert mst.adaptive_lambda(2000.0, PUBLISHED) == inf
 
 
 def test_a_piece_without_a_vector_leaves_the_others_as_they_are():
@@ -372,7 +372,7 @@ def test_a_piece_without_a_vector_leaves_the_others_as_they_are():
     found = segmented(rows, lengths)
     assert found.labels.tolist() == [0, 0, 0, 0, 4, 0, 6, 6, 6, 6, 6, 6]
     expected, _ = slow(rows, lengths, PUBLISHED)
-    assert [found.figures[name] for name in mst.Profile._fields] == pytest.approx(expected)
+    assert [found.figures[name] for name in mst.DocumentStats._fields] == pytest.approx(expected)
 
 
 def test_a_piece_over_the_budget_is_split():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams, verdict
+from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams, decide_break
 from advchunk.errors import ConfigurationError
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
@@ -61,7 +61,7 @@ def test_the_specification_miscounts_its_words():
 def test_the_worked_example_row_by_row(words, buffers):
     said = ("continue", "semantic", "continue", "semantic", "continue")
     for likeness, buffer, following, expected in zip(SIMILARITIES, buffers, words[1:], said, strict=True):
-        assert verdict(likeness, buffer, following, threshold=0.5, minimum=15, maximum=100) == expected
+        assert decide_break(likeness, buffer, following, threshold=0.5, minimum=15, maximum=100) == expected
 
 
 def test_the_worked_example_as_a_whole():
@@ -94,7 +94,7 @@ def test_the_worked_example_as_a_whole():
     ],
 )
 def test_the_four_examples_and_the_limits_of_each_condition(likeness, buffer, following, expected):
-    assert verdict(likeness, buffer, following, threshold=0.5, minimum=200, maximum=1500) == expected
+    assert decide_break(likeness, buffer, following, threshold=0.5, minimum=200, maximum=1500) == expected
 
 
 def published(similarities, words, threshold, minimum, maximum):

@@ -16,7 +16,7 @@ from advchunk.text.tiling import Tiler
 _HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its lines are typography, not meaning
 
 
-def prechunks(
+def tile_pieces(
     document: Document, granularity: Literal["paragraph", "sentence"], sentences: Tiler, limits: Limits
 ) -> Units:
     """Return one piece for every heading, list item, quote, code, table, formula and paragraph.

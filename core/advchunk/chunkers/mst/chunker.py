@@ -10,7 +10,7 @@ import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import RESOURCE, GroupedParams, at_least, one_at_most
-from advchunk.chunkers.prechunk import prechunks
+from advchunk.chunkers.mst.pieces import tile_pieces
 from advchunk.errors import require
 from advchunk.numerics import graphs, search, signals
 from advchunk.numerics.graphs import Edges
@@ -124,7 +124,7 @@ class MSTSemanticParams(GroupedParams):
         require(weights[0] >= weights[1] >= 0, rule, weights)  # a density is in -1..1, a weight is not negative
 
 
-class Profile(NamedTuple):
+class DocumentStats(NamedTuple):
     """What the published algorithm computes of a document before it clusters.
 
     ``reach`` is the number of pieces from which on two are too far apart to be compared.
@@ -140,7 +140,7 @@ class Profile(NamedTuple):
     lambda_: float
 
 
-def profile(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> Profile:
+def document_stats(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> DocumentStats:
     """Return the figures of at least two pieces: (n, d) unit vectors, (n,) tokens.
 
     The means over all pairs come from sums over pieces, so this is O(n d), not O(pairs).
@@ -164,13 +164,13 @@ def profile(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> Profile:
     elif cosine < _IDENTICAL:
         greatest = np.inf
     else:
-        greatest = threshold(mean, p)
-    return Profile(
+        greatest = adaptive_lambda(mean, p)
+    return DocumentStats(
         reach, float(density), fragmentation, float(semantic), float(locality), float(vicinity), mean, greatest
     )
 
 
-def threshold(mean: float, p: MSTSemanticParams) -> float:
+def adaptive_lambda(mean: float, p: MSTSemanticParams) -> float:
     """Return lambda, the greatest distance that connects, for a mean distance; 0 if that is not positive."""
     if mean <= 0:
         return 0.0
@@ -178,8 +178,8 @@ def threshold(mean: float, p: MSTSemanticParams) -> float:
         return float(np.float64(mean) ** (p.alpha_slope * mean + p.alpha_base) * np.exp(-p.lambda_decay / mean))
 
 
-def near(
-    vectors: Floats, sizes: Ints, of: Profile, limit: float, p: MSTSemanticParams, runs: Ints | None = None
+def edges_within(
+    vectors: Floats, sizes: Ints, of: DocumentStats, limit: float, p: MSTSemanticParams, runs: Ints | None = None
 ) -> Iterator[Edges]:
     """Yield all pairs whose distance is at most ``limit``, in blocks; of different ``runs`` only, if given.
 
@@ -214,12 +214,12 @@ def near(
         every_left, every_right = (top + i)[other], (top + i + k + 1)[other]
         for at in range(0, len(every_left), _PAIRS):
             left, right = every_left[at : at + _PAIRS], every_right[at : at + _PAIRS]
-            weight = distances(vectors, sizes, left, right, of, p)
+            weight = pair_distances(vectors, sizes, left, right, of, p)
             keep = weight <= limit
             yield Edges(left[keep], right[keep], weight[keep])
 
 
-def distances(vectors: Floats, sizes: Ints, left: Ints, right: Ints, of: Profile, p: MSTSemanticParams) -> Floats:
+def pair_distances(vectors: Floats, sizes: Ints, left: Ints, right: Ints, of: DocumentStats, p: MSTSemanticParams) -> Floats:
     """Return the published distance of pieces ``left[i]`` < ``right[i]``."""
     d = right - left
     cosine = 1 - np.einsum("ij,ij->i", vectors[left], vectors[right], dtype=np.float64)
@@ -279,20 +279,20 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         if self.prechunker is not None:
             return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
         sentences = splitters.as_tiler(self.sentence_splitter, self.language)
-        return self.fit_units(document, prechunks(document, self.granularity, sentences, limits), limits)
+        return self.fit_units(document, tile_pieces(document, self.granularity, sentences, limits), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Connect what is near."""
-        rows = signals.centered(vectors) if self.center else vectors
+        rows = signals.center_rows(vectors) if self.center else vectors
         n, lengths = len(units), units.token_counts()
-        of = profile(rows, lengths, self)
+        of = document_stats(rows, lengths, self)
 
         first = np.arange(n - 1)
-        beside = distances(rows, lengths, first, first + 1, of, self)
+        beside = pair_distances(rows, lengths, first, first + 1, of, self)
 
         def tree() -> Edges:
             # Neighbors connect everything, so nothing longer than the longest of those is in the tree.
-            return graphs.spanning_tree(n, near(rows, lengths, of, float(beside.max()), self))
+            return graphs.spanning_tree(n, edges_within(rows, lengths, of, float(beside.max()), self))
 
         if self.n_segments is not None:
             labels = graphs.components(n, [tree().lightest(n - self.n_segments)])
@@ -302,7 +302,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             # Neighbors within lambda are runs; what is left to find is which runs hold together.
             runs = np.r_[0, np.cumsum(beside > of.lambda_)]
             begin = np.flatnonzero(np.diff(runs, prepend=-1))
-            bridges = near(rows, lengths, of, of.lambda_, self, runs)
+            bridges = edges_within(rows, lengths, of, of.lambda_, self, runs)
             joined = (Edges(runs[some.left], runs[some.right], some.weight) for some in bridges)
             labels = begin[graphs.components(len(begin), joined)][runs]
         return Segmentation(
