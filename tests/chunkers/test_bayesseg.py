@@ -80,7 +80,7 @@ def test_what_has_no_likeliest_prior_falls_back(monkeypatch, caplog):
         msg = "no maximum"
         raise NotConverged(msg)
 
-    monkeypatch.setattr("advchunk.chunkers.bayesseg.likeliest", gives_up)
+    monkeypatch.setattr("advchunk.chunkers.bayesseg.fit_prior", gives_up)
     text = synthetic(5, segments=4).units.text
     chunks = free(learn=True).chunk(text)
     assert "".join(chunk.text for chunk in chunks) == text
@@ -118,7 +118,7 @@ def test_equal_sentences_are_one_segment():
         ({"mean_length": 0.0}, "mean_length must be > 0 or None"),
         ({"dispersion": -1.0, "mean_length": 3.0}, "dispersion must be > 0 or None"),
         ({"dispersion": 1.0}, "dispersion needs mean_length or n_segments"),
-        ({"likelihood": "utiyama-isahara", "learn": True}, "learn must be False but for likelihood='dirichlet'"),
+        ({"likelihood": "utiyama-isahara", "learn": True}, "learn needs likelihood='dirichlet'"),
         ({"lexical_model": "trigram"}, "lexical_model must be one of 'unigram', 'bigram'"),
         ({"stemmer": "lancaster"}, "stemmer must be one of"),
         ({"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
@@ -147,7 +147,7 @@ def test_what_cannot_be_learned_from_is_refused_or_left_out():
         with pytest.raises(ConfigurationError, match="corpus must have words that are not stop words, got 'none'"):
             free().fit(nothing)
     for params in ({"preset": "long"}, {"likelihood": "utiyama-isahara"}):
-        with pytest.raises(ConfigurationError, match="learn must be False but for"):
+        with pytest.raises(ConfigurationError, match="learn needs"):
             free(**params).fit(good)
 
 

@@ -160,7 +160,7 @@ def test_a_block_without_words_says_nothing(measure):
 
 
 def chosen(gaps, **given):
-    peaks, _, _ = LDATopicChunker(**given)._chosen(np.array(gaps))
+    peaks, _, _ = LDATopicChunker(**given)._select(np.array(gaps))
     return peaks.tolist()
 
 

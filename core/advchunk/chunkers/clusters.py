@@ -177,7 +177,9 @@ def agglomerate(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold:
     return np.asarray(found, dtype=np.int64) - 1
 
 
-def agglomerate_chain(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> tuple[Ints, Floats]:
+def agglomerate_chain(
+    rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf
+) -> tuple[Ints, Floats]:
     """Merge the two nearest neighbors, until so many clusters are left or none are within ``threshold``.
 
     Exact: a heap holds the distance of every two runs that stand side by side, and a merge changes two of

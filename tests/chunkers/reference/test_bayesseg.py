@@ -174,7 +174,7 @@ def test_the_chunker_is_the_program_and_learns_what_it_learned():
         texts.append(Terms(ids[mine[0] : mine[-1]], mine - mine[0], size))
         at += n
     chunker = BayesSegChunker(n_segments=10, min_segment_tokens=0, prior_strength=0.2, dispersion=1.0)
-    prior = chunker._learned([(words, np.ones(len(words), dtype=np.int64)) for words in texts])
+    prior = chunker._learn_prior([(words, np.ones(len(words), dtype=np.int64)) for words in texts])
     assert prior.strength == pytest.approx(float(GOLDEN["em/strength"]), rel=1e-6)
     taught = replace(chunker, prior_strength=prior.strength, dispersion=prior.dispersion)
     found = [divided(taught, words).cuts.tolist() for words in texts]

@@ -111,6 +111,6 @@ def test_valleys_are_those_of_topictiling_but_for_the_outermost_and_the_flat():
 def test_with_a_number_of_segments_known_the_deepest_valleys_are_topictilings():
     chunker, same = LDATopicChunker(n_segments=10), 0
     for sim, segments in golden("known", "sim", "segments"):
-        peaks, _, _ = chunker._chosen(1 - sim)
+        peaks, _, _ = chunker._select(1 - sim)
         same += len(set(peaks.tolist()) & set(segments[:-1].tolist()))
     assert same / (20 * 9) > 0.8  # the rest: flat valleys, of which it cuts the end, and many ties at depth 1

@@ -169,7 +169,7 @@ def test_a_domain_decides_where_it_cuts():
 
 @pytest.mark.parametrize("given", [{"threshold": 0.4}, {"max_chunk_size": 900}])
 def test_a_domain_excludes_what_it_stands_for(given):
-    with pytest.raises(ConfigurationError, match="domain stands for"):
+    with pytest.raises(ConfigurationError, match="domain sets threshold"):
         UniversalSemanticParams(domain="history", **given)
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import RESOURCE, GroupedParams, at_least, one_at_most
 from advchunk.chunkers.mst.pieces import tile_pieces
+from advchunk.chunkers.params import RESOURCE, GroupedParams, at_least, one_at_most
 from advchunk.errors import require
 from advchunk.numerics import graphs, search, signals
 from advchunk.numerics.graphs import Edges
@@ -219,7 +219,9 @@ def edges_within(
             yield Edges(left[keep], right[keep], weight[keep])
 
 
-def pair_distances(vectors: Floats, sizes: Ints, left: Ints, right: Ints, of: DocumentStats, p: MSTSemanticParams) -> Floats:
+def pair_distances(
+    vectors: Floats, sizes: Ints, left: Ints, right: Ints, of: DocumentStats, p: MSTSemanticParams
+) -> Floats:
     """Return the published distance of pieces ``left[i]`` < ``right[i]``."""
     d = right - left
     cosine = 1 - np.einsum("ij,ij->i", vectors[left], vectors[right], dtype=np.float64)
