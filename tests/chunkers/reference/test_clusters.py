@@ -54,7 +54,7 @@ def slow_chain(x, linkage, count, threshold):
 def test_chain_is_the_brute_force_over_neighbors(x, linkage, count, threshold):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_DIGITS", 7)
-        patch.setattr(clusters, "_PAIRS", 3)
+        patch.setattr(clusters, "_BLOCK_PAIRS", 3)
         cuts, gaps = clusters.agglomerate_chain(x, linkage, clusters=count, threshold=threshold)
     expected_cuts, expected_gaps = slow_chain(x, linkage, count, threshold)
     assert cuts.tolist() == expected_cuts
@@ -97,7 +97,7 @@ def test_chain_by_ward_is_scikit_learns_with_connectivity():
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_long_texts_are_merged_along_the_chain_first(linkage, monkeypatch):
-    monkeypatch.setattr(clusters, "_MOST", 20)
+    monkeypatch.setattr(clusters, "_MAX_UNITS", 20)
     topic = np.repeat([0, 1, 0, 2, 1], [20, 14, 9, 30, 11])
     x = unit_rows(np.eye(3)[topic] + np.random.default_rng(0).normal(size=(84, 3)) * 0.1)
     assert adjusted_rand_score(topic, clusters.agglomerate(x, linkage, clusters=3)) == 1.0
