@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advchunk import sizes
-from advchunk.chunkers.mst import chunker as mst
-from advchunk.chunkers.mst.chunker import MSTSemanticChunker, MSTSemanticParams
+from advchunk.chunkers.mst import distances as mst
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker
+from advchunk.chunkers.mst.distances import MSTSemanticParams
 from advchunk.numerics import graphs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.records import Units

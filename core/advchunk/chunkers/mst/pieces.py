@@ -1,4 +1,4 @@
-"""Cut a document into many short, well separated pieces, as clustering needs them."""
+"""Division of a document into many short pieces, for clustering."""
 
 from __future__ import annotations
 
@@ -13,36 +13,35 @@ from advchunk.sizes import Limits
 from advchunk.text import tiling
 from advchunk.text.tiling import Tiler
 
-_HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its lines are typography, not meaning
+_HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its line breaks carry no meaning
 
 
 def tile_pieces(
     document: Document, granularity: Literal["paragraph", "sentence"], sentences: Tiler, limits: Limits
 ) -> Units:
-    """Return one piece for every heading, list item, quote, code, table, formula and paragraph.
+    """Return a piece for every heading, list item, quote, code block, table, formula and paragraph, with its tokens.
 
-    Of granularity "sentence", prose is cut into its sentences too. A paragraph over ``max_tokens``
-    falls back to its lines, unless it is hard-wrapped, and a line over it to its sentences.
+    With granularity "sentence", prose is split into sentences as well. A paragraph over ``max_tokens`` is split into
+    lines, unless it is hard-wrapped, and a line over ``max_tokens`` into sentences.
     """
-    pieces = fit_to_blocks(
-        tile_prose(document, sentences if granularity == "sentence" else tiling.paragraphs), document
-    )
-    whole = {start for start, _ in protected(document).spans}
-    sizes = limits.counter.counts(pieces.strings())
-    edges, counted = [0], list[int]()
-    for (start, end), size in zip(pairwise(pieces.edges.tolist()), sizes.tolist(), strict=True):
-        if size <= limits.max_tokens or start in whole:
+    tiler = sentences if granularity == "sentence" else tiling.paragraphs
+    pieces = fit_to_blocks(tile_prose(document, tiler), document)
+    protected_starts = {start for start, _ in protected(document).spans}
+    counts = limits.counter.counts(pieces.strings())
+    edges, sizes = [0], list[int]()
+    for (start, end), size in zip(pairwise(pieces.edges.tolist()), counts.tolist(), strict=True):
+        if size <= limits.max_tokens or start in protected_starts:
             edges.append(end)
-            counted.append(size)
+            sizes.append(size)
         else:
-            finer = _loosened(document.text[start:end], sentences, limits)
-            edges += (finer.edges[1:] + start).tolist()
-            counted += finer.token_counts().tolist()
-    return Units(document.text, np.array(edges, dtype=np.int64), np.array(counted, dtype=np.int64))
+            parts = _split_paragraph(document.text[start:end], sentences, limits)
+            edges += (parts.edges[1:] + start).tolist()
+            sizes += parts.token_counts().tolist()
+    return Units(document.text, np.array(edges, dtype=np.int64), np.array(sizes, dtype=np.int64))
 
 
-def _loosened(paragraph: str, sentences: Tiler, limits: Limits) -> Units:
-    """Return the pieces of a long paragraph, counted."""
+def _split_paragraph(paragraph: str, sentences: Tiler, limits: Limits) -> Units:
+    """Return the pieces of a long paragraph, with their tokens."""
     lines = tiling.lines(paragraph)
     if max(map(len, lines.strings())) <= _HARD_WRAP:
         lines = Units(paragraph, lines.edges[[0, -1]])
@@ -51,5 +50,5 @@ def _loosened(paragraph: str, sentences: Tiler, limits: Limits) -> Units:
     if not long:
         return Units(paragraph, lines.edges, sizes)
     inner = [sentences(paragraph[a:b]).edges + a for a, b in (lines.edges[i : i + 2].tolist() for i in long)]
-    finer = Units(paragraph, np.unique(np.concatenate([lines.edges, *inner])))
-    return Units(paragraph, finer.edges, limits.counter.counts(finer.strings()))
+    parts = Units(paragraph, np.unique(np.concatenate([lines.edges, *inner])))
+    return Units(paragraph, parts.edges, limits.counter.counts(parts.strings()))
