@@ -14,7 +14,7 @@ from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.params import at_least
 from advchunk.errors import NotConverged, require
 from advchunk.numerics import costs, search
-from advchunk.numerics.costs import Cost
+from advchunk.numerics.costs import SegmentCost
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.splitters import as_tiler
@@ -164,7 +164,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def _mean_length(self, n: int) -> float:
         return self.mean_length or n / (self.n_segments or 1)
 
-    def _cost(self, words: Terms, prior: PriorParameters) -> Cost:
+    def _cost(self, words: Terms, prior: PriorParameters) -> SegmentCost:
         if self.likelihood == "utiyama-isahara":
             return costs.utiyama_isahara(words)
         cost = costs.dirichlet(words, self._pseudo_counts(words, prior.strength))

@@ -16,12 +16,12 @@ from advchunk.numerics.signals import deviations, neighbor_similarity
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
-Cost: TypeAlias = Callable[[Ints], Iterator[Floats]]
+SegmentCost: TypeAlias = Callable[[Ints], Iterator[Floats]]
 
 _MIN_SHARED = 0.01  # of spread / n, the level of chance; at this minimum n rows form one segment
 
 
-def evidence(rows: Floats) -> Cost:
+def evidence(rows: Floats) -> SegmentCost:
     """Return the negative log evidence, in nats, that the rows of a segment share a mean of their own.
 
     One-way analysis of variance with random effects, with all parameters estimated from the rows: row = document mean
@@ -63,7 +63,7 @@ def evidence(rows: Floats) -> Cost:
     return cost
 
 
-def dirichlet(terms: Terms, pseudo: float | Floats) -> Cost:
+def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     """Return the negative log-likelihood of a segment's terms with their distribution integrated out.
 
     The Dirichlet compound multinomial: for counts n_w with sum N and prior counts a_w with sum A,
@@ -89,7 +89,7 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> Cost:
     return _count_cost(terms, np.log(prior), growth, gammaln(counts + mass) - gammaln(mass))
 
 
-def utiyama_isahara(terms: Terms) -> Cost:
+def utiyama_isahara(terms: Terms) -> SegmentCost:
     """Return the negative log-probability of a segment and its terms, with Laplace's estimator.
 
     For counts n_w with sum N, in a text of M terms, V of them distinct:
@@ -107,7 +107,7 @@ def utiyama_isahara(terms: Terms) -> Cost:
     return _count_cost(terms, np.full(terms.size, value[0]), lambda before, _: steps[before], price)
 
 
-def _count_cost(terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats) -> Cost:
+def _count_cost(terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats) -> SegmentCost:
     """Return ``length_cost[N] - sum over w of value(w, n_w)`` as the cost of a segment of N terms with counts n_w.
 
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
@@ -135,7 +135,7 @@ def _count_cost(terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints]
     return cost
 
 
-def add_length_cost(cost: Cost, length_cost: Floats) -> Cost:
+def add_length_cost(cost: SegmentCost, length_cost: Floats) -> SegmentCost:
     """Add ``length_cost[m]``, (n + 1,), to the cost of every segment of m units."""
 
     def total(first: Ints) -> Iterator[Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from advchunk.numerics.costs import Cost
+from advchunk.numerics.costs import SegmentCost
 from advchunk.records import Floats, Ints
 
 _RTOL = 1e-12  # costs that differ by less are ties, so that all machines break them the same way
@@ -34,7 +34,7 @@ def run_cuts(labels: Ints | Floats) -> Ints:
 
 
 def cheapest_cuts(
-    cost: Cost,
+    cost: SegmentCost,
     sizes: Ints,
     budget: Ints,
     *,
@@ -90,7 +90,7 @@ def cheapest_cuts(
     return np.array(path[::-1], dtype=np.int64), total_cost
 
 
-def boundary_probabilities(cost: Cost, backwards: Cost, n: int, penalty: float = 0.0) -> Floats:
+def boundary_probabilities(cost: SegmentCost, backwards: SegmentCost, n: int, penalty: float = 0.0) -> Floats:
     """Return the probability of a boundary at each gap, (n - 1,), if segmentations have probability ~ exp(-cost).
 
     The forward-backward recursion sums over all segmentations.
@@ -103,7 +103,7 @@ def boundary_probabilities(cost: Cost, backwards: Cost, n: int, penalty: float =
     return np.asarray(np.exp(before[1:-1] + after[-2:0:-1] - before[-1]))
 
 
-def _log_weights(cost: Cost, n: int, penalty: float) -> Floats:
+def _log_weights(cost: SegmentCost, n: int, penalty: float) -> Floats:
     """Return the logarithm of the summed weights of all segmentations of the first 0..n units."""
     weights = np.zeros(n + 1)
     for end, value in enumerate(cost(np.zeros(n, dtype=np.int64)), start=1):
