@@ -36,9 +36,9 @@ INSIDE = int(GOLDEN["inside"])
 
 
 def words_of(document):
-    said = [SENTENCES[i] for i in DOCUMENTS[document]]
-    edges = np.cumsum([0, *map(len, said)])
-    return Terms(np.concatenate(said), edges, int(GOLDEN["terms"].max()) + 1)
+    sentences = [SENTENCES[i] for i in DOCUMENTS[document]]
+    edges = np.cumsum([0, *map(len, sentences)])
+    return Terms(np.concatenate(sentences), edges, int(GOLDEN["terms"].max()) + 1)
 
 
 def units_of(n, size=1):
@@ -156,8 +156,8 @@ class SlowDivision:
         """Return the cuts in the order they are made, and the density before the first and after each."""
         cuts, order = [0, len(self.dense)], []
         densities = [self.density(cuts)]
-        while found := [cut for ends in pairwise(cuts) for cut in self.best_cuts(*ends)]:
-            density, cut = max((self.density(sorted([*cuts, cut])), cut) for cut in found)
+        while candidates := [cut for ends in pairwise(cuts) for cut in self.best_cuts(*ends)]:
+            density, cut = max((self.density(sorted([*cuts, cut])), cut) for cut in candidates)
             cuts = sorted([*cuts, cut])
             order.append(cut)
             densities.append(density)
@@ -220,16 +220,16 @@ def test_cosines_are_the_same_in_blocks(monkeypatch):
 
 def test_the_published_smoothing_of_the_gradient_and_the_threshold():
     words = words_of(7)
-    found = found_in(words)
-    steps, kernel = np.diff(found.figures["density"]), [1, 2, 4, 8, 4, 2, 1]
+    actual = found_in(words)
+    steps, kernel = np.diff(actual.figures["density"]), [1, 2, 4, 8, 4, 2, 1]
     expected = []
     for i in range(len(steps)):
         near = [(weight, steps[i + k - 3]) for k, weight in enumerate(kernel) if 0 <= i + k - 3 < len(steps)]
         expected.append(sum(weight * step for weight, step in near) / sum(weight for weight, _ in near))
-    assert found.figures["gradient"] == pytest.approx(expected)
-    assert found.figures["threshold"] == pytest.approx(np.mean(expected) + 1.2 * np.std(expected))
-    steep = next(i for i, step in enumerate(expected) if step <= found.figures["threshold"])
-    assert found.cuts.tolist() == sorted([0, len(words), *found.figures["order"][:steep]])
+    assert actual.figures["gradient"] == pytest.approx(expected)
+    assert actual.figures["threshold"] == pytest.approx(np.mean(expected) + 1.2 * np.std(expected))
+    steep = next(i for i, step in enumerate(expected) if step <= actual.figures["threshold"])
+    assert actual.cuts.tolist() == sorted([0, len(words), *actual.figures["order"][:steep]])
 
 
 @pytest.mark.parametrize("width", [13, 17, 41])

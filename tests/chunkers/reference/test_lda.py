@@ -53,17 +53,17 @@ def terms(units, size):
 
 def inferred_word_by_word(topics, unit):
     """Infer the topics of one unit, by the formula."""
-    found = [topics.shares[:, word] * topics.prior for word in unit]
-    found = [x / x.sum() for x in found]
+    shares = [topics.shares[:, word] * topics.prior for word in unit]
+    shares = [x / x.sum() for x in shares]
     for _ in range(100):
-        before = found
-        found = [
+        before = shares
+        shares = [
             topics.shares[:, word] * (topics.prior + sum(before) - x) for word, x in zip(unit, before, strict=True)
         ]
-        found = [x / x.sum() for x in found]
-        if max(np.abs(x - y).max() for x, y in zip(before, found, strict=True)) < 1e-9:
+        shares = [x / x.sum() for x in shares]
+        if max(np.abs(x - y).max() for x, y in zip(before, shares, strict=True)) < 1e-9:
             break
-    return sum(found), sum(np.eye(len(topics.prior))[x.argmax()] for x in found)
+    return sum(shares), sum(np.eye(len(topics.prior))[x.argmax()] for x in shares)
 
 
 def test_topics_are_inferred_as_word_by_word():
@@ -99,7 +99,7 @@ def test_depths_are_those_of_topictiling():
         assert signals.depth_scores(sim)[minima] / 2 == pytest.approx(depth, abs=1e-9)
 
 
-def test_valleys_are_those_of_topictiling_but_for_the_outermost_and_the_flat():
+def test_valleys_equal_topictiling_except_outermost_and_flat_ones():
     for sim, minima in golden("auto", "sim", "minima"):
         inner = sim[1:-1]
         flat = np.flatnonzero(np.diff(sim) == 0)

@@ -55,21 +55,21 @@ def tied(seed, n=40):
 def test_alike_is_the_dense_matrix_above_the_threshold(x, threshold, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "_BLOCK_SIZE", at_once)
-        found = as_list(graphs.similarity_edges(x, threshold))
-    assert found == [(i, j, cosine) for (i, j), cosine in cosines(x).items() if cosine > threshold]
+        actual = as_list(graphs.similarity_edges(x, threshold))
+    assert actual == [(i, j, cosine) for (i, j), cosine in cosines(x).items() if cosine > threshold]
 
 
 @given(rows, st.integers(1, 10), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 20, 10**6]))
 def test_neighbors_are_the_most_alike_of_either(x, k, threshold, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(graphs, "_BLOCK_SIZE", at_once)
-        found = as_list(graphs.neighbor_edges(x, k, threshold))
+        actual = as_list(graphs.neighbor_edges(x, k, threshold))
     every, expected = cosines(x), set()
     for i in range(len(x)):
         others = [j for j in range(len(x)) if j != i]
         others.sort(key=lambda j: (-every[min(i, j), max(i, j)], abs(j - i), j))
         expected |= {(min(i, j), max(i, j)) for j in others[:k]}
-    assert found == sorted((*pair, every[pair]) for pair in expected if every[pair] > threshold)
+    assert actual == sorted((*pair, every[pair]) for pair in expected if every[pair] > threshold)
 
 
 @pytest.mark.parametrize("resolution", [0.5, 1.0, 2.0])
@@ -77,15 +77,15 @@ def test_neighbors_are_the_most_alike_of_either(x, k, threshold, at_once):
 def test_modularity_is_networkx(resolution, seed):
     n, edges = tied(seed)
     labels = np.random.default_rng(seed).integers(0, 4, n)
-    theirs = nx.community.modularity(as_graph(n, edges), groups(labels), resolution=resolution)
-    assert graphs.modularity(edges, labels, resolution) == pytest.approx(theirs)
+    expected = nx.community.modularity(as_graph(n, edges), groups(labels), resolution=resolution)
+    assert graphs.modularity(edges, labels, resolution) == pytest.approx(expected)
 
 
 def test_louvain_is_networkx():
     n, edges = tied(1)
-    theirs = nx.community.louvain_communities(as_graph(n, edges), resolution=1.3, seed=5)
+    expected = nx.community.louvain_communities(as_graph(n, edges), resolution=1.3, seed=5)
     ours = graphs.detect_communities(n, edges, "louvain", 1.3, 5)
-    assert sorted(map(sorted, groups(ours))) == sorted(map(sorted, theirs))
+    assert sorted(map(sorted, groups(ours))) == sorted(map(sorted, expected))
 
 
 @pytest.mark.parametrize("method", METHODS)

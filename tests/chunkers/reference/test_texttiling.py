@@ -82,10 +82,10 @@ def test_peaks_are_taken_from_the_highest_down(gaps, threshold, apart):
 
 @relaxed
 @given(scores.filter(lambda scores: len(scores) >= 5))
-def test_depth_is_nltk_s_but_for_the_ends_it_leaves_out(scores):
+def test_depth_equals_nltk_except_at_the_ends(scores):
     clip = min(max(len(scores) // 10, 2), 5)
-    theirs = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
-    assert signals.depth_scores(scores)[clip:-clip].tolist() == theirs[clip:-clip]
+    nltk_depths = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
+    assert signals.depth_scores(scores)[clip:-clip].tolist() == nltk_depths[clip:-clip]
 
 
 WORDS = ["cats", "purr", "judges", "rule", "upon", "appeals", "from", "the", "courts", "and", "taxes", "kittens"]
