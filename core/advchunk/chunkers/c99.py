@@ -107,7 +107,7 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         return Segmentation(search.cuts_at(order[:number], n), reason="density", gaps=gaps, figures=figures)
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
-        """Return the ranks of the similarities of sentences less than ``reach`` apart, equal to those of the full matrix."""
+        """Return the ranks of similarities less than ``reach`` apart, equal to those of the full matrix."""
         n = len(words)
         width, smoothing = (
             min(side, 2 * n - 1) for side in (self.rank_width, self.smoothing_width)

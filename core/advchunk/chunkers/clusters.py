@@ -190,7 +190,7 @@ def agglomerate_chain(
     gaps = [-inf] * (n + 1)
 
     def distance(a: int, b: int, c: int, new: slice, others: slice) -> float:
-        """Return the distance of runs a..b and b..c; of their rows, only ``new`` and ``others`` are not yet compared."""
+        """Return the distance of runs a..b and b..c, of which only ``new`` and ``others`` are not yet compared."""
         if linkage == "complete":
             return max(gaps[b], _max_distance(rows[new], rows[others]))
         x, y = sums[a] / (b - a), sums[b] / (c - b)

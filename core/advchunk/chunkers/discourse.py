@@ -159,7 +159,9 @@ def parted(opening: Connective | None, within: bool, before: str) -> float:
     return _PARTS if coordinate else _PARTS_CLAUSE
 
 
-def priced(cost: SegmentCost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float) -> SegmentCost:
+def priced(
+    cost: SegmentCost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float
+) -> SegmentCost:
     """Add to the cost of a segment what its size, the turns it runs over, and its beginning cost.
 
     Parameters

@@ -38,14 +38,14 @@ class LDATopicParams(LexicalParams):
     A boundary is a local maximum of divergence (the middle of a plateau) where
 
     * with ``rule="threshold"``, the divergence exceeds ``divergence_threshold``;
-    * with ``rule="depth"``, the valley of the similarity 1 - JSD is deep: climbing left and right from the gap while the
-      similarity does not fall, the sum of both climbs is at least mean + cutoff_z std of those of all valleys.
+    * with ``rule="depth"``, the valley of the similarity 1 - JSD is deep: climbing left and right from the gap while
+      the similarity does not fall, the sum of both climbs is at least mean + cutoff_z std of those of all valleys.
 
     This project's specification prefers local *minima* of divergence, which contradicts its own threshold, because
     topics change least there; this cuts at maxima. The effect of a fixed threshold depends on the number of topics:
     with the defaults, nearly every gap of a short document exceeds 0.3, and every local maximum is a boundary. Use a
     preset: "depth" is relative and averages ten models, because a model of one short text varies much by chance;
-    "topictiling" is the published algorithm and needs a ``model``.
+    "topictiling" is the published algorithm, intended for use with a ``model``.
 
     Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself; stemming and
     stop words; deterministic inference for each sentence instead of sampling in windows; the outermost gaps may be

@@ -1,8 +1,8 @@
 """Additive segment costs for `search.cheapest_cuts`.
 
-``cost(first)`` takes, for each unit, the first unit that a segment ending after it may start at: (n,), non-decreasing.
-For end = 1..n it yields the costs of the segments that end at ``end`` and start at ``first[end - 1]``, ..., ``end - 1``.
-A cost may therefore compute each row from the previous one.
+``cost(first)`` takes, for each unit, the first unit that a segment ending after it may start at, (n,), non-decreasing.
+For end = 1..n it yields the costs of the segments that end there and start at ``first[end - 1]``, ..., ``end - 1``, so
+a cost may compute each row from the previous one.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ def utiyama_isahara(terms: Terms) -> SegmentCost:
     return _count_cost(terms, np.full(terms.size, value[0]), lambda before, _: steps[before], price)
 
 
-def _count_cost(terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats) -> SegmentCost:
+def _count_cost(
+    terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats
+) -> SegmentCost:
     """Return ``length_cost[N] - sum over w of value(w, n_w)`` as the cost of a segment of N terms with counts n_w.
 
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the

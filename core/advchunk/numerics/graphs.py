@@ -91,9 +91,9 @@ def similarity_edges(rows: Floats, threshold: float) -> Edges:
 
 
 def neighbor_edges(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
-    """Return the pairs where one row is among the ``k`` nearest neighbors of the other and the cosine exceeds ``threshold``.
+    """Return the pairs of nearest neighbors: one row is among the ``k`` most similar of the other.
 
-    Ties go to the neighbor closest in the text, then to the earlier one.
+    Their cosine exceeds ``threshold``. Ties go to the neighbor closest in the text, then to the earlier one.
     """
     n, pairs, weights = len(rows), list[Ints](), list[Floats]()
     rule = f"neighbors must leave at most {_MAX_EDGES:,} pairs of {n:,} sentences"
