@@ -109,8 +109,8 @@ def test_equal_sentences_are_one_segment():
 @pytest.mark.parametrize(
     ("params", "rule"),
     [
-        ({"prior_strength": 1e308}, "prior_strength must be 0, or in 1e-100..1e100 without its sign"),
-        ({"n_segments": 2**63}, "a whole number under 2\\^63"),
+        ({"prior_strength": 1e308}, "prior_strength must be 0 or have a magnitude of 1e-100..1e100"),
+        ({"n_segments": 2**63}, r"below 2\^63 for a whole number"),
         ({"prior_strength": 0.0}, "prior_strength must be > 0, got 0.0"),
         ({"min_segment_tokens": -1}, "min_segment_tokens must be >= 0"),
         ({"n_segments": 0}, "n_segments must be >= 1 or None"),

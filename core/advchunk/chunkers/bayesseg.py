@@ -17,7 +17,6 @@ from advchunk.numerics import costs, search
 from advchunk.numerics.costs import SegmentCost
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.text.splitters import as_tiler
 from advchunk.text.terms import Terms, pairs
 
 _MAX_ITERATIONS = 20  # of hard EM, as in the reference implementation
@@ -138,9 +137,8 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def fit(self, corpus: Iterable[str | Document]) -> Self:
         """Return a copy of this chunker with a prior learned from several texts together."""
         require(not isinstance(corpus, (str, Document)), "corpus must be several texts", corpus)
-        split = as_tiler(self.sentence_splitter, self.language)
         texts = (text.text if isinstance(text, Document) else text for text in corpus)
-        sentences = (split(text).strings() for text in texts if text.strip())
+        sentences = (self.sentence_tiler(text).strings() for text in texts if text.strip())
         counted = [(self.terms(strings), self.counter.counts(strings)) for strings in sentences]
         counted = [(words, sizes) for words, sizes in counted if len(words.ids)]
         require(len(counted) > 0, "corpus must have words that are not stop words", "none")

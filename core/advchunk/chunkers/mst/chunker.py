@@ -24,7 +24,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
 
     Parameters
     ----------
-    prechunker : splitter of the text into pieces, instead of ``granularity`` (see `tiling.as_tiler`).
+    prechunker : splitter of the text into pieces, instead of ``granularity`` (see `text.splitters.as_tiler`).
 
     >>> text = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
     >>> [c.spans for c in MSTSemanticChunker(n_segments=2).chunk(text)]
@@ -37,8 +37,8 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
         if self.prechunker is not None:
             return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
-        sentences = splitters.as_tiler(self.sentence_splitter, self.language)
-        return self.fit_units(document, tile_pieces(document, self.granularity, sentences, limits), limits)
+        pieces = tile_pieces(document, self.granularity, self.sentence_tiler, limits)
+        return self.fit_units(document, pieces, limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Group the pieces that edges within lambda connect."""
