@@ -15,7 +15,7 @@ from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
 from advchunk.layout import tile_prose
 from advchunk.numerics import costs, search
-from advchunk.numerics.costs import Cost
+from advchunk.numerics.costs import SegmentCost
 from advchunk.numerics.signals import neighbor_similarity
 from advchunk.records import Document, Floats, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
@@ -158,7 +158,9 @@ def parted(opening: Connective | None, within: bool, before: str) -> float:
     return _PARTS if coordinate else _PARTS_CLAUSE
 
 
-def priced(cost: Cost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float) -> Cost:
+def priced(
+    cost: SegmentCost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float
+) -> SegmentCost:
     """Add to the cost of a segment what its size, the turns it runs over, and its beginning cost.
 
     Parameters
