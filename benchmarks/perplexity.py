@@ -28,9 +28,9 @@ import numpy as np
 import torch
 
 from advchunk import UniversalSemanticChunker
-from advchunk.chunkers.language import combined
+from advchunk.chunkers.language import join_segments
 from advchunk.chunkers.margin import MarginSamplingChunker
-from advchunk.chunkers.perplexity import PerplexityChunker, drops
+from advchunk.chunkers.perplexity import PerplexityChunker, minimum_drops
 from advchunk.evaluation import (
     Segmented,
     even_split,
@@ -71,7 +71,7 @@ def golden(lm: str, folder: Path) -> Json:
         text, lengths = " ".join(said["sentences"]), [len(sentence) + 1 for sentence in said["sentences"]]
         edges = np.minimum(np.cumsum([0, *lengths]), len(text))
         (values,) = as_causal(lm).score([(text, edges.tolist())])
-        gaps = drops(values)
+        gaps = minimum_drops(values)
         same = {
             theta: np.flatnonzero((gaps > 0) & (gaps >= float(theta))).tolist() == minima
             for theta, minima in said["minima_space_joined"].items()
@@ -194,7 +194,7 @@ def forgetting(lm: str, folder: Path) -> Json:
     def beside(read: Floats, window: int) -> Json:
         after = slice(window, None)
         full, rolled = (per_unit(ends, nats, units) for nats in (whole, read))
-        minima, others = (set(np.flatnonzero(drops(v) > 0)) for v in (full, rolled))
+        minima, others = (set(np.flatnonzero(minimum_drops(v) > 0)) for v in (full, rolled))
         return {
             "mean nats": float(read[after].mean()),
             "more than with all text": float((read - whole)[after].mean()),
@@ -229,7 +229,7 @@ def together(cuts: Ints, units: Units, k: int) -> Ints:
     counted = replace(units, sizes=sizes)
 
     def within(budget: int) -> Ints:
-        return combined(cuts, counted, Limits(budget, 0, 0, counter))
+        return join_segments(cuts, counted, Limits(budget, 0, 0, counter))
 
     # The larger the budget, the fewer segments: the first that leaves no more than k, and the last that leaves more.
     enough = 1 + bisect_left(range(1, int(sizes.sum()) + 1), -k, key=lambda budget: 1 - len(within(budget)))

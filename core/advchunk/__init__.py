@@ -14,9 +14,10 @@ from advchunk.chunkers.baselines import (
     SlidingWindowParams,
 )
 from advchunk.chunkers.bayesseg import BayesSegChunker, BayesSegParams
-from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker, BiomedicalAbstractParams
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
 from advchunk.chunkers.c99 import C99Chunker, C99Params
-from advchunk.chunkers.chaptering import LLMChapteringChunker, LLMChapteringParams
+from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker, LLMChapteringParams
 from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterParams
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker, DiscourseSegmenterParams
 from advchunk.chunkers.experimental import ExperimentalChunker

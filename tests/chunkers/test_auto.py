@@ -1,4 +1,4 @@
-"""Each document is chunked as what it is written in."""
+"""Each document is chunked by the chunker for its format."""
 
 import json
 import logging
@@ -38,7 +38,7 @@ DOCLING = json.dumps(
         ],
     }
 )
-WANTED = {
+CHUNKERS = {
     TEI: GrobidSectionChunker(),
     DOCLING: LayoutAwareChunker(),
     RECORD: BiomedicalAbstractChunker(),
@@ -47,21 +47,21 @@ WANTED = {
 }
 
 
-@pytest.mark.parametrize("text", WANTED, ids=[chunker.algorithm for chunker in WANTED.values()])
+@pytest.mark.parametrize("text", CHUNKERS, ids=[chunker.algorithm for chunker in CHUNKERS.values()])
 def test_each_document_gets_the_chunks_of_its_own_chunker(text):
-    theirs = WANTED[text].chunk(Document(text, "a"))
-    mine = AutoChunker(experimental=True).chunk(Document(text, "a"))
-    assert [(c.id, c.text, c.spans, c.context) for c in mine] == [(c.id, c.text, c.spans, c.context) for c in theirs]
-    assert {chunk.metadata.pop("chunker") for chunk in mine} == {WANTED[text].algorithm}
-    assert [chunk.metadata for chunk in mine] == [chunk.metadata for chunk in theirs]
+    expected = CHUNKERS[text].chunk(Document(text, "a"))
+    own = AutoChunker(experimental=True).chunk(Document(text, "a"))
+    assert [(c.id, c.text, c.spans, c.context) for c in own] == [(c.id, c.text, c.spans, c.context) for c in expected]
+    assert {chunk.metadata.pop("chunker") for chunk in own} == {CHUNKERS[text].algorithm}
+    assert [chunk.metadata for chunk in own] == [chunk.metadata for chunk in expected]
 
 
 def test_many_documents_come_in_their_order():
-    found = AutoChunker(experimental=True).chunk_many(list(WANTED))
-    assert [chunks[0].metadata["chunker"] for chunks in found] == [chunker.algorithm for chunker in WANTED.values()]
+    results = AutoChunker(experimental=True).chunk_many(list(CHUNKERS))
+    assert [chunks[0].metadata["chunker"] for chunks in results] == [chunker.algorithm for chunker in CHUNKERS.values()]
 
 
-def test_what_is_experimental_must_be_allowed(monkeypatch):
+def test_experimental_chunkers_must_be_allowed(monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     with pytest.raises(ConfigurationError, match="grobid-section, which tei documents need, is experimental: pass exp"):
         create("auto").chunk(TEI)
@@ -73,7 +73,7 @@ def test_what_is_experimental_must_be_allowed(monkeypatch):
     assert create("auto", experimental=True).chunk(TEI)
 
 
-def test_the_switch_counts_when_a_document_is_chunked(monkeypatch):
+def test_the_setting_is_read_when_a_document_is_chunked(monkeypatch):
     monkeypatch.setenv("ADVCHUNK_EXPERIMENTAL", "0")
     chunker = create("auto")
     settings(experimental=True)
@@ -82,7 +82,7 @@ def test_the_switch_counts_when_a_document_is_chunked(monkeypatch):
         create("auto", experimental=False).chunk(TEI)
 
 
-def test_what_is_set_is_set_for_all_and_what_is_left_is_each_chunkers_own():
+def test_parameters_apply_to_all_chunkers_and_defaults_to_each():
     auto = AutoChunker(overlap_tokens=7, embedder=lambda texts: [[1.0, 0.0] for _ in texts])
     abstracts, texts = auto.chunker_for(RECORD), auto.chunker_for(NOTES)
     assert (abstracts.max_tokens, abstracts.min_tokens, abstracts.overlap_tokens) == (450, 120, 7)
@@ -91,31 +91,31 @@ def test_what_is_set_is_set_for_all_and_what_is_left_is_each_chunkers_own():
         AutoChunker(min_tokens=500).chunk(RECORD)
 
 
-def test_a_later_version_of_any_of_them_is_one_of_this():
-    assert AutoChunker.version == sum(type(chunker).version for text, chunker in WANTED.items() if text != PAGE)
+def test_the_version_depends_on_all_chunkers():
+    assert AutoChunker.version == sum(type(chunker).version for text, chunker in CHUNKERS.items() if text != PAGE)
 
 
-def test_no_chunk_exceeds_the_maximum_that_is_said_even_if_it_is_that_of_most_chunkers():
+def test_no_chunk_exceeds_a_maximum_that_is_the_default_of_most_chunkers():
     notes = "Green tea is steamed. Black tea is not. " * 300
     assert max(chunk.tokens for chunk in AutoChunker(max_tokens=512).chunk(notes)) <= 512
     usual = AutoChunker()
     assert all(usual.chunker_for(text).max_tokens <= usual.max_tokens for text in (NOTES, RECORD))
 
 
-def test_a_document_with_a_layout_and_a_markup_that_is_said_are_not_looked_at():
+def test_the_format_is_not_detected_if_there_is_a_layout_or_a_markup():
     assert AutoChunker().chunker_for(Document(TEI, blocks=markdown.blocks(TEI))).algorithm == "universal-semantic"
     assert AutoChunker(markup="plain").chunk(TEI)[0].text == TEI
     assert AutoChunker(markup="pubmed").chunk("AIM: To see.")[0].metadata["chunker"] == "biomedical-abstract"
 
 
-@pytest.mark.parametrize("text", WANTED, ids=[chunker.algorithm for chunker in WANTED.values()])
-def test_a_document_that_was_read_goes_to_the_same_chunker(text):
-    given, read = Document(text, "a"), formats.read(Document(text, "a"), "auto")
-    mine, theirs = (AutoChunker(experimental=True).chunk(document) for document in (read, given))
-    assert [(c.id, c.text, c.metadata) for c in mine] == [(c.id, c.text, c.metadata) for c in theirs]
+@pytest.mark.parametrize("text", CHUNKERS, ids=[chunker.algorithm for chunker in CHUNKERS.values()])
+def test_a_document_from_a_reader_goes_to_the_same_chunker(text):
+    document = Document(text, "a")
+    own, expected = (AutoChunker(experimental=True).chunk(d) for d in (formats.read(document, "auto"), document))
+    assert [(c.id, c.text, c.metadata) for c in own] == [(c.id, c.text, c.metadata) for c in expected]
 
 
-def test_a_document_that_cannot_be_read_is_an_error_and_no_chunks_of_markup(caplog):
+def test_a_document_that_cannot_be_read_is_an_error(caplog):
     with (
         caplog.at_level(logging.WARNING, "advchunk"),
         pytest.raises(ConfigurationError, match="XML must be well-formed"),
@@ -125,12 +125,12 @@ def test_a_document_that_cannot_be_read_is_an_error_and_no_chunks_of_markup(capl
 
 
 def test_both_frameworks_have_it():
-    documents = [LangChainDocument(text, id=str(i)) for i, text in enumerate(WANTED)]
+    documents = [LangChainDocument(text, id=str(i)) for i, text in enumerate(CHUNKERS)]
     split = AutoSplitter(experimental=True).split_documents(documents)
     parsed = AutoNodeParser(experimental=True)(
-        [LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(WANTED)]
+        [LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(CHUNKERS)]
     )
-    core = AutoChunker(experimental=True).chunk_many(Document(text, str(i)) for i, text in enumerate(WANTED))
+    core = AutoChunker(experimental=True).chunk_many(Document(text, str(i)) for i, text in enumerate(CHUNKERS))
     ids = [chunk.id for chunks in core for chunk in chunks]
     assert (
         [piece.page_content for piece in split] == [node.text for node in parsed] == [c.text for cs in core for c in cs]
@@ -142,6 +142,6 @@ def test_both_frameworks_have_it():
     assert split[0].metadata["imrad"] == parsed[0].metadata["imrad"] == "Results"
 
 
-def test_it_is_no_candidate_of_its_own():
+def test_it_is_not_general_purpose():
     assert not is_general_purpose("auto")
     assert is_general_purpose("universal-semantic")

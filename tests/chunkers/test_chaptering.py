@@ -1,4 +1,4 @@
-"""LLM chaptering: what the model is asked, what is read of its answer, what is believed of it, and what is kept."""
+"""LLM chaptering: the prompt, the parsing of answers, support by coherence, windows, failures and the cache."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.chaptering import (
-    Heading,
-    LLMChapteringChunker,
-    View,
-    aligned,
-    ascending,
-    coherence,
-    headings,
-    outline,
-    reconciled,
-    windows,
+from advchunk.chunkers.chaptering import prompts
+from advchunk.chunkers.chaptering.chapters import (
+    Chapter,
+    ChapterWindow,
+    gap_coherence,
+    longest_ascending_run,
+    merge_windows,
+    parse_chapters,
+    snap_to_headings,
+    split_windows,
 )
+from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import BadModelOutput, MissingExtra
-from advchunk.models import prompts
 from advchunk.models.chat import MissingModel
 from advchunk.models.counters import as_counter
+from advchunk.models.prompts import fit_outline
 from advchunk.numerics import signals
 from chats import Editor
 from conftest import CATS, COURTS
@@ -53,15 +53,15 @@ def chaptered(answer, text=TEXT, **params):
     return LLMChapteringChunker(llm=Scripted(answer), fallback=None, **params).explain(text)
 
 
-def cuts(found):
-    return found.segmentation.cuts.tolist()
+def cuts(explanation):
+    return explanation.segmentation.cuts.tolist()
 
 
-def chapters(found):
-    return [chunk.metadata.get("chapter") for chunk in found.chunks]
+def chapters(explanation):
+    return [chunk.metadata.get("chapter") for chunk in explanation.chunks]
 
 
-# What is asked.
+# The prompt.
 
 
 def asked(text, **params):
@@ -72,29 +72,29 @@ def asked(text, **params):
 
 def test_the_prompt_has_examples_outline_limit_and_numbered_lines():
     (prompt,) = asked(GUIDE, max_section_tokens=321)
-    told, _, rest = prompt.rpartition("<outline>")
+    instructions, _, rest = prompt.rpartition("<outline>")
     shown, _, rest = rest.partition("</outline>")
     assert shown.split("\n")[1:-1] == ["[1] Cats", "[8] Law", "[9] Law > Courts"]
-    assert "at most 321 tokens" in told
-    assert "Answer with a Markdown heading for each section and with nothing else" in told
+    assert "at most 321 tokens" in instructions
+    assert "Answer with a Markdown heading for each section and with nothing else" in instructions
     lines = rest.strip().split("\n")
     assert lines[0] == "<lines>"
     assert lines[1:4] == ["[1] Cats", "[2] The cat naps on the sofa.", "[3] The kitten purrs and naps."]
     assert lines[-2:] == ["[15] The judge and the lawyer agreed.", "</lines>"]
 
 
-def test_three_examples_answer_as_is_asked():
-    roles, turns = zip(*prompts.CHAPTERING, strict=True)
+def test_the_examples_follow_the_instructions():
+    roles, turns = zip(*prompts.CHAPTERING_PROMPT, strict=True)
     assert roles == ("user", "assistant") * 3 + ("user",)
     for shown, answer in zip(turns[:-1:2], turns[1::2], strict=True):
         numbers = [int(number) for number in re.findall(r"(?m)^\[(\d+)\]", shown.partition("<lines>\n")[2])]
-        found = headings(answer)
-        assert [f"## {heading.unit + 1} {heading.title}" for heading in found] == answer.split("\n")
-        assert found[0].unit + 1 == numbers[0]
-        assert ascending(found, numbers[0] - 1, numbers[-1]) == found
+        chapters = parse_chapters(answer)
+        assert [f"## {heading.unit + 1} {heading.title}" for heading in chapters] == answer.split("\n")
+        assert chapters[0].unit + 1 == numbers[0]
+        assert longest_ascending_run(chapters, numbers[0] - 1, numbers[-1]) == chapters
 
 
-def test_a_section_is_as_long_as_a_chunk_unless_it_is_said():
+def test_sections_are_as_long_as_chunks_by_default():
     (prompt,) = asked(TEXT, max_tokens=77)
     mean = as_counter()(TEXT) / 12
     assert f"at most 77 tokens, which is about {int(77 / mean)} lines." in prompt
@@ -102,16 +102,16 @@ def test_a_section_is_as_long_as_a_chunk_unless_it_is_said():
     assert "at most 1 tokens, which is about 1 lines." in prompt
 
 
-def test_a_long_line_is_shown_in_part():
+def test_a_long_line_is_truncated():
     (prompt,) = asked("word " * 300 + ". Then more.", max_tokens=2000)
     line = re.search(r"(?m)^\[1\] word.*$", prompt)[0]
     assert len(line) == len("[1] ") + 600
     assert line.endswith("…")
 
 
-def test_another_prompt_can_be_asked():
-    mine = "{max_section_tokens}|{outline}|{lines}"
-    assert asked("# {lines}\n\nOne. {outline}", prompt=mine, max_tokens=9) == [
+def test_a_custom_prompt():
+    template = "{max_section_tokens}|{outline}|{lines}"
+    assert asked("# {lines}\n\nOne. {outline}", prompt=template, max_tokens=9) == [
         "9|[1] {lines}|[1] {lines}\n[2] One.\n[3] {outline}"
     ]
     with pytest.raises(
@@ -125,20 +125,20 @@ def test_a_title_behind_white_space_is_in_the_outline():
     assert "<outline>\n[1] Cats\n</outline>" in prompt
 
 
-def test_an_outline_leaves_out_the_deepest_titles_first():
-    paths = {0: ("A",), 3: ("A", "B"), 5: ("A", "B", "C"), 9: (), 11: ("D",)}
-    assert outline(paths, 999, len) == "[1] A\n[4] A > B\n[6] A > B > C\n[12] D"
-    assert outline(paths, 30, len) == "[1] A\n[4] A > B\n[12] D"
-    assert outline(paths, 12, len) == "[1] A\n[12] D"
-    assert outline(paths, 11, len) == ""
-    assert outline({}, 99, len) == ""
+def test_an_outline_leaves_out_the_deepest_headings_first():
+    headings = [(1, "[1] A"), (2, "[4] A > B"), (3, "[6] A > B > C"), (1, "[12] D")]
+    assert fit_outline(headings, 999, len) == "[1] A\n[4] A > B\n[6] A > B > C\n[12] D"
+    assert fit_outline(headings, 30, len) == "[1] A\n[4] A > B\n[12] D"
+    assert fit_outline(headings, 12, len) == "[1] A\n[12] D"
+    assert fit_outline(headings, 11, len) == ""
+    assert fit_outline([], 99, len) == ""
 
 
-# What is read.
+# Answers.
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"),
+    ("answer", "expected"),
     [
         ("## 12 Title", [(12, "Title")]),
         ("# 1 A\n### 2 B\n###### 3 C\n####### 4 D", [(1, "A"), (2, "B"), (3, "C")]),
@@ -155,8 +155,8 @@ def test_an_outline_leaves_out_the_deepest_titles_first():
         ("## 1 " + "x" * 500, [(1, "x" * 119 + "…")]),
     ],
 )  # fmt: skip
-def test_headings_with_numbers_are_read_and_nothing_else(answer, found):
-    assert [(heading.unit + 1, heading.title) for heading in headings(answer)] == found
+def test_only_headings_with_numbers_are_parsed(answer, expected):
+    assert [(heading.unit + 1, heading.title) for heading in parse_chapters(answer)] == expected
 
 
 def slowly_ascending(units, first, end):
@@ -171,43 +171,47 @@ def slowly_ascending(units, first, end):
 @example([0, 9, 2, 3], 0, 10)
 @example([0, 6, 4], 0, 10)
 def test_the_longest_ascending_run_counts(units, first, end):
-    found = ascending([Heading(unit, str(i)) for i, unit in enumerate(units)], first, end)
-    assert [int(heading.title) for heading in found] == slowly_ascending(units, first, end)
+    run = longest_ascending_run([Chapter(unit, str(i)) for i, unit in enumerate(units)], first, end)
+    assert [int(heading.title) for heading in run] == slowly_ascending(units, first, end)
 
 
-def test_an_endless_answer_is_read_in_no_time():
+def test_a_very_long_answer_is_parsed_fast():
     began = time.process_time()
-    found = headings("\n".join(f"## {i * 7919 % 99991} x" for i in range(100_000)) + "#" * 10**6 + "## 1" * 10**5)
-    assert len(ascending(found, 0, 10**6)) > 100
+    chapters = parse_chapters(
+        "\n".join(f"## {i * 7919 % 99991} x" for i in range(100_000)) + "#" * 10**6 + "## 1" * 10**5
+    )
+    assert len(longest_ascending_run(chapters, 0, 10**6)) > 100
     assert time.process_time() - began < 5
 
 
-def test_one_wild_number_takes_no_other_along():
-    found = chaptered("## 1 Cats\n## 12 End\n## 7 Courts\n## 99 Beyond\n## 10 Appeals\n## 0 Before", support=100.0)
-    assert cuts(found) == [0, 6, 9, 12]
-    assert found.figures["misnumbered"] == 3
+def test_a_wrong_number_does_not_discard_others():
+    explanation = chaptered(
+        "## 1 Cats\n## 12 End\n## 7 Courts\n## 99 Beyond\n## 10 Appeals\n## 0 Before", support=100.0
+    )
+    assert cuts(explanation) == [0, 6, 9, 12]
+    assert explanation.figures["misnumbered"] == 3
 
 
-# What is believed.
+# Support.
 
 
 def test_the_planted_answer():
-    found = chaptered("## 1 Cats\n## 7 Courts")
-    assert [chunk.text for chunk in found.chunks] == [CATS, COURTS]
-    assert chapters(found) == ["Cats", "Courts"]
-    assert found.cuts[0].reason == "chapter"
+    explanation = chaptered("## 1 Cats\n## 7 Courts")
+    assert [chunk.text for chunk in explanation.chunks] == [CATS, COURTS]
+    assert chapters(explanation) == ["Cats", "Courts"]
+    assert explanation.cuts[0].reason == "chapter"
     assert [chunk.text for chunk in LLMChapteringChunker(llm=Editor()).chunk(TEXT)] == [CATS, COURTS]
 
 
 def test_a_boundary_without_support_is_discarded():
-    found = chaptered("## 1 Cats\n## 4 More cats\n## 7 Courts\n## 11 More courts", support=20.0)
-    assert cuts(found) == [0, 6, 12]
-    assert found.figures["proposed"].tolist() == [3, 6, 10]
-    assert found.figures["unsupported"].tolist() == [3, 10]
-    alike, least = found.figures["coherence"], found.figures["threshold"]
+    explanation = chaptered("## 1 Cats\n## 4 More cats\n## 7 Courts\n## 11 More courts", support=20.0)
+    assert cuts(explanation) == [0, 6, 12]
+    assert explanation.figures["proposed"].tolist() == [3, 6, 10]
+    assert explanation.figures["unsupported"].tolist() == [3, 10]
+    alike, least = explanation.figures["coherence"], explanation.figures["threshold"]
     assert alike[5] <= least < min(alike[3 - 1], alike[10 - 1])
     assert np.mean(alike <= least) <= 0.3
-    assert found.segmentation.gaps.tolist() == (1 - alike).tolist()
+    assert explanation.segmentation.gaps.tolist() == (1 - alike).tolist()
     every = "\n".join(f"## {i} x" for i in range(1, 13))
     assert cuts(chaptered(every, support=100.0)) == list(range(13))
     assert len(cuts(chaptered(every, support=50.0))) - 2 == 6
@@ -219,15 +223,15 @@ def test_coherence_is_that_of_the_sentences_around_a_gap(n, width, seed):
     rows = signals.unit_rows(np.random.default_rng(seed).normal(size=(n, 4)))
     expected = []
     for gap in range(1, n):
-        centered = signals.center_rows(rows)
+        centered = signals.centered(rows)
         before, after = centered[max(gap - width, 0) : gap].sum(axis=0), centered[gap : gap + width].sum(axis=0)
         expected.append(before @ after / np.linalg.norm(before) / np.linalg.norm(after))
-    assert coherence(rows, width) == pytest.approx(expected, abs=1e-9)
+    assert gap_coherence(rows, width) == pytest.approx(expected, abs=1e-9)
     if width == 1:
-        assert coherence(rows, 1) == pytest.approx(signals.neighbor_similarity(signals.center_rows(rows)), abs=1e-9)
+        assert gap_coherence(rows, 1) == pytest.approx(signals.neighbor_similarity(signals.centered(rows)), abs=1e-9)
 
 
-def test_a_text_that_says_one_thing_is_one_chapter_or_what_the_model_says():
+def test_a_uniform_text_has_the_chapters_of_the_model():
     assert cuts(chaptered("## 1 A\n## 3 B", "Same again. " * 5)) == [0, 2, 5]
     assert cuts(chaptered("## 1 A", TEXT)) == [0, 12]
 
@@ -239,8 +243,8 @@ def test_a_boundary_moves_to_the_nearest_heading():
     for number in (5, 11):
         assert cuts(chaptered(f"## 1 Cats\n## {number} Law", GUIDE, support=100.0)) == [0, number - 1, 15]
     assert cuts(chaptered("## 1 Cats\n## 7 Law", GUIDE, support=100.0, heading_reach=0)) == [0, 6, 15]
-    found = chaptered("## 2 Cats\n## 9 Courts\n## 10 Appeals", GUIDE)
-    assert chapters(found) == ["Cats", "Courts"]
+    explanation = chaptered("## 2 Cats\n## 9 Courts\n## 10 Appeals", GUIDE)
+    assert chapters(explanation) == ["Cats", "Courts"]
 
 
 def test_a_boundary_at_a_heading_has_the_support_of_its_author():
@@ -255,19 +259,19 @@ units = st.lists(st.integers(0, 30), unique=True, max_size=8).map(sorted)
 
 @given(units, units, st.integers(0, 4))
 def test_each_heading_draws_the_nearest_boundary(proposed, titles, reach):
-    moved = aligned([Heading(unit, "") for unit in proposed], titles, reach)
+    moved = snap_to_headings([Chapter(unit, "") for unit in proposed], titles, reach)
     places = [heading.unit for heading in moved]
     assert all(a < b for a, b in pairwise(places))
     for before, after in zip(proposed, places, strict=True):
         near = [title for title in titles if abs(title - before) <= reach]
-        wanted = min(near, key=lambda title, at=before: (abs(title - at), title), default=before)
+        nearest = min(near, key=lambda title, at=before: (abs(title - at), title), default=before)
         rivals = [
             unit
             for unit in proposed
-            if min(titles, key=lambda title, at=unit: (abs(title - at), title), default=None) == wanted
-            and (abs(unit - wanted), unit) < (abs(before - wanted), before)
+            if min(titles, key=lambda title, at=unit: (abs(title - at), title), default=None) == nearest
+            and (abs(unit - nearest), unit) < (abs(before - nearest), before)
         ]
-        assert after == (before if rivals else wanted)
+        assert after == (before if rivals else nearest)
 
 
 layouts = st.lists(
@@ -277,27 +281,27 @@ layouts = st.lists(
 
 @settings(max_examples=60)
 @given(layouts.map("".join), st.lists(st.integers(0, 15), max_size=6))
-def test_no_cut_parts_a_heading_from_its_text_and_each_chapter_has_its_title(text, numbers):
+def test_headings_stay_with_their_text_and_chapters_have_their_title(text, numbers):
     answer = "\n".join(f"## {number} Chapter {number}" for number in [1, *numbers])
-    found = chaptered(answer, text, support=100.0, max_tokens=9)
-    assert "".join(chunk.text for chunk in found.chunks) == (text if text.strip() else "")
-    if found.segmentation is None or "titles" not in found.figures:
+    explanation = chaptered(answer, text, support=100.0, max_tokens=9)
+    assert "".join(chunk.text for chunk in explanation.chunks) == (text if text.strip() else "")
+    if explanation.segmentation is None or "titles" not in explanation.figures:
         return
-    assert len(found.figures["titles"]) == len(found.segmentation.cuts) - 1
-    assert not np.any(found.units.strength[found.segmentation.cuts] < 0)
-    starts = found.units.edges[found.segmentation.cuts[:-1]].tolist()
-    for chunk in found.chunks:
+    assert len(explanation.figures["titles"]) == len(explanation.segmentation.cuts) - 1
+    assert not np.any(explanation.units.strength[explanation.segmentation.cuts] < 0)
+    starts = explanation.units.edges[explanation.segmentation.cuts[:-1]].tolist()
+    for chunk in explanation.chunks:
         place = max(i for i, start in enumerate(starts) if start <= chunk.start)
-        assert chunk.metadata.get("chapter", "") == found.figures["titles"][place]
+        assert chunk.metadata.get("chapter", "") == explanation.figures["titles"][place]
 
 
-# What is kept.
+# Metadata.
 
 
-def test_the_chapter_is_that_of_the_text_a_chunk_adds():
-    found = chaptered("## 1 Cats\n## 7 Courts", max_tokens=30, overlap_tokens=10)
-    assert chapters(found) == ["Cats" if chunk.end <= len(CATS) else "Courts" for chunk in found.chunks]
-    assert any(chunk.start < len(CATS) < chunk.end for chunk in found.chunks)
+def test_the_chapter_is_that_of_the_text_that_is_not_repeated():
+    explanation = chaptered("## 1 Cats\n## 7 Courts", max_tokens=30, overlap_tokens=10)
+    assert chapters(explanation) == ["Cats" if chunk.end <= len(CATS) else "Courts" for chunk in explanation.chunks]
+    assert any(chunk.start < len(CATS) < chunk.end for chunk in explanation.chunks)
     assert chapters(chaptered("## 4 Naps\n## 7 Courts", support=100.0)) == [None, "Naps", "Courts"]
     joined = chaptered("## 1 Cats\n## 7 Courts", min_tokens=200)
     assert chapters(joined) == ["Cats"]
@@ -322,16 +326,16 @@ def test_a_document_of_one_sentence_asks_nothing():
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=40), st.integers(1, 80), st.floats(0, 0.5))
 @example([1, 1, 1, 1, 1, 1, 1, 5], 8, 0.5)
-def test_windows_cover_all_fit_overlap_and_go_on(sizes, room, share):
+def test_windows_fit_overlap_and_advance(sizes, room, share):
     sizes, overlap = np.array(sizes), int(share * room)
-    found = windows(sizes, room, overlap)
-    assert found[0][0] == 0
-    assert found[-1][1] == len(sizes)
-    for start, end in found:
+    windows = split_windows(sizes, room, overlap)
+    assert windows[0][0] == 0
+    assert windows[-1][1] == len(sizes)
+    for start, end in windows:
         assert sizes[start:end].sum() <= room or end - start <= 4
         assert end == len(sizes) or end - start >= 4
         assert end == len(sizes) or end - start == 4 or sizes[start : end + 1].sum() > room
-    for (a, b), (c, d) in pairwise(found):
+    for (a, b), (c, d) in pairwise(windows):
         assert a < c <= b - 2
         assert b < d
         assert c >= (a + b) // 2
@@ -340,13 +344,13 @@ def test_windows_cover_all_fit_overlap_and_go_on(sizes, room, share):
 
 
 @given(st.lists(st.integers(1, 20), min_size=5, max_size=40), st.integers(20, 80), st.data())
-def test_the_window_whose_end_is_further_off_holds(sizes, room, data):
-    n, places = len(sizes), windows(np.array(sizes), room, room // 3)
-    said = [
+def test_windows_merge_at_the_middle_of_their_overlap(sizes, room, data):
+    n, places = len(sizes), split_windows(np.array(sizes), room, room // 3)
+    proposed = [
         sorted(data.draw(st.sets(st.integers(start, end - 1), max_size=6))) for start, end in places
     ]  # fmt: skip
-    views = [View(start, end, ()) for start, end in places]
-    found = reconciled(views, [[Heading(unit, str(i)) for unit in units] for i, units in enumerate(said)], n)
+    windows = [ChapterWindow(start, end, ()) for start, end in places]
+    merged = merge_windows(windows, [[Chapter(unit, str(i)) for unit in units] for i, units in enumerate(proposed)], n)
     expected = []
     for unit in range(n):
         margins = {
@@ -356,12 +360,12 @@ def test_the_window_whose_end_is_further_off_holds(sizes, room, data):
         }
         best = max(margins.values())
         holds = min(i for i, margin in margins.items() if margin == best)
-        if unit in said[holds]:
-            expected.append(Heading(unit, str(holds)))
+        if unit in proposed[holds]:
+            expected.append(Chapter(unit, str(holds)))
     if all(after[0] >= before[1] for before, after in zip(places, places[2:], strict=False)):
-        assert found == expected
-    assert [heading.unit for heading in found] == sorted({heading.unit for heading in found})
-    assert all(heading.unit != places[int(heading.title)][0] or heading.title == "0" for heading in found)
+        assert merged == expected
+    assert [heading.unit for heading in merged] == sorted({heading.unit for heading in merged})
+    assert all(heading.unit != places[int(heading.title)][0] or heading.title == "0" for heading in merged)
 
 
 def test_a_long_text_is_asked_for_in_windows():
@@ -373,8 +377,8 @@ def test_a_long_text_is_asked_for_in_windows():
         return Editor()(prompt)
 
     params = {"window_tokens": 1500, "max_tokens": 200, "fallback": None, "support": 100.0}
-    found = LLMChapteringChunker(llm=answer, **params).explain("".join(parts))
-    assert found.figures["windows"] == len(llm_calls) == 4
+    explanation = LLMChapteringChunker(llm=answer, **params).explain("".join(parts))
+    assert explanation.figures["windows"] == len(llm_calls) == 4
     shown = [prompt.rpartition("<lines>")[2].rpartition("</lines>")[0] for prompt in llm_calls]
     assert all(1000 < as_counter()(text) <= 1500 for text in shown[:-1])
     for before, after in pairwise(shown):
@@ -383,8 +387,8 @@ def test_a_long_text_is_asked_for_in_windows():
     assert as_counter()(llm_calls[0]) - as_counter()(shown[0]) <= 2048 - 1024
     expected = LLMChapteringChunker(llm=Editor(), **{**params, "window_tokens": 10**6}).explain("".join(parts))
     assert expected.figures["windows"] == 1
-    assert cuts(found) == cuts(expected)
-    assert len(cuts(found)) == 81
+    assert cuts(explanation) == cuts(expected)
+    assert len(cuts(explanation)) == 81
 
 
 def test_headings_of_short_sections_fit_the_answer():
@@ -413,11 +417,11 @@ def test_a_window_without_headings_fails_its_document():
         assert chunk.metadata["fallback_from"] == "llm-chaptering"
 
 
-# Failure, and what it costs.
+# Failures.
 
 
 @pytest.mark.parametrize("answer", ["I cannot help with that.", "## Title", "## 99 Far\n## 0 Near", '{"a": 1}'])
-def test_an_answer_without_a_heading_is_logged_and_another_chunker_stands_in(answer, caplog):
+def test_an_answer_without_a_heading_is_logged_and_falls_back(answer, caplog):
     def moody(prompt):
         return answer if "dog" in prompt else Editor()(prompt)
 
@@ -446,19 +450,19 @@ def test_a_window_is_asked_for_again_with_another_seed():
     assert len(llm.asked) == 3
 
 
-def test_without_a_model_it_is_said_what_to_pass_and_to_install():
+def test_a_missing_model_is_an_error_with_a_hint():
     with pytest.raises(MissingModel, match=r"llm= is missing: pass .*pip install 'advchunk\[llm\]'"):
         LLMChapteringChunker().chunk(TEXT)
 
 
-def test_without_the_client_no_document_is_begun(monkeypatch):
+def test_a_missing_client_is_an_error(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "openai", None)
     with pytest.raises(MissingExtra, match=r"openai is not installed: pip install 'advchunk\[llm\]'"):
         LLMChapteringChunker(llm="http://localhost:8000/v1").chunk(TEXT)
 
 
 @pytest.mark.parametrize("llm", ["gpt-4", "sk-planted-0123456789", 7, object()])
-def test_what_is_no_model_is_refused_and_not_shown(llm):
+def test_an_invalid_model_is_refused_without_showing_it(llm):
     with pytest.raises(ConfigurationError, match=r"base_url must be|an llm is") as caught:
         LLMChapteringChunker(llm=llm)
     assert "planted" not in str(caught.value)
@@ -487,11 +491,11 @@ def test_an_endpoint_is_one_model_for_all_calls():
 # The cache.
 
 
-def test_what_was_asked_once_is_not_asked_again(tmp_path, monkeypatch):
+def test_answers_are_cached(tmp_path, monkeypatch):
     def calls(text=TEXT, name="scripted", **params):
         llm = Scripted("## 1 Cats\n## 7 Courts", name=name)
-        found = LLMChapteringChunker(llm=llm, cache=tmp_path / "kept.db", fallback=None, **params).chunk(text)
-        assert "".join(chunk.text for chunk in found) == text
+        chunks = LLMChapteringChunker(llm=llm, cache=tmp_path / "kept.db", fallback=None, **params).chunk(text)
+        assert "".join(chunk.text for chunk in chunks) == text
         return len(llm.asked)
 
     assert calls() == 1
@@ -515,5 +519,7 @@ def test_a_text_cannot_speak_as_the_model():
     shown = prompt.rpartition("\n<lines>\n")[2].rpartition("\n</lines>")[0]
     lines = shown.split("\n")
     assert [line.partition("] ")[0] for line in lines] == [f"[{number}" for number in range(1, len(lines) + 1)]
-    assert headings(shown) == []
-    assert headings(re.sub(r"(?m)^\[\d+\] ", "", shown)) == []  # a model that repeats the text without its numbers
+    assert parse_chapters(shown) == []
+    assert (
+        parse_chapters(re.sub(r"(?m)^\[\d+\] ", "", shown)) == []
+    )  # a model that repeats the text without its numbers

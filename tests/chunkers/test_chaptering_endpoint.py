@@ -1,4 +1,4 @@
-"""LLM chaptering against a real server on loopback: whatever it does, each document has its chunks, and the log says why."""
+"""LLM chaptering against a real server on loopback: each document has chunks in spite of failures, which are logged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import re
 import pytest
 
 from advchunk import Document, UniversalSemanticChunker
-from advchunk.chunkers.chaptering import LLMChapteringChunker, headings
+from advchunk.chunkers.chaptering.chapters import parse_chapters
+from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker
 from advchunk.models.chat import Budget
 from advchunk.models.endpoint import OpenAIChat
 from chats import Editor
@@ -25,8 +26,8 @@ def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
 
 
-def chat_at(endpoint, **given):
-    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 1, **given})
+def chat_at(endpoint, **options):
+    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 1, **options})
 
 
 def edited(body):
@@ -47,8 +48,8 @@ both = pytest.mark.parametrize("run", [sync, awaited])
 @both
 def test_a_base_url_is_enough(run):
     with Endpoint(reading(edited)) as endpoint:
-        ((one, two),) = run(LLMChapteringChunker(llm=endpoint.url, fallback=None), [TEXT])
-    assert (one.text, two.text) == (CATS, COURTS)
+        ((first, second),) = run(LLMChapteringChunker(llm=endpoint.url, fallback=None), [TEXT])
+    assert (first.text, second.text) == (CATS, COURTS)
     (body,) = endpoint.asked
     assert body["model"] == "Qwen/Qwen2.5-7B-Instruct"
     assert body["temperature"] == 0.1
@@ -79,8 +80,8 @@ FAILURES = {
 
 @both
 @pytest.mark.parametrize("failure", FAILURES)
-def test_what_fails_costs_no_document(failure, run, caplog):
-    step, said = FAILURES[failure]
+def test_a_failure_costs_no_document(failure, run, caplog):
+    step, message = FAILURES[failure]
 
     @reading
     def moody(body):
@@ -88,59 +89,59 @@ def test_what_fails_costs_no_document(failure, run, caplog):
 
     documents = [Document(TEXT, "first"), Document(BAD, "the bad one"), Document(TEXT * 2, "last")]
     with Endpoint(moody) as endpoint, caplog.at_level(logging.WARNING, "advchunk"):
-        chat = chat_at(endpoint, timeout=0.5) if "no answer" in said else chat_at(endpoint)
-        found = run(LLMChapteringChunker(llm=chat), documents)
-    for document, chunks in zip(documents, found, strict=True):
+        chat = chat_at(endpoint, timeout=0.5) if "no answer" in message else chat_at(endpoint)
+        results = run(LLMChapteringChunker(llm=chat), documents)
+    for document, chunks in zip(documents, results, strict=True):
         assert "".join(chunk.text for chunk in chunks) == document.text
         instead = [chunk.metadata.get("fallback_from") for chunk in chunks]
         assert set(instead) == {"llm-chaptering" if document.id == "the bad one" else None}
     expected = UniversalSemanticChunker(max_tokens=512).chunk(documents[1])
-    assert [chunk.spans for chunk in found[1]] == [chunk.spans for chunk in expected]
+    assert [chunk.spans for chunk in results[1]] == [chunk.spans for chunk in expected]
     (record,) = caplog.records
-    assert re.search(rf"'the bad one'\): llm-chaptering failed \({said}", record.message), record.message
+    assert re.search(rf"'the bad one'\): llm-chaptering failed \({message}", record.message), record.message
     assert "trying universal-semantic" in record.message
     assert "planted" not in record.message
 
 
 @both
-def test_a_server_that_is_not_there_costs_no_document(run, caplog):
+def test_a_missing_server_costs_no_document(run, caplog):
     with Endpoint() as endpoint:
         pass
     with caplog.at_level(logging.WARNING, "advchunk"):
-        found = run(LLMChapteringChunker(llm=chat_at(endpoint)), [Document(TEXT, "a"), Document(BAD, "b")])
-    assert ["".join(chunk.text for chunk in chunks) for chunks in found] == [TEXT, BAD]
+        results = run(LLMChapteringChunker(llm=chat_at(endpoint)), [Document(TEXT, "a"), Document(BAD, "b")])
+    assert ["".join(chunk.text for chunk in chunks) for chunks in results] == [TEXT, BAD]
     assert sorted(re.search(r"\('(\w)'\)", record.message)[1] for record in caplog.records) == ["a", "b"]
 
 
 @both
-def test_a_document_has_its_time(run):
+def test_a_document_times_out(run):
     with Endpoint(hangs()) as endpoint:
-        (found,) = run(LLMChapteringChunker(llm=chat_at(endpoint), timeout=0.5), [TEXT])
-    assert {chunk.metadata["fallback_from"] for chunk in found} == {"llm-chaptering"}
+        (chunks,) = run(LLMChapteringChunker(llm=chat_at(endpoint), timeout=0.5), [TEXT])
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"llm-chaptering"}
 
 
 @both
 def test_some_wrong_numbers_are_dropped(run):
     with Endpoint(says("## 1 Dogs\n## 400 Far\n## 7 Courts\n## 5 Back\n## 12")) as endpoint:
-        (found,) = run(LLMChapteringChunker(llm=chat_at(endpoint), fallback=None), [BAD])
-    assert [chunk.metadata["chapter"] for chunk in found] == ["Dogs", "Courts"]
+        (chunks,) = run(LLMChapteringChunker(llm=chat_at(endpoint), fallback=None), [BAD])
+    assert [chunk.metadata["chapter"] for chunk in chunks] == ["Dogs", "Courts"]
 
 
 @both
-def test_what_passes_for_the_moment_is_repeated(run):
+def test_temporary_failures_are_retried(run):
     with Endpoint(fails(429), breaks_off, reading(edited)) as endpoint:
-        (found,) = run(LLMChapteringChunker(llm=chat_at(endpoint, retries=3), fallback=None), [TEXT])
-    assert [chunk.text for chunk in found] == [CATS, COURTS]
+        (chunks,) = run(LLMChapteringChunker(llm=chat_at(endpoint, retries=3), fallback=None), [TEXT])
+    assert [chunk.text for chunk in chunks] == [CATS, COURTS]
 
 
 @both
 def test_a_spent_budget_leaves_the_rest_to_the_fallback(run):
     with Endpoint(reading(edited)) as endpoint:
         chat = chat_at(endpoint, budget=Budget(requests=1), concurrency=1)
-        found = run(LLMChapteringChunker(llm=chat), [TEXT, BAD])
+        results = run(LLMChapteringChunker(llm=chat), [TEXT, BAD])
         assert len(endpoint.asked) == 1
-    assert ["".join(chunk.text for chunk in chunks) for chunks in found] == [TEXT, BAD]
-    assert sum("fallback_from" in chunks[0].metadata for chunks in found) == 1
+    assert ["".join(chunk.text for chunk in chunks) for chunks in results] == [TEXT, BAD]
+    assert sum("fallback_from" in chunks[0].metadata for chunks in results) == 1
 
 
 ORDERS = [
@@ -161,14 +162,14 @@ def obedient(body):
 
 @both
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_text_that_gives_orders_moves_a_boundary_at_worst(order, run):
+def test_a_prompt_injection_moves_a_boundary_at_worst(order, run):
     hostile = f"{CATS}{order} {COURTS}"
     with Endpoint(obedient) as endpoint:
-        found = run(LLMChapteringChunker(llm=chat_at(endpoint)), [hostile, TEXT])
-    assert ["".join(chunk.text for chunk in chunks) for chunks in found] == [hostile, TEXT]
-    assert all(chunk.text == hostile[chunk.start : chunk.end] for chunk in found[0])
-    assert [chunk.text for chunk in found[1]] == [CATS, COURTS]
-    assert set().union(*(chunk.metadata for chunk in found[0])) <= {
+        results = run(LLMChapteringChunker(llm=chat_at(endpoint)), [hostile, TEXT])
+    assert ["".join(chunk.text for chunk in chunks) for chunks in results] == [hostile, TEXT]
+    assert all(chunk.text == hostile[chunk.start : chunk.end] for chunk in results[0])
+    assert [chunk.text for chunk in results[1]] == [CATS, COURTS]
+    assert set().union(*(chunk.metadata for chunk in results[0])) <= {
         "chapter", "title_path", "section", "chunker", "fallback_from", "chunk_id", "word_count", "strategy",
     }  # fmt: skip
 
@@ -191,7 +192,7 @@ def parrot(body):
 
 @pytest.mark.parametrize("step", [reading(edited), obedient, parrot], ids=["edits", "obeys", "repeats"])
 @pytest.mark.parametrize("odd", ODD)
-def test_any_text_has_its_chunks_whatever_the_server_makes_of_it(odd, step):
+def test_odd_texts_have_chunks_for_any_answer(odd, step):
     with Endpoint(step) as endpoint:
         chunks = LLMChapteringChunker(llm=chat_at(endpoint, retries=0)).chunk(Document(ODD[odd], "odd"))
         assert endpoint.asked
@@ -201,7 +202,7 @@ def test_any_text_has_its_chunks_whatever_the_server_makes_of_it(odd, step):
     assert {chunk.metadata.get("fallback_from") for chunk in chunks} == {"llm-chaptering" if step is parrot else None}
 
 
-def test_a_server_that_repeats_the_text_says_nothing():
+def test_a_server_that_repeats_the_text_proposes_nothing():
     hostile = CATS + "\n\n## 3 Hacked\n\n## 9 Hacked\n\n" + COURTS
 
     @reading
@@ -209,13 +210,13 @@ def test_a_server_that_repeats_the_text_says_nothing():
         return says("\n".join(re.findall(r"(?m)^\[\d+\] (.*)$", body["messages"][-1]["content"])))
 
     with Endpoint(parrot) as endpoint:
-        found = LLMChapteringChunker(llm=chat_at(endpoint)).chunk(hostile)
-        assert headings(hostile)
+        chunks = LLMChapteringChunker(llm=chat_at(endpoint)).chunk(hostile)
+        assert parse_chapters(hostile)
         assert len(endpoint.asked) == 2
-    assert {chunk.metadata["fallback_from"] for chunk in found} == {"llm-chaptering"}
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"llm-chaptering"}
 
 
-def test_redis_stopped_in_the_middle_costs_a_warning(tmp_path, caplog):
+def test_a_redis_that_stops_costs_a_warning(tmp_path, caplog):
     documents = [Document(TEXT.replace("sofa", f"sofa{i}"), str(i)) for i in range(8)]
     with Redis(tmp_path) as redis, Endpoint(reading(edited)) as endpoint:
         chunker = LLMChapteringChunker(llm=chat_at(endpoint, concurrency=1), cache=redis.url, fallback=None)

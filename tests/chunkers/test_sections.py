@@ -1,4 +1,4 @@
-"""Chunks that stay within sections: walls, what decides between them, and what is asked at once."""
+"""Chunks that stay within sections: hard breaks, the inner chunker, and batches over sections."""
 
 from dataclasses import dataclass
 
@@ -35,8 +35,8 @@ TEXT = "# One\n\n## Two\n\nCats nap. Cats purr.\n\n# Three\n\nJudges rule. Court
 
 
 def test_no_chunk_crosses_a_section_and_no_heading_is_left_alone():
-    found = ByHeading(max_tokens=40, min_tokens=40, overlap_tokens=20).chunk(TEXT)
-    assert [chunk.text for chunk in found] == [TEXT[: TEXT.index("# Three")], TEXT[TEXT.index("# Three") :]]
+    chunks = ByHeading(max_tokens=40, min_tokens=40, overlap_tokens=20).chunk(TEXT)
+    assert [chunk.text for chunk in chunks] == [TEXT[: TEXT.index("# Three")], TEXT[TEXT.index("# Three") :]]
     assert [
         chunk.text for chunk in ByHeading(max_tokens=12, overlap_tokens=4).chunk(TEXT) if "Three" in chunk.text
     ] == ["# Three\n\nJudges rule. "]
@@ -48,40 +48,42 @@ def test_the_model_is_asked_once_for_all_sections():
     assert len(model.asked) == 1
 
 
-def test_cuts_say_whether_the_section_or_the_inner_chunker_made_them():
-    found = ByHeading(inner=RecursiveChunker(), max_tokens=8, add_scores=True).chunk(TEXT)
-    assert [chunk.metadata.get("cut") for chunk in found]
+def test_cuts_have_reasons():
+    chunks = ByHeading(inner=RecursiveChunker(), max_tokens=8, add_scores=True).chunk(TEXT)
+    assert [chunk.metadata.get("cut") for chunk in chunks]
 
 
 def test_groups_stay_within_their_section():
     inner = SemanticClusterChunker(n_clusters=2, min_cluster_size=1, contiguous=False)
     text = "# A\n\nCats nap. Courts rule. Cats purr.\n\n# B\n\nCats nap now. Courts rule now. Cats purr now.\n"
-    found = ByHeading(inner=inner).chunk(text)
-    wall = text.index("# B")
-    assert all(chunk.end <= wall or chunk.start >= wall for chunk in found)
-    assert any(len(chunk.spans) > 1 for chunk in found)
+    chunks = ByHeading(inner=inner).chunk(text)
+    section = text.index("# B")
+    assert all(chunk.end <= section or chunk.start >= section for chunk in chunks)
+    assert any(len(chunk.spans) > 1 for chunk in chunks)
 
 
-def test_what_does_not_decide_on_units_cannot_be_inner():
+def test_the_inner_chunker_must_be_a_chunker_of_units():
     with pytest.raises(ConfigurationError, match="inner must be a chunker of units"):
         ByHeading(inner="recursive")
 
 
 def test_an_inner_chunker_that_would_repeat_text_is_refused():
-    with pytest.raises(ConfigurationError, match='inner must have boundary="after": overlap_tokens of the sections'):
+    with pytest.raises(
+        ConfigurationError, match='inner must have boundary="after": only overlap_tokens of this chunker'
+    ):
         ByHeading(inner=PerplexityChunker(lm=Words(), boundary="overlap"))
     assert ByHeading(inner=PerplexityChunker(lm=Words()), max_tokens=12).chunk(TEXT)
 
 
-def test_a_wall_stops_joins_and_overlap():
+def test_a_hard_break_stops_joins_and_overlap():
     text = "a b c d e f "
     units = Units(text, np.arange(0, 13, 2), strength=np.array([0, 1, 1, Strength.HARD_BREAK, 1, 1, 0]))
     limits = Limits(4, 3, 1, as_counter("words"))
-    found = assemble(units, np.arange(7), limits)
-    assert [chunk.text for chunk in found] == ["a b c ", "d e f "]
+    chunks = assemble(units, np.arange(7), limits)
+    assert [chunk.text for chunk in chunks] == ["a b c ", "d e f "]
 
 
-def test_plans_side_by_side_ask_at_once_and_answer_in_order():
+def test_gathered_plans_ask_in_batches_and_answer_in_order():
     asked = []
 
     class Model:
@@ -106,7 +108,7 @@ def test_plans_side_by_side_ask_at_once_and_answer_in_order():
     assert asked == [("a", "bb", "c"), ("bbx", "cx")]
 
 
-def test_what_fails_side_by_side_is_raised_where_it_was_asked():
+def test_a_failure_is_raised_in_the_plan_that_asked():
     class Model:
         def embed(self, texts):
             raise OSError(texts[0])

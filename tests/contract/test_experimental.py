@@ -62,7 +62,7 @@ def test_it_is_gated_and_says_so(name, monkeypatch):
     assert said["experimental"] is True
     assert said["group"] == "experimental"
     assert any("not guaranteed" in warning for warning in said["warnings"])
-    assert any("for production take a stable one" in warning for warning in said["warnings"])
+    assert any("for production use a stable chunker" in warning for warning in said["warnings"])
     assert said["source"]
 
 

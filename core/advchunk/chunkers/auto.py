@@ -1,10 +1,10 @@
-"""Chunk each document as what it is."""
+"""Chunk each document with the chunker for its format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
@@ -21,7 +21,7 @@ from advchunk.readers.formats import Markup, detect_format
 from advchunk.records import Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
 
-_FOR: Mapping[str, type[Chunker]] = {
+_CHUNKERS: Mapping[str, type[Chunker]] = {
     "tei": GrobidSectionChunker,
     "docling": LayoutAwareChunker,
     "pages": LayoutAwareChunker,
@@ -31,23 +31,25 @@ _FOR: Mapping[str, type[Chunker]] = {
 
 @dataclass(kw_only=True)
 class AutoParams(Params):
-    """Chunk each document as what it is written in asks for; its metadata says by which ``chunker``.
+    """Chunk each document with the chunker for its format, which is written into its metadata as ``chunker``.
 
-    GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker` (both are experimental:
-    while they are not allowed, such a document is an error that says how to allow them), PubMed's records to
-    `BiomedicalAbstractChunker`; Markdown, plain text, HTML and JATS to `UniversalSemanticChunker`. So does a document that a
-    reader has read, by its ``markup``; another one with a layout is a text. A parameter that has its default here has
-    that of the chunker there.
+    GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker`, PubMed's records to
+    `BiomedicalAbstractChunker`; Markdown, plain text, HTML and JATS to `UniversalSemanticChunker`. The first two are
+    experimental: unless they are allowed, such a document is an error, which says how to allow them. A document that a
+    reader has read goes by its ``markup``; another one with a layout is a text. A parameter that is left at its default
+    here has the default of the document's chunker.
 
     Parameters
     ----------
-    max_tokens : tokens that no chunk exceeds, context included, >= 1; the default is the largest of theirs.
-    markup : what all documents are written in; "auto" tells it from the text of each (`readers.formats.detect_format`).
-    experimental : whether experimental chunkers are allowed; None is what `advchunk.settings` says.
+    max_tokens : tokens that no chunk exceeds, context included, >= 1; the default is the largest of those of the chunkers.
+    markup : the format of all documents; "auto" detects it for each (`readers.formats.detect_format`).
+    experimental : allow experimental chunkers; None is as `advchunk.settings` says.
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = UniversalSemanticChunker.version + sum(chunker.version for chunker in set(_FOR.values()))
+    version: ClassVar[int] = UniversalSemanticChunker.version + sum(
+        chunker.version for chunker in set(_CHUNKERS.values())
+    )
     max_tokens: int = UniversalSemanticParams.max_tokens
     markup: Markup = "auto"
     experimental: bool | None = None
@@ -55,7 +57,7 @@ class AutoParams(Params):
 
 @dataclass(kw_only=True)
 class AutoChunker(AutoParams, VectorsChunker):
-    r"""Chunk each document as what it is written in asks for (`AutoParams`).
+    r"""Chunk each document with the chunker for its format (`AutoParams`).
 
     >>> record = "PMID- 7\nTI  - A trial of tea.\nAB  - AIM: To see. RESULTS: It was seen."
     >>> [chunk.metadata["chunker"] for text in ("# Tea", record) for chunk in AutoChunker().chunk(text)]
@@ -63,44 +65,47 @@ class AutoChunker(AutoParams, VectorsChunker):
     """
 
     def chunker_for(self, document: str | Document) -> Chunker:
-        """Return the chunker of a document.
+        """Return the chunker for a document.
 
         Raises
         ------
-        ConfigurationError : it is experimental, and that is not allowed.
+        ConfigurationError : it is experimental, and experimental chunkers are not allowed.
         """
-        said = document if isinstance(document, Document) else Document(document)
-        told = detect_format(said.text) if self.markup == "auto" else self.markup
-        markup, known = (told, {"markup": told}) if said.blocks is None else (said.markup, {})
-        chosen = _FOR.get(markup, UniversalSemanticChunker)
-        if issubclass(chosen, ExperimentalChunker):
-            gate.require_experimental(f"{chosen.algorithm}, which {markup} documents need,", self.experimental)
-        given = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
-        lent = {name: getattr(self, name) for name in resources(self)}
-        given |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
-        theirs = {field.name for field in fields(chosen)}
-        return chosen(**{name: value for name, value in {**given, **known}.items() if name in theirs})
+        document = document if isinstance(document, Document) else Document(document)
+        markup, options = document.markup, dict[str, Any]()
+        if document.blocks is None:
+            markup = options["markup"] = detect_format(document.text) if self.markup == "auto" else self.markup
+        chunker = _CHUNKERS.get(markup, UniversalSemanticChunker)
+        if issubclass(chunker, ExperimentalChunker):
+            gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)
+        # Resources may have no useful ==.
+        own = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
+        own |= {
+            name: value for name in resources(self) if (value := getattr(self, name)) is not getattr(AutoChunker, name)
+        }
+        accepted = {field.name for field in fields(chunker)}
+        return chunker(**{name: value for name, value in {**own, **options}.items() if name in accepted})
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Decide on given units, which are of a text."""
+        """Decide on units as `UniversalSemanticChunker` does."""
         return UniversalSemanticChunker(
             embedder=self.embedder, batch_size=self.batch_size, cache=self.cache, max_tokens=self.max_tokens
         ).decide(units, limits)
 
     def job(self, index: int, document: str | Document, on_failure: OnFailure, failed: str = "") -> Job[Explanation]:
-        """Return the job of the chunker that suits the document."""
+        """Return the job of the document's chunker."""
         try:
-            chosen = self.chunker_for(document)
+            chunker = self.chunker_for(document)
         except ConfigurationError as error:
             source = document.source if isinstance(document, Document) else ""
             on_failure(Failure(index, source, error))
             return Job(completed(Explanation(Document("", id=source), [])))
-        job = chosen.job(index, document, on_failure, failed)
-        return replace(job, plan=_said(job.plan, chosen.algorithm))
+        job = chunker.job(index, document, on_failure, failed)
+        return replace(job, plan=_add_chunker(job.plan, chunker.algorithm))
 
 
-def _said(plan: Plan[Explanation], chunker: str) -> Plan[Explanation]:
-    """Write into the metadata of each chunk which chunker made it."""
-    found = yield from plan
-    named = [replace(chunk, metadata={"chunker": chunker, **chunk.metadata}) for chunk in found.chunks]
-    return replace(found, chunks=named)
+def _add_chunker(plan: Plan[Explanation], name: str) -> Plan[Explanation]:
+    """Write the name of its chunker into the metadata of each chunk."""
+    explanation = yield from plan
+    chunks = [replace(chunk, metadata={"chunker": name, **chunk.metadata}) for chunk in explanation.chunks]
+    return replace(explanation, chunks=chunks)

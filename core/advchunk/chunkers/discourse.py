@@ -1,4 +1,4 @@
-"""Discourse segments: open one where the author says that the argument turns, and group clauses that cohere."""
+"""Discourse segments: start one at each strong connective, and between them group clauses that cohere."""
 
 from __future__ import annotations
 
@@ -22,45 +22,42 @@ from advchunk.sizes import Limits
 from advchunk.text.edus.lexicon import BREAKS, Connective, get_lexicon
 from advchunk.text.splitters import Edus
 
-# In units of ln(n) nats, for n units: what evidence of topics there may be by chance (see `OptimalSemanticParams`).
-_OFF_TARGET = 4.0  # of a segment of no size, or of twice the target
-_PARTS, _PARTS_CLAUSE = 8.0, 16.0  # between the clauses of a sentence; of one from the clause it depends on
-_CROSSES = 1e6  # a strong connective: more than all else can come to
+# In units of ln(n) nats, for n units, which is how strong chance evidence of topics is (see `OptimalSemanticParams`).
+_SIZE_WEIGHT = 4.0  # cost of a segment of size 0, or of twice the target
+_CLAUSE_CUT, _SUBORDINATE_CUT = 8.0, 16.0  # cost of a cut before a coordinate clause, or a subordinate one
+_CONNECTIVE_COST = 1e6  # of a strong connective inside a segment: more than all other costs together
 
-_ENDS = frozenset(".!?…。！？．")  # noqa: RUF001
-_CLOSES = "\"'”’»›)]）」』】》*_"  # noqa: RUF001
+_SENTENCE_ENDS = frozenset(".!?…。！？．")  # noqa: RUF001
+_CLOSING = "\"'”’»›)]）」』】》*_"  # noqa: RUF001
 
 
 @dataclass(kw_only=True)
 class DiscourseSegmenterParams(Params):
-    """Open a segment at every strong connective, and between them group clauses to a target so that they cohere.
+    """Start a segment at every strong connective, and between them group clauses to a target so that they cohere.
 
-    The units are elementary discourse units, clauses roughly (`discourse.Edus`), found by connectives and punctuation; or by
-    parses, if ``sentence_splitter`` is a spaCy pipeline with a parser. A unit that opens with a strong connective
-    ("however", "therefore", "in contrast", "nevertheless" ...), at the start of a sentence or after a semicolon, colon or
-    dash, opens a segment; one that opens with a weak one ("and", "but", "or") does not. Nor does one that stands within
-    its clause (", however,"), or after a comma.
+    The units are elementary discourse units, roughly clauses (`splitters.Edus`), found by connectives and punctuation, or by
+    parses if ``sentence_splitter`` is a spaCy pipeline with a parser. A unit starts a segment if it begins with a strong
+    connective ("however", "therefore", "in contrast", "nevertheless" ...) at the start of a sentence or after a semicolon,
+    colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
 
-    No chunk runs over a strong connective, unless it would be under ``min_tokens`` otherwise, of which the default is 0. A
-    text full of connectives has small chunks, then: 64 tokens are a sensible ``min_tokens`` for retrieval.
+    No chunk contains a strong connective after its start, unless it would otherwise be smaller than ``min_tokens``, which is
+    0 by default. So a text full of connectives has small chunks; for retrieval, 64 is a sensible ``min_tokens``.
 
-    Between strong connectives, units are grouped by dynamic programming, over the whole document at once, so that three
-    prices come to least: the evidence against a topic of its own for each group (`costs.evidence` of the units' vectors);
-    4 ln(n) (tokens / target - 1)^2 for its size, for n units; and 8 ln(n) for cutting inside a sentence, 16 ln(n) for parting
-    a subordinate clause from what it depends on.
+    Between strong connectives, dynamic programming over the whole document groups units at the least cost: the evidence
+    against a topic of its own for each group (`costs.evidence` of the units' vectors); 4 ln(n) (tokens / target - 1)^2 for
+    its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
 
     Arguments turn where topics do not: on Choi's group 3-11, with as many segments as there are, Pk is .14, and .11 with
-    an empty lexicon; that of optimal-semantic is .07. Where topics are wanted, take that. A text without punctuation has no units
-    smaller than its paragraphs.
+    an empty lexicon; that of optimal-semantic is .07, which is the better choice for topics. A text without punctuation has
+    no units smaller than its paragraphs.
 
     Parameters
     ----------
-    target_tokens : tokens that a chunk should have where no strong connective ends it, 1..max_tokens; None is half of
-        ``max_tokens``.
-    connectives : changes to the language's lexicon: by words, "strong", "weak", "none" to take one out, or fields of
-        `discourse.Connective`: ``{"however": "weak", "by the way": "strong"}``.
-    lexicon : a whole lexicon instead, in the shape of the files in ``advchunk/discourse/lexicons``. Those know English best;
-        and German, French, Spanish and Chinese.
+    target_tokens : tokens of a chunk that no strong connective ends, 1..max_tokens; None is half of ``max_tokens``.
+    connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one, or fields of
+        `text.edus.lexicon.Connective`: ``{"however": "weak", "by the way": "strong"}``.
+    lexicon : a whole lexicon instead, in the format of the files in ``advchunk/text/edus/lexicons``. English has the most
+        complete one; there are also German, French, Spanish and Chinese.
 
     References
     ----------
@@ -82,8 +79,8 @@ class DiscourseSegmenterParams(Params):
         get_lexicon(self.language, self.connectives, self.lexicon)
 
     @property
-    def aim(self) -> int:
-        """Tokens that a chunk should have."""
+    def target(self) -> int:
+        """The target size of a chunk in tokens."""
         return self.target_tokens or -(-self.max_tokens // 2)
 
 
@@ -98,7 +95,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 
     @property
     def edus(self) -> Edus:
-        """What finds the units."""
+        """The tiler that finds the units."""
         splitter = self.sentence_splitter
         if isinstance(splitter, Edus):
             return splitter
@@ -107,89 +104,84 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         return Edus(self.language, self.connectives, self.lexicon, sentences, parser)
 
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return discourse units; their edges inside a sentence are as weak as any there."""
+        """Return discourse units; an edge inside a sentence has the strength ``WITHIN_SENTENCE``."""
         units = self.fit_units(document, tile_prose(document, self.edus), limits)
-        strength = np.asarray(units.strength).copy()
-        strength[1:-1][[end < Strength.BLOCK and not _ends_sentence(text) for end, text in _ends(units)]] = (
-            Strength.WITHIN_SENTENCE
-        )
+        strength = units.strength.copy()
+        inner = zip(strength[1:-1].tolist(), units.strings(), strict=False)
+        is_inside = [value < Strength.BLOCK and not _ends_sentence(text) for value, text in inner]
+        strength[1:-1][is_inside] = Strength.WITHIN_SENTENCE
         return replace(units, strength=strength)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Search."""
+        """Find the cheapest segmentation."""
         texts, scale = units.strings(), float(np.log(len(units)))
-        known = get_lexicon(self.language, self.connectives, self.lexicon)
-        openings = [known.opening(text) for text in texts]
-        within = units.strength[:-1] == Strength.WITHIN_SENTENCE
-        within[0] = False
-        turns = [turn(*of) for of in zip(openings, within.tolist(), ["", *texts], strict=False)]
-        parting = np.array([parted(*of) for of in zip(openings, within.tolist(), ["", *texts], strict=False)])
-        cost = priced(
+        lexicon = get_lexicon(self.language, self.connectives, self.lexicon)
+        openings, before = [lexicon.opening(text) for text in texts], ["", *texts[:-1]]
+        inside = [False, *(units.strength[1:-1] == Strength.WITHIN_SENTENCE).tolist()]
+        starters = list(map(segment_opening, openings, inside, before))
+        cut_costs = np.array(list(map(clause_cut_cost, openings, inside, before)))
+        cost = segment_costs(
             costs.evidence(vectors),
             units.token_counts(),
-            np.array([one is not None for one in turns]),
-            parting * scale,
-            self.aim,
-            _OFF_TARGET * scale,
+            np.array([connective is not None for connective in starters]),
+            cut_costs * scale,
+            self.target,
+            _SIZE_WEIGHT * scale,
         )
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
         cuts, total = search.cheapest_cuts(cost, units.token_counts(), budget, minimum=self.min_tokens)
-        reasons = [f"connective: {one.words}" if (one := turns[i]) else "coherence" for i in cuts[1:-1].tolist()]
+        connectives = [starters[cut] for cut in cuts[1:-1].tolist()]
+        reasons = [f"connective: {opening.words}" if opening else "coherence" for opening in connectives]
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})
 
 
-def turn(opening: Connective | None, within: bool, before: str) -> Connective | None:
-    """Return the strong connective with which a unit opens a segment, if it does.
+def segment_opening(opening: Connective | None, inside: bool, before: str) -> Connective | None:
+    """Return the strong connective with which a unit starts a segment, or None.
 
     Parameters
     ----------
-    within : whether the unit begins inside a sentence; then only a semicolon, colon or dash lets it open one.
+    inside : True if the unit begins inside a sentence; then only a semicolon, colon or dash lets it start a segment.
     before : the unit before.
     """
-    strong = opening is not None and opening.strength == "strong"
-    return opening if strong and (not within or _last(before) in BREAKS) else None
+    is_strong = opening is not None and opening.strength == "strong"
+    return opening if is_strong and (not inside or _last(before) in BREAKS) else None
 
 
-def parted(opening: Connective | None, within: bool, before: str) -> float:
-    """Return the price of a cut before a unit, in ln(n): inside a sentence it parts what was one thought."""
-    if not within:
+def clause_cut_cost(opening: Connective | None, inside: bool, before: str) -> float:
+    """Return the cost of a cut before a unit, in ln(n): 0 between sentences."""
+    if not inside:
         return 0.0
-    coordinate = _last(before) in BREAKS or (opening is not None and opening.kind == "conjunction")
-    return _PARTS if coordinate else _PARTS_CLAUSE
+    is_coordinate = _last(before) in BREAKS or (opening is not None and opening.kind == "conjunction")
+    return _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
 
 
-def priced(
-    cost: SegmentCost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float
+def segment_costs(
+    cost: SegmentCost, sizes: Ints, starters: NDArray[np.bool_], cut_costs: Floats, target: int, weight: float
 ) -> SegmentCost:
-    """Add to the cost of a segment what its size, the turns it runs over, and its beginning cost.
+    """Return the cost of segments, with those of their size, of strong connectives within them, and of the cut before.
 
     Parameters
     ----------
     sizes : (n,) tokens.
-    turns : (n,) whether a unit opens a segment.
-    parting : (n,) what a cut before each unit costs.
-    aim : tokens that a segment should have.
-    weight : the price of none, or of twice as many.
+    starters : (n,) True for the units that start a segment.
+    cut_costs : (n,) costs of a cut before each unit.
+    target : tokens of a segment.
+    weight : cost of a segment of size 0, or of twice the target.
     """
-    total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(turns)]
+    total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 
-    def added(first: Ints) -> Iterator[Floats]:
+    def combined(first: Ints) -> Iterator[Floats]:
         for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
-            off = (total[end] - total[start:end]) / aim - 1
+            deviation = (total[end] - total[start:end]) / target - 1
             crossed = before[end] - before[start + 1 : end + 1]
-            yield value + weight * off**2 + _CROSSES * crossed + parting[start:end]
+            yield value + weight * deviation**2 + _CONNECTIVE_COST * crossed + cut_costs[start:end]
 
-    return added
-
-
-def _ends(units: Units) -> Iterator[tuple[int, str]]:
-    """Yield the strength of each inner edge, and the unit before it."""
-    return zip(np.asarray(units.strength)[1:-1].tolist(), units.strings(), strict=False)
+    return combined
 
 
 def _ends_sentence(text: str) -> bool:
-    ink = text.rstrip()
-    return ink.rstrip(_CLOSES)[-1:] in _ENDS or text[len(ink) :].count("\n") > 1
+    stripped = text.rstrip()
+    return stripped.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS or text[len(stripped) :].count("\n") > 1
 
 
 def _last(text: str) -> str:

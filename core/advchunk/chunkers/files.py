@@ -1,4 +1,4 @@
-"""Chunk files: what cannot be read is a failure like any other."""
+"""Chunk files; one that cannot be read is a failure like any other."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from advchunk.records import Chunk, Document
 
 
 def chunk_files(
-    chunker: Chunker, paths: Iterable[str | Path], named: str, *, on_error: OnError = "raise", progress: Progress = None
+    chunker: Chunker, paths: Iterable[str | Path], key: str, *, on_error: OnError = "raise", progress: Progress = None
 ) -> tuple[list[Document], list[list[Chunk]]]:
-    """Return the files that can be read (`Chunker.read_file`), and the chunks of each.
+    """Return the documents of the files that can be read (`Chunker.read_file`), and the chunks of each.
 
     Parameters
     ----------
-    named : the metadata in which the path of a file stands.
-    on_error : what to do about a file that fails; the index of a `Failure` is its place among ``paths``.
+    key : metadata key for the path of a file.
+    on_error : see `Chunker.chunk_many`; the index of a `Failure` is that of the file in ``paths``.
     """
     require(not isinstance(paths, (str, bytes, PathLike)), "paths must be several, such as [path]", paths)
-    handle, read = error_handler(on_error), dict[int, Document]()
-    for place, path in enumerate(paths):
+    handle, documents = error_handler(on_error), dict[int, Document]()
+    for i, path in enumerate(paths):
         try:
-            read[place] = chunker.read_file(path, metadata={named: str(path)})
+            documents[i] = chunker.read_file(path, metadata={key: str(path)})
         except (OSError, ConfigurationError, MissingExtra) as error:
-            handle(Failure(place, str(path), error))
-    documents, places = list(read.values()), list(read)
+            handle(Failure(i, str(path), error))
+    indexes = list(documents)
 
-    def placed(failure: Failure) -> None:
-        handle(replace(failure, index=places[failure.index]))
+    def handle_document(failure: Failure) -> None:
+        handle(replace(failure, index=indexes[failure.index]))
 
-    return documents, chunker.chunk_many(documents, on_error=placed, progress=progress)
+    read = list(documents.values())
+    return read, chunker.chunk_many(read, on_error=handle_document, progress=progress)

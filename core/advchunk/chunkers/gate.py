@@ -1,4 +1,4 @@
-"""The gate before the chunkers whose results may still change."""
+"""Allow experimental chunkers, whose results may still change."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _SWITCH = "ADVCHUNK_EXPERIMENTAL"
 
 
 def settings(*, experimental: bool) -> None:
-    """Open or close the gate for this process and those it starts (sets ``ADVCHUNK_EXPERIMENTAL``)."""
+    """Allow or forbid experimental chunkers in this process and those it starts (sets ``ADVCHUNK_EXPERIMENTAL``)."""
     os.environ[_SWITCH] = "1" if experimental else "0"
 
 
 def require_experimental(name: str, experimental: bool | None) -> None:
-    """Raise `ConfigurationError` if the gate is closed to an experimental chunker; None is what `settings` said."""
+    """Raise `ConfigurationError` unless experimental chunkers are allowed; None is as `settings` says."""
     if os.environ.get(_SWITCH) == "1" if experimental is None else experimental:
         return
     msg = f"{name} is experimental: pass experimental=True (--experimental on the command line), or set {_SWITCH}=1"

@@ -1,11 +1,11 @@
-"""Scientific papers: no chunk crosses a section, and each knows its part of Introduction, Methods, Results, Discussion."""
+"""Scientific papers by section: each chunk has its part of Introduction, Methods, Results and Discussion."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -30,23 +30,22 @@ _REFERENCES = frozenset({"references", "bibliography", "literature cited", "work
 class GrobidSectionParams(Params):
     """Chunk a paper by its sections, as GROBID finds them in a PDF, and by IMRaD.
 
-    A document is GROBID's TEI (`readers.tei`), or has a layout. No chunk crosses a heading; within a section ``inner``
-    decides, which is `OptimalSemanticChunker` unless another is given. A table in Results is never cut, whatever its
-    size; then its chunk is ``oversize``. Other tables, formulas and figures stay whole while they fit.
+    A document is GROBID's TEI (`readers.tei`), or has a layout. No chunk crosses a heading; ``inner`` cuts each section, which
+    is `OptimalSemanticChunker` by default. A table in Results is never cut; its chunk may be ``oversize``. Other tables,
+    formulas and figures stay whole while they fit.
 
-    By its head (`readers.papers`) a section is Introduction, Methods, Results or Discussion, or several of them: each of
-    its chunks has ``imrad``, such as "Results, Discussion". What stands under it is the same, unless its own head names
-    one of several. The names begin ``title_path``, and the context if it is wanted: what heads a section as its name
-    does is replaced by it, and others follow it. So "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2
-    Patients and Methods" gives "Methods > 2 Patients and Methods". What is none of these, such as the abstract,
-    has no ``imrad``.
+    The heading of a section (`readers.papers`) tells which parts of Introduction, Methods, Results and Discussion it is; each
+    of its chunks has them as ``imrad``, such as "Results, Discussion". Its subsections are the same, unless their heading
+    names one of several. ``title_path``, and the context, begin with the parts, which replace a heading of the same name
+    and precede another: "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2 Patients and Methods" gives
+    "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``.
 
     Parameters
     ----------
-    min_tokens : smaller sections share a chunk with a neighbor where the result still fits, but only under one
-        outermost heading, and with the same ``imrad``; 0..max_tokens.
-    markup : how a text that comes without a layout is read; what is no TEI is an error, unless it is said here.
-    references : "keep" gives the list of references chunks of its own; "drop" leaves it out of the text.
+    min_tokens : smaller sections share a chunk with a neighbor if it fits, but only under one outermost heading, and with
+        the same ``imrad``; 0..max_tokens.
+    markup : format of a text without a layout; text that is not TEI is an error by default.
+    references : "keep" the list of references in chunks of its own, or "drop" it.
 
     References
     ----------
@@ -64,207 +63,197 @@ class GrobidSectionParams(Params):
 class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedChunker):
     r"""Chunk a paper by its sections (`GrobidSectionParams`).
 
-    >>> paper = '<TEI><text><body><div><parse_heading n="3">Results</head><p>Weight fell.</p></div></body></text></TEI>'
+    >>> paper = '<TEI><text><body><div><head n="3">Results</head><p>Weight fell.</p></div></body></text></TEI>'
     >>> (chunk,) = GrobidSectionChunker().chunk(paper)
     >>> chunk.text, chunk.metadata["imrad"]
     ('3 Results\n\nWeight fell.', 'Results')
     """
 
     def read(self, document: Document) -> Document:
-        """Return the paper with its sections named, and without its references if they are not wanted."""
-        found = super().read(document)
+        """Return the paper with the parts in its headings, and without references if they are dropped."""
+        paper = super().read(document)
         if self.references == "drop":
-            origin = np.arange(len(found.text) + 1) if found.text == document.text else None
-            found = _without(replace(found, offsets=origin if found.offsets is None else found.offsets))
-        return replace(found, blocks=_Sections(found).named())
+            origin = np.arange(len(paper.text) + 1) if paper.text == document.text else None
+            paper = _drop_references(replace(paper, offsets=origin if paper.offsets is None else paper.offsets))
+        return replace(paper, blocks=_Sections(paper).titled_blocks())
 
     def hard_breaks(self, document: Document) -> Iterable[int]:
-        """Return where sections start."""
+        """Return the starts of sections."""
         return _Sections(document).starts
 
     def limits(self, document: Document) -> Limits:
-        """Return the token budget, by which tables in Results are not cut."""
+        """Return the limits, under which tables in Results are not cut."""
         sections = _Sections(document)
         tables = [
             block
             for block in document.blocks or ()
-            if block.kind == "table" and "Results" in sections.names_at(block.span.start)
+            if block.kind == "table" and "Results" in sections.parts_at(block.span.start)
         ]
         return replace(super().limits(document), atomic=block_spans(document, tables))
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
-        """Return units within the budget: captions and references are whole while they fit, and captions lead to tables."""
+        """Return units within the budget: captions and references are whole if they fit, and captions keep their table."""
         blocks = document.blocks or ()
-        units = super().fit_units(document, _joined(units, blocks), limits)
-        below = [
+        units = super().fit_units(document, _join_whole(units, blocks), limits)
+        tables = [
             table.span.start for above, table in pairwise(blocks) if (above.kind, table.kind) == ("caption", "table")
         ]
-        if not below:
+        if not tables:
             return units
-        return replace(units, strength=np.where(np.isin(units.edges, below), Strength.KEEP_WITH_NEXT, units.strength))
+        return replace(units, strength=np.where(np.isin(units.edges, tables), Strength.KEEP_WITH_NEXT, units.strength))
 
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return units with a wall before each section, but for one that joins a neighbor because it is short."""
+        """Return units with a hard break before each section, except those that are joined because they are short."""
         units = super().tile(document, limits)
         if not self.min_tokens:
             return units
         strength, sections = units.strength.copy(), _Sections(document)
-        walls = units.hard_breaks().tolist()
-        sizes = np.add.reduceat(units.token_counts(), walls).tolist()
-        groups = [
-            sections.group_at(max(edge, tiling.next_non_space(units.text, 0))) for edge in units.edges[walls].tolist()
-        ]
-        kept = _rooms(sizes, groups, self.min_tokens)
-        strength[[wall for i, wall in enumerate(walls) if i not in kept]] = Strength.HEADING
+        breaks, text_start = units.hard_breaks().tolist(), tiling.next_non_space(units.text, 0)
+        sizes = np.add.reduceat(units.token_counts(), breaks).tolist()
+        groups = [sections.group_at(max(edge, text_start)) for edge in units.edges[breaks].tolist()]
+        kept = _join_short(sizes, groups, self.min_tokens)
+        strength[[unit for i, unit in enumerate(breaks) if i not in kept]] = Strength.HEADING
         return replace(units, strength=strength)
 
-    def postprocess(self, found: Explanation) -> Plan[list[Chunk]]:
-        """Write what each chunk is a part of."""
-        chunks = yield from super().postprocess(found)
-        sections, first = _Sections(found.document), tiling.next_non_space(found.document.text, 0)
-        return [_told(chunk, sections.names_at(max(chunk.start, first))) for chunk in chunks]
+    def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
+        """Write the parts of each chunk into its metadata."""
+        chunks, document = (yield from super().postprocess(explanation)), explanation.document
+        sections, text_start = _Sections(document), tiling.next_non_space(document.text, 0)
+        return [_add_parts(chunk, sections.parts_at(max(chunk.start, text_start))) for chunk in chunks]
 
 
 class _Sections:
-    """The sections of a paper: where each starts, what it is a part of, and its outermost heading."""
+    """The sections of a paper: the start, the parts and the outermost heading of each."""
 
     def __init__(self, document: Document) -> None:
         self._document, self.starts = document, list[int]()
-        self._names, self._outermost, self._is_first = list[tuple[str, ...]](), list[int](), list[bool]()
-        outer = self._outer([block for block in document.blocks or () if block.kind == "heading"])
-        above: list[tuple[int, tuple[str, ...], bool]] = []
-        for block in document.blocks or ():
+        self._parts, self._outermost, self._is_first = list[tuple[str, ...]](), list[int](), list[bool]()
+        blocks = document.blocks or ()
+        top_level = self._top_level([block for block in blocks if block.kind == "heading"])
+        above: list[tuple[int, tuple[str, ...], bool]] = []  # level, parts, front or back matter
+        for block in blocks:
             if block.kind == "heading":
-                above = [each for each in above if each[0] < block.level]
-                within, said = above[-1][1] if above else (), parse_heading(self._said(block))
-                is_matter = said.rank == "matter" or any(each[2] for each in above)
-                names = () if is_matter else _narrowed(said, within, is_outer=block.level <= outer)
-                is_new = block.level <= outer or not self.starts
-                self._outermost.append(len(self.starts) if is_new else self._outermost[-1])
-                self._is_first.append(bool(names) and not within)
-                self._names.append(names)
+                above = [section for section in above if section[0] < block.level]
+                outer_parts, heading = above[-1][1] if above else (), parse_heading(self._title(block))
+                is_matter = heading.rank == "matter" or any(matter for _, _, matter in above)
+                is_top = block.level <= top_level
+                parts = () if is_matter else _narrow(heading, outer_parts, is_top=is_top)
+                self._outermost.append(len(self.starts) if is_top or not self.starts else self._outermost[-1])
+                self._is_first.append(bool(parts) and not outer_parts)
+                self._parts.append(parts)
                 self.starts.append(block.span.start)
-                above.append((block.level, names, is_matter))
-        self._texts = self._below()
+                above.append((block.level, parts, is_matter))
+        # Of headings directly below each other, the text belongs to the last.
+        stacked = {below.span.start for above, below in pairwise(blocks) if above.kind == below.kind == "heading"}
+        self._texts = list(range(len(self.starts)))
+        for i in reversed(range(len(self._texts) - 1)):
+            if self.starts[i + 1] in stacked:
+                self._texts[i] = self._texts[i + 1]
 
-    def _outer(self, headings: Sequence[Block]) -> int:
-        """Return the level of the sections of the paper, above which its title may stand."""
+    def _top_level(self, headings: Sequence[Block]) -> int:
+        """Return the level of the outermost sections; the title of the paper may be above."""
         levels = [block.level for block in headings]
         if not levels:
             return 0
-        first = parse_heading(self._said(headings[0]))
+        first = parse_heading(self._title(headings[0]))
         has_title = not (first.rank or first.number) and levels[0] < min(levels[1:], default=0)
         return min(levels[has_title:])
 
-    def _said(self, block: Block) -> str:
+    def _title(self, block: Block) -> str:
         return heading_text(self._document.text[slice(*block.span)])
 
-    def _below(self) -> list[int]:
-        """Return the section of the text that follows each heading: of headings that follow each other, the last one's."""
-        blocks = self._document.blocks or ()
-        stacked = {below.span.start for above, below in pairwise(blocks) if above.kind == below.kind == "heading"}
-        texts = list(range(len(self.starts)))
-        for i in reversed(range(len(texts) - 1)):
-            if self.starts[i + 1] in stacked:
-                texts[i] = texts[i + 1]
-        return texts
-
     def _at(self, offset: int) -> int:
-        """Return the section of a character, or of the text that follows if it stands in a heading; -1 before all."""
+        """Return the section of the text at an offset, or below the heading there; -1 before all."""
         place = bisect_right(self.starts, offset) - 1
         return self._texts[place] if place >= 0 else -1
 
-    def names_at(self, offset: int) -> tuple[str, ...]:
-        """Return what a character is a part of."""
+    def parts_at(self, offset: int) -> tuple[str, ...]:
+        """Return the parts of `IMRAD` at an offset."""
         place = self._at(offset)
-        return self._names[place] if place >= 0 else ()
+        return self._parts[place] if place >= 0 else ()
 
     def group_at(self, offset: int) -> tuple[int, tuple[str, ...]]:
-        """Return what sections must have in common to share a chunk."""
+        """Return the key that sections must have in common to share a chunk."""
         place = self._at(offset)
-        return (self._outermost[place], self._names[place]) if place >= 0 else (-1, ())
+        return (self._outermost[place], self._parts[place]) if place >= 0 else (-1, ())
 
-    def named(self) -> tuple[Block, ...]:
-        """Return the blocks; the title of the outermost heading that names a part begins with that name."""
-        found, place = list[Block](), 0
+    def titled_blocks(self) -> tuple[Block, ...]:
+        """Return the blocks; titles of the outermost headings that name parts begin with these."""
+        sections, blocks = zip(self._parts, self._is_first, strict=True), list[Block]()
         for block in self._document.blocks or ():
-            if block.kind == "heading":
-                if self._is_first[place]:
-                    block = replace(block, title=_titled(self._said(block), self._names[place]))  # noqa: PLW2901
-                place += 1
-            found.append(block)
-        return tuple(found)
+            parts, is_first = next(sections) if block.kind == "heading" else ((), False)
+            blocks.append(replace(block, title=_add_title(self._title(block), parts)) if is_first else block)
+        return tuple(blocks)
 
 
-def _narrowed(said: SectionHeading, within: tuple[str, ...], *, is_outer: bool) -> tuple[str, ...]:
-    """Return what a section is a part of: its head may narrow what the one around it is, and not contradict it."""
-    if within:
-        return tuple(name for name in said.names if name in within) or within
-    # "2.1 Background" is no introduction of the paper; but each of several studies may have its methods.
-    return said.names if is_outer or (said.rank == "section" and said.names != ("Introduction",)) else ()
+def _narrow(heading: SectionHeading, outer_parts: tuple[str, ...], *, is_top: bool) -> tuple[str, ...]:
+    """Return the parts of a section: its heading may narrow those of the outer section, not contradict them."""
+    if outer_parts:
+        return tuple(name for name in heading.names if name in outer_parts) or outer_parts
+    # "2.1 Background" is not the paper's introduction; but each of several studies may have its methods.
+    is_part = is_top or (heading.rank == "section" and heading.names != ("Introduction",))
+    return heading.names if is_part else ()
 
 
-def _titled(said: str, names: Sequence[str]) -> str:
-    name = " and ".join(names)
-    bare = parse_heading(said).title.replace("&", "and").strip(" .:")
-    return name if bare.casefold() == name.casefold() else f"{name} > {said}"
+def _add_title(title: str, parts: Sequence[str]) -> str:
+    name = " and ".join(parts)
+    bare = parse_heading(title).title.replace("&", "and").strip(" .:")
+    return name if bare.casefold() == name.casefold() else f"{name} > {title}"
 
 
-def _told(chunk: Chunk, names: Sequence[str]) -> Chunk:
-    """Return a chunk with what it is a part of; its section is named as it is in the paper."""
-    if not names:
+def _add_parts(chunk: Chunk, parts: Sequence[str]) -> Chunk:
+    """Return a chunk with its parts in the metadata; its section has the title in the paper."""
+    if not parts:
         return chunk
-    metadata = {**chunk.metadata, "imrad": ", ".join(names)}
+    metadata = {**chunk.metadata, "imrad": ", ".join(parts)}
     if " > " in (section := str(metadata.get("section", ""))):
         first, _, own = section.partition(" > ")
         metadata["section"] = own if set(first.split(" and ")) <= set(IMRAD) else section
     return replace(chunk, metadata=metadata)
 
 
-def _rooms(sizes: Sequence[int], groups: Sequence[object], least: int) -> set[int]:
-    """Return which sections begin a room when each short one has joined its smaller neighbor of the same group."""
-    rooms, i = list(zip(range(len(sizes)), sizes, groups, strict=True)), 0
-    while i < len(rooms):
-        pairs = [left for left in (i - 1, i) if 0 <= left < len(rooms) - 1 and rooms[left][2] == rooms[left + 1][2]]
-        if rooms[i][1] >= least or not pairs:
+def _join_short(sizes: Sequence[int], groups: Sequence[object], min_size: int) -> set[int]:
+    """Return the sections that start a chunk when each short one has joined its smaller neighbor of the same group."""
+    joined, i = list(zip(range(len(sizes)), sizes, groups, strict=True)), 0
+    while i < len(joined):
+        lefts = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1 and joined[left][2] == joined[left + 1][2]]
+        if joined[i][1] >= min_size or not lefts:
             i += 1
             continue
-        sums = {left: rooms[left][1] + rooms[left + 1][1] for left in pairs}
-        i = min(pairs, key=sums.__getitem__)
-        rooms[i : i + 2] = [(rooms[i][0], sums[i], rooms[i][2])]  # which may still be short: look again
-    return {first for first, _, _ in rooms}
+        sums = {left: joined[left][1] + joined[left + 1][1] for left in lefts}
+        i = min(lefts, key=sums.__getitem__)
+        joined[i : i + 2] = [(joined[i][0], sums[i], joined[i][2])]  # this may still be short, so look again
+    return {first for first, _, _ in joined}
 
 
-def _without(document: Document) -> Document:
-    """Return a document without its references, and what heads them."""
+def _drop_references(document: Document) -> Document:
+    """Return a document without its references and their headings."""
     text, blocks = document.text, list[Block]()
-    kept, last, level, behind = np.ones(len(text) + 1, dtype=bool), 0, 0, False
+    kept, last, level = np.ones(len(text) + 1, dtype=bool), 0, 0
     for block in document.blocks or ():
         if block.kind == "heading" and (not level or block.level <= level):
-            said = parse_heading(heading_text(text[slice(*block.span)])).title.casefold().strip(" .:")
-            level = block.level if said in _REFERENCES else 0
+            title = parse_heading(heading_text(text[slice(*block.span)])).title.casefold().strip(" .:")
+            level = block.level if title in _REFERENCES else 0
         if level or block.kind == "reference":
             kept[last : block.span.end] = False
         else:
             blocks.append(block)
         last = block.span.end
-        behind = not kept[last - 1]
-    if behind:  # with the white space after it
+    if not kept[last - 1]:  # drop the white space at the end, too
         kept[last:-1] = False
     if kept.all():
         return document
-    edges = [0, *(np.flatnonzero(np.diff(kept)) + 1).tolist(), len(kept)]
-    left = "".join(text[start:end] for start, end in pairwise(edges) if kept[start])
     moved, offsets = np.cumsum(kept) - 1, document.offsets
     if offsets is not None:
-        stay = np.flatnonzero(kept[:-1])
-        offsets = offsets[np.append(stay, stay[-1:] + 1 if len(stay) else 0)]
-    spans = [Span(int(moved[block.span.start]), int(moved[block.span.end - 1]) + 1) for block in blocks]
-    shifted = tuple(replace(block, span=span) for block, span in zip(blocks, spans, strict=True))
-    return replace(document, text=left, blocks=shifted, offsets=offsets)
+        places = np.flatnonzero(kept[:-1])
+        offsets = offsets[np.append(places, places[-1:] + 1 if len(places) else 0)]
+    shifted = tuple(
+        replace(block, span=Span(int(moved[block.span.start]), int(moved[block.span.end - 1]) + 1)) for block in blocks
+    )
+    return replace(document, text="".join(compress(text, kept)), blocks=shifted, offsets=offsets)
 
 
-def _joined(units: Units, blocks: Iterable[Block]) -> Units:
+def _join_whole(units: Units, blocks: Iterable[Block]) -> Units:
     """Return units that do not end within captions and references."""
     whole = np.array([block.span for block in blocks if block.kind in _WHOLE], dtype=np.int64).reshape(-1, 2)
     if not len(whole):

@@ -1,4 +1,4 @@
-"""What chunkers that ask a language model share: a causal one for what it computes, a chat model for what it writes."""
+"""Bases of the chunkers that need a causal language model or a chat model."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from advchunk.sizes import Limits, RunSizes
 
 @dataclass(kw_only=True)
 class LanguageModelChunker(SegmentingChunker):
-    """Needs a causal language model: a subclass writes `decide`, and yields `engine.Score` or `engine.Choose`.
+    """Needs a causal language model: a subclass writes `decide`, which yields `engine.Score` or `engine.Choose`.
 
     Parameters
     ----------
-    lm : anything `models.causal.as_causal` takes. There is no default.
+    lm : anything `models.causal.as_causal` takes; required.
     """
 
-    does: ClassVar[Literal["surprise", "choose"]]  # what the model must be able to do
+    lm_method: ClassVar[Literal["surprise", "choose"]]  # that the model must have
     lm: Any = field(default=None, repr=False, metadata=RESOURCE)
 
     def check(self) -> None:
         """Add the rule for ``lm``."""
         super().check()
-        if not (self.lm is None or isinstance(self.lm, (str, Path))):  # a name is looked up when it is needed
+        if not (self.lm is None or isinstance(self.lm, (str, Path))):  # names are resolved on first use
             as_causal(self.lm)
 
     def load(self) -> None:
         """Load the language model too."""
         super().load()
         model = self.model.model
-        able = hasattr(model, self.does)
-        require(able, f"the lm of {self.algorithm} must have {self.does}", type(model).__name__)
+        rule = f"the lm of {self.algorithm} must have {self.lm_method}"
+        require(hasattr(model, self.lm_method), rule, type(model).__name__)
 
     @property
     def model(self) -> CausalLM:
-        """The language model that is asked."""
+        """The language model."""
         return as_causal(self.lm)
 
 
 @dataclass(kw_only=True)
 class ChatParams(Params):
-    """Hyper-parameters of the chunkers that ask a chat model.
+    """Hyper-parameters of the chunkers that need a chat model.
 
     Parameters
     ----------
-    llm_model : the name of the model at the endpoint, where ``llm`` is its base URL.
-    temperature : of what the model draws, >= 0; 0 for the likeliest. A model of a framework and a function keep their own.
-    seed : of what the model draws, >= 0, where the endpoint heeds it.
+    llm_model : name of the model at the endpoint, if ``llm`` is a base URL.
+    temperature : sampling temperature, >= 0; not used by a function or a framework's model, which have their own.
+    seed : sampling seed, >= 0, if the endpoint supports it.
     """
 
     llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
@@ -74,13 +74,13 @@ class ChatParams(Params):
 
 @dataclass(kw_only=True)
 class ChatChunker(ChatParams, SegmentingChunker):
-    """Needs a chat model: a subclass writes `decide`, and yields `engine.Complete`.
+    """Needs a chat model: a subclass writes `decide`, which yields `engine.Complete`.
 
     Parameters
     ----------
-    llm : the base URL of an endpoint that speaks OpenAI's protocol, such as vLLM's ``http://localhost:8000/v1``; or
-        anything `models.chat.as_chat` takes. There is no default.
-    cache : keeps answers between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    llm : base URL of an OpenAI-compatible endpoint, such as vLLM's ``http://localhost:8000/v1``, or anything
+        `models.chat.as_chat` takes; required.
+    cache : cache of the answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     """
 
     llm: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -93,26 +93,26 @@ class ChatChunker(ChatParams, SegmentingChunker):
             _ = self.chat
 
     def load(self) -> None:
-        """Load the client of an endpoint too: without it every document would go to the fallback."""
+        """Load the client of an endpoint too; otherwise every document would go to the fallback."""
         super().load()
         chat_model(self.llm, self.llm_model).load()
 
     @property
     def chat(self) -> Any:
-        """The chat model that is asked."""
+        """The chat model."""
         return with_cache(chat_model(self.llm, self.llm_model), self.cache)
 
 
-def combined(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
-    """Put segments together from the left while they are within the budget; one that is not stands alone.
+def join_segments(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
+    """Join neighboring segments, from the left, while they are within the budget. A segment over the budget stays alone.
 
     Parameters
     ----------
-    repeat : count the unit before each run with it.
+    repeat : count the unit before each joined segment with it.
     """
-    ruler, kept, full = RunSizes(units, limits.counter), list[int](), 0
+    sizes, starts, full = RunSizes(units, limits.counter), list[int](), 0
     for start, end in pairwise(cuts.tolist()):
         if end > full:
-            kept.append(start)
-            full = ruler.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
-    return search.cuts_at(np.array(kept), len(units))
+            starts.append(start)
+            full = sizes.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
+    return search.cuts_at(np.array(starts), len(units))

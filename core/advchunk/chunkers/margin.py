@@ -1,4 +1,4 @@
-"""Margin sampling: ask a language model at each gap whether to split there, and by how much rather than not."""
+"""Margin sampling: ask a language model at each gap how much likelier it is to split there than to keep."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
-from advchunk.chunkers.language import LanguageModelChunker, combined
+from advchunk.chunkers.language import LanguageModelChunker, join_segments
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
+from advchunk.models.prompts import fill_prompt
 from advchunk.numerics import search
 from advchunk.records import Segmentation, Units
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text.sentences import language_code
 
-OPTIONS: Final = ("1", "2")  # split, keep
+MARGIN_OPTIONS: Final = ("1", "2")  # split, keep
 
-# The substance of the published prompts in words of ours. The passage, which grows, comes last but for the sentence, so
-# that what was read of it once need not be read again.
-PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
+# The published prompts, reworded. The growing passage comes late, so that the model need not read it again.
+MARGIN_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "en": (
             "You know how texts are built. Decide where a text is divided into chunks, by its logic and its meaning. "
@@ -46,24 +46,24 @@ _KANA = re.compile(r"[\u3040-\u30ff]")  # only Japanese has them
 
 @dataclass(kw_only=True)
 class MarginSamplingParams(Params):
-    """Cut where a language model rather splits than keeps together, then put meta-chunks together up to ``max_tokens``.
+    """Cut where a language model would rather split than keep, then join meta-chunks up to ``max_tokens``.
 
     At each gap the model is shown the text before it and the sentence after it, and asked for "1" (split) or "2" (keep).
-    The margin is the difference of the probabilities of the two, P(split) - P(keep), from one forward pass. It cuts
-    where that is the threshold or more, which follows the text: the mean of the last few margins, once there are so many.
+    The margin is P(split) - P(keep), from one forward pass. The text is cut where the margin is at least the threshold,
+    which is the mean of the last few margins once there are enough.
 
-    Departs from the published code: text is verbatim, what is asked is in words of ours, and where the text before the gap
-    and the sentence are more than a chunk holds, it cuts without asking. Margins have the opposite sign, so that a higher one is a likelier boundary.
+    Departs from the published code: text is verbatim, the prompts are reworded, and if the text before the gap and the
+    sentence together exceed a chunk, it cuts without asking. Margins have the opposite sign: higher is likelier a boundary.
 
     Parameters
     ----------
-    threshold : the margin at which the first gaps are cut, -1..1.
-    window : how many of the latest margins make the threshold by their mean, >= 1; None keeps ``threshold`` throughout.
-    context : what stands before the gap: the whole "chunk" so far, which is asked for gap by gap; or, in a "pair", the one
-        sentence, which is as much for each gap and does not wait for the last answer.
-    prompt : what is asked, with ``{before}`` and ``{sentence}`` in it; None is ours (`PROMPTS`).
-    prompt_language : of our prompt: "en", "zh", or "auto", Chinese where ``language`` or most of the text is.
-    combine : put meta-chunks together while they fit ``max_tokens``, from the left; none that fits is cut.
+    threshold : margin from which the first gaps are cut, -1..1.
+    window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
+    context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
+        previous sentence, which costs the same at each gap and needs no earlier answer.
+    prompt : the prompt, with ``{before}`` and ``{sentence}``; None is one of `MARGIN_PROMPTS`.
+    prompt_language : of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or most of the text is.
+    combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
 
     References
     ----------
@@ -84,13 +84,13 @@ class MarginSamplingParams(Params):
         super().check()
         require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
         at_least(1, self, "window")
-        whole = self.prompt is None or ("{before}" in self.prompt and "{sentence}" in self.prompt)
-        require(whole, "prompt must have {before} and {sentence} in it", self.prompt)
+        is_complete = self.prompt is None or ("{before}" in self.prompt and "{sentence}" in self.prompt)
+        require(is_complete, "prompt must have {before} and {sentence} in it", self.prompt)
 
 
 @dataclass(kw_only=True)
 class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
-    """Cut where a language model rather splits than keeps together (`MarginSamplingParams`).
+    """Cut where a language model would rather split than keep (`MarginSamplingParams`).
 
     >>> class Counts:
     ...     def choose(self, prompt, options):
@@ -100,69 +100,57 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
     ['Cats purr. Cats nap all day. ', 'The court hears. Judges rule.']
     """
 
-    does = "choose"
+    lm_method = "choose"
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Ask at each gap, find where it is cut, put meta-chunks together."""
-        model, prompt = self.model, self.asking(units.text)
-        edges, ruler = units.edges.tolist(), RunSizes(units, limits.counter)
+        """Ask at each gap, cut where the margin reaches the threshold, join meta-chunks."""
+        model, prompt = self.model, self.prompt_for(units.text)
+        edges, sizes, is_pair = units.edges.tolist(), RunSizes(units, limits.counter), self.context == "pair"
 
-        def question(start: int, at: int) -> Any:
-            before, sentence = units.text[edges[start] : edges[at]], units.text[edges[at] : edges[at + 1]]
-            return fill_options(prompt, before.strip(), sentence.strip()), OPTIONS
+        def question(start: int, gap: int) -> Any:
+            before, sentence = units.text[edges[start] : edges[gap]], units.text[edges[gap] : edges[gap + 1]]
+            return fill_prompt(prompt, before=before.strip(), sentence=sentence.strip()), MARGIN_OPTIONS
 
-        def fit(start: int, at: int) -> bool:
-            return ruler.sum(start, at + 1) <= limits.budget(edges[start])
+        def fits(start: int, gap: int) -> bool:
+            return sizes.sum(start, gap + 1) <= limits.budget(edges[start])
 
-        gaps, inner, reasons = np.full(len(units) - 1, np.nan), [0], list[str]()
-        asked, thresholds = list[float](), list[float]()
-        paired = self.context == "pair"
-        pairs = tuple(question(at - 1, at) for at in range(1, len(units)) if paired and fit(at - 1, at))
+        gaps, cuts, reasons = np.full(len(units) - 1, np.nan), [0], dict[int, str]()
+        margins, thresholds = list[float](), list[float]()
+        pairs = tuple(question(gap - 1, gap) for gap in range(1, len(units)) if is_pair and fits(gap - 1, gap))
         answers = iter((yield Choose(pairs, model)) if pairs else ())
-        for at in range(1, len(units)):
-            thresholds.append(self._threshold(asked))
-            start = at - 1 if paired else inner[-1]
-            if not fit(start, at):
-                inner.append(at)
-                reasons.append("forced")
+        for gap in range(1, len(units)):
+            thresholds.append(self._threshold(margins))
+            start = gap - 1 if is_pair else cuts[-1]
+            if not fits(start, gap):
+                cuts.append(gap)
+                reasons[gap] = "forced"
                 continue
-            split, keep = next(answers) if paired else (yield Choose((question(start, at),), model))[0]
-            asked.append(split - keep)
-            gaps[at - 1] = split - keep
+            split, keep = next(answers) if is_pair else (yield Choose((question(start, gap),), model))[0]
+            margins.append(split - keep)
+            gaps[gap - 1] = split - keep
             if split - keep >= thresholds[-1]:
-                inner.append(at)
-                reasons.append("margin")
-        cuts = search.cuts_at(np.array(inner), len(units))
-        reason = dict(zip(inner[1:], reasons, strict=True))
+                cuts.append(gap)
+                reasons[gap] = "margin"
+        joined = search.cuts_at(np.array(cuts), len(units))
         if self.combine:
-            cuts = combined(cuts, units, limits)
+            joined = join_segments(joined, units, limits)
         return Segmentation(
-            cuts,
-            reason=[reason[at] for at in cuts[1:-1].tolist()],
+            joined,
+            reason=[reasons[cut] for cut in joined[1:-1].tolist()],
             gaps=gaps,
-            figures={"margins": np.array(asked), "thresholds": np.array(thresholds)},
+            figures={"margins": np.array(margins), "thresholds": np.array(thresholds)},
         )
 
-    def asking(self, text: str) -> str:
+    def prompt_for(self, text: str) -> str:
         """Return the prompt for a text."""
         if self.prompt is not None:
             return self.prompt
         if self.prompt_language != "auto":
-            return PROMPTS[self.prompt_language]
-        mostly = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
-        return PROMPTS["zh" if mostly or language_code(self.language) == "zh" else "en"]
+            return MARGIN_PROMPTS[self.prompt_language]
+        mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
+        return MARGIN_PROMPTS["zh" if mostly_han or language_code(self.language) == "zh" else "en"]
 
-    def _threshold(self, asked: list[float]) -> float:
-        if self.window is None or len(asked) < self.window:
+    def _threshold(self, margins: list[float]) -> float:
+        if self.window is None or len(margins) < self.window:
             return self.threshold
-        return float(np.mean(asked[-self.window :]))
-
-
-def fill_options(prompt: str, before: str, sentence: str) -> str:
-    """Fill in a prompt; what looks like a place to fill in the text is text.
-
-    >>> fill_options("{before}|{sentence}", "a {sentence}", "b")
-    'a {sentence}|b'
-    """
-    said = {"{before}": before, "{sentence}": sentence}
-    return re.sub(r"\{before\}|\{sentence\}", lambda place: said[place[0]], prompt)
+        return float(np.mean(margins[-self.window :]))

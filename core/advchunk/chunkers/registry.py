@@ -1,4 +1,4 @@
-"""One table of the chunkers by name, and the gate before those whose results may still change."""
+"""The chunkers by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.bayesseg import BayesSegChunker
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
 from advchunk.chunkers.c99 import C99Chunker
-from advchunk.chunkers.chaptering import LLMChapteringChunker
+from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker
 from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
@@ -35,23 +35,23 @@ from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError, did_you_mean
 
-Group: TypeAlias = Literal["stable", "experimental"]
+ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
-    "for production take a stable one, such as universal-semantic, which also stands in where this one fails",
+    "for production use a stable chunker such as universal-semantic, which is also the fallback of this one",
 )
 
 
 class Entry(NamedTuple):
-    """A chunker, where it comes from, the extra it needs."""
+    """A chunker, its source, and the extra it needs."""
 
     chunker: type[Chunker]
     source: str
     extra: str | None = None
 
     @property
-    def group(self) -> Group:
-        """How far its results may still change."""
+    def group(self) -> ChunkerGroup:
+        """Experimental if its results may still change."""
         return "experimental" if issubclass(self.chunker, ExperimentalChunker) else "stable"
 
 
@@ -70,7 +70,7 @@ TABLE: dict[str, Entry] = {
     "margin-sampling": Entry(
         MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"
     ),
-    "auto": Entry(AutoChunker, "ours: by what a document is written in"),
+    "auto": Entry(AutoChunker, "ours: by the format of a document"),
     "biomedical-abstract": Entry(BiomedicalAbstractChunker, "Bio-MCP chunking strategy v1.2.0"),
     "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
     "c99": Entry(C99Chunker, "Choi 2000"),
@@ -97,18 +97,18 @@ TABLE: dict[str, Entry] = {
 }
 
 
-def names(group: Group | None = None) -> list[str]:
+def names(group: ChunkerGroup | None = None) -> list[str]:
     """Return the registered names, of one group or all, in table order."""
     return [name for name, entry in TABLE.items() if group in (None, entry.group)]
 
 
 def required_model(name: str) -> str | None:
-    """Return the model that a chunker cannot do without, "lm" or "llm"; None if it runs as it comes."""
+    """Return the model that must be passed to a chunker: "lm", "llm" or None."""
     return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
 
 
 def is_general_purpose(name: str) -> bool:
-    """Return whether a chunker runs as it comes, on texts of any kind: one that reads its own kind changes the text too."""
+    """Return True if a chunker needs no model, and chunks texts of any kind as they are."""
     return required_model(name) is None and _entry(name).chunker.reads_all_formats()
 
 
@@ -126,20 +126,19 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     entry = _entry(name)
     if entry.group == "experimental":
         gate.require_experimental(name, experimental)
-    known = [field.name for field in fields(entry.chunker)]
-    if "experimental" in known:  # it chooses among others, and asks itself
+    accepted = [field.name for field in fields(entry.chunker)]
+    if "experimental" in accepted:  # it chooses among chunkers
         params["experimental"] = experimental
-    for param in params.keys() - set(known):
-        alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in known else ""
-        msg = (
-            f"{name} has no parameter {param!r}{alias or did_you_mean(param, known) or '; it has ' + ', '.join(known)}"
-        )
+    for param in params.keys() - set(accepted):
+        alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in accepted else ""
+        hint = alias or did_you_mean(param, accepted) or "; it has " + ", ".join(accepted)
+        msg = f"{name} has no parameter {param!r}{hint}"
         raise ConfigurationError(msg)
     return entry.chunker(**params)
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Return what there is to know of a chunker before building it; JSON-able.
+    """Return the parameters, documentation and other facts of a chunker; JSON-able.
 
     >>> describe("mst-semantic")["parameters"]["max_tokens"]
     400
@@ -150,7 +149,7 @@ def describe(name: str) -> dict[str, Any]:
         "name": name,
         "group": entry.group,
         "experimental": experimental,
-        "warnings": [*(_WARNINGS if experimental else ()), *_brittle(name)],
+        "warnings": [*(_WARNINGS if experimental else ()), *_sensitivity_warnings(name)],
         "needs": required_model(name),
         "extra": entry.extra,
         "source": entry.source,
@@ -164,17 +163,16 @@ def describe(name: str) -> dict[str, Any]:
 
 @cache
 def sensitivities() -> Mapping[str, Any]:
-    """Return what benchmarks/robustness.py measured and published; ``chunkers`` has names, some with a preset."""
-    read: Mapping[str, Any] = json.loads(
-        files("advchunk.chunkers").joinpath("sensitivity.json").read_text(encoding="utf-8")
-    )
-    return read
+    """Return the results of benchmarks/robustness.py; ``chunkers`` is by name, or by name and preset."""
+    text = files("advchunk.chunkers").joinpath("sensitivity.json").read_text(encoding="utf-8")
+    results: Mapping[str, Any] = json.loads(text)
+    return results
 
 
-def _brittle(name: str) -> list[str]:
-    """Return what is said of a chunker if it is brittle: as it comes, and with its presets."""
-    said = sensitivities()["chunkers"]
-    return [of["warning"] for label, of in said.items() if label.partition(",")[0] == name and "warning" in of]
+def _sensitivity_warnings(name: str) -> list[str]:
+    """Return the warnings about the sensitivity of a chunker, with and without its presets."""
+    rows = sensitivities()["chunkers"].items()
+    return [row["warning"] for label, row in rows if label.partition(",")[0] == name and "warning" in row]
 
 
 def params_of(chunker: type[Chunker]) -> type[Params]:
@@ -183,7 +181,7 @@ def params_of(chunker: type[Chunker]) -> type[Params]:
 
 
 def summary(name: str) -> str:
-    """Return what a chunker does in one line."""
+    """Return the summary line of a chunker."""
     return (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0].replace("``", "")
 
 

@@ -1,4 +1,4 @@
-"""Cut a document where its sections meet, and each section as another chunker would."""
+"""Cut a document between its sections, and each section with another chunker."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class SectionedChunker(VectorsChunker):
 
     Parameters
     ----------
-    inner : a chunker that decides where each section is cut; its own sizes are not used, nor what else it would do to its
-        chunks. None is `OptimalSemanticChunker`, with this one's embedder.
+    inner : a chunker that cuts each section; only its decisions are used, not its sizes, context and so on. None is
+        `OptimalSemanticChunker` with this one's embedder.
     """
 
     inner: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -38,52 +38,49 @@ class SectionedChunker(VectorsChunker):
     def check(self) -> None:
         """Add the rule for ``inner``."""
         super().check()
-        right = self.inner is None or isinstance(self.inner, SegmentingChunker)
-        require(right, "inner must be a chunker of units, such as OptimalSemanticChunker, or None", self.inner)
-        repeats = getattr(self.inner, "boundary", "after") != "after"
-        require(
-            not repeats,
-            'inner must have boundary="after": overlap_tokens of the sections says what is repeated',
-            self.inner,
-        )
+        is_valid = self.inner is None or isinstance(self.inner, SegmentingChunker)
+        require(is_valid, "inner must be a chunker of units, such as OptimalSemanticChunker, or None", self.inner)
+        rule = 'inner must have boundary="after": only overlap_tokens of this chunker repeats text'
+        require(getattr(self.inner, "boundary", "after") == "after", rule, self.inner)
 
     def load(self) -> None:
         """Load the inner chunker too."""
         super().load()
-        self.within.load()
+        self.inner_chunker.load()
 
     @property
-    def within(self) -> SegmentingChunker:
-        """The chunker that decides within sections."""
+    def inner_chunker(self) -> SegmentingChunker:
+        """The chunker that cuts sections."""
         if isinstance(self.inner, SegmentingChunker):
             return self.inner
         return OptimalSemanticChunker(embedder=self.embedder, batch_size=self.batch_size, cache=self.cache)
 
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return units with a wall before each section, but for one between a heading and what stands under it."""
+        """Return units with a hard break before each section, except between a heading and the text below it."""
         units = super().tile(document, limits)
         strength = units.strength.copy()
-        inside = units.edges[1:-1]
-        strength[1:-1][np.isin(inside, list(self.hard_breaks(document))) & (strength[1:-1] >= 0)] = Strength.HARD_BREAK
+        starts_section = np.isin(units.edges[1:-1], list(self.hard_breaks(document)))
+        strength[1:-1][starts_section & (strength[1:-1] >= 0)] = Strength.HARD_BREAK
         return replace(units, strength=strength)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Decide within all sections side by side, so that a model is asked once for all."""
-        rooms = list(pairwise([*units.hard_breaks().tolist(), len(units)]))
-        inner = self.within
+        """Decide on all sections side by side, so that a model gets them in one batch."""
+        sections, inner = list(pairwise([*units.hard_breaks().tolist(), len(units)])), self.inner_chunker
         parts = yield from gather(
-            inner.decide(units.part(a, b), limits) if b - a > 1 else completed(Segmentation(np.array([0, 1])))
-            for a, b in rooms
+            inner.decide(units.part(start, end), limits)
+            if end - start > 1
+            else completed(Segmentation(np.array([0, 1])))
+            for start, end in sections
         )
-        return _joined(rooms, parts)
+        return _join(sections, parts)
 
 
-def _joined(rooms: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
-    """Return the decisions on all sections as one on the document."""
-    n = rooms[-1][1]
+def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
+    """Return the segmentations of all sections as one of the document."""
+    n = sections[-1][1]
     cuts, reasons, labels = [0], list[str](), np.zeros(n, dtype=np.int64)
     gaps, rows = np.full(n - 1, np.nan), None
-    for (start, end), part in zip(rooms, parts, strict=True):
+    for (start, end), part in zip(sections, parts, strict=True):
         inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
         reasons += [*(["section"] if start else []), *inner]
         cuts += (part.cuts[1:] + start).tolist()
@@ -93,15 +90,14 @@ def _joined(rooms: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> 
         if part.rows is not None:
             rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
             rows[start:end] = part.rows
-    grouped = any(part.labels is not None for part in parts)
+    is_grouped = any(part.labels is not None for part in parts)
     return Segmentation(
-        np.array(cuts), labels if grouped else None, reasons, None if np.isnan(gaps).all() else gaps, rows=rows
+        np.array(cuts), labels if is_grouped else None, reasons, None if np.isnan(gaps).all() else gaps, rows=rows
     )
 
 
 def _labels(part: Segmentation) -> Ints:
-    """Return labels from 0; those of its segments where a section was not grouped."""
+    """Return the labels of a section, from 0; a section without labels has those of its segments."""
     if part.labels is None:
         return np.repeat(np.arange(len(part.cuts) - 1), np.diff(part.cuts))
-    found: Ints = np.unique(part.labels, return_inverse=True)[1].astype(np.int64)
-    return found
+    return np.unique(part.labels, return_inverse=True)[1].astype(np.int64)

@@ -249,7 +249,7 @@ def _note(quiet: bool) -> Callable[[str], None]:
     return lambda text: None if quiet else click.echo(text, err=True)
 
 
-def _unaided(group: registry.Group | None) -> list[str]:
+def _unaided(group: registry.ChunkerGroup | None) -> list[str]:
     return [name for name in registry.names(group) if registry.is_general_purpose(name)]
 
 

@@ -21,7 +21,7 @@ _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
 @click.command("list")
 @click.option("--group", type=click.Choice(["stable", "experimental"]), help="Only these.")
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def list_(group: registry.Group | None, form: str) -> None:
+def list_(group: registry.ChunkerGroup | None, form: str) -> None:
     """List the methods, a line each."""
     rows = [{k: registry.describe(name)[k] for k in ("name", "group", "summary")} for name in registry.names(group)]
     if form == "json":

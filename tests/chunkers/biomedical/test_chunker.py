@@ -1,4 +1,4 @@
-"""Biomedical abstracts: each step of the strategy, on abstracts that are small enough to see."""
+"""Biomedical abstracts: each step of the strategy, on small abstracts."""
 
 import re
 from uuid import UUID, uuid5
@@ -12,8 +12,9 @@ from llama_index.core import Document as LlamaIndexDocument
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import ConfigurationError, Document
-from advchunk.chunkers.biomedical.chunker import NAMESPACE, BiomedicalAbstractChunker
-from advchunk.chunkers.biomedical.quantities import keeping, tied
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.params import NAMESPACE
+from advchunk.chunkers.biomedical.quantities import QuantityTiler, quantity_spans
 from advchunk.chunkers.biomedical.settings import Settings
 from advchunk.errors import ModelUnavailable
 from advchunk.models.counters import as_counter
@@ -25,9 +26,9 @@ def sentence(words, first="Word"):
     return " ".join([first, *["word"] * (words - 1)]) + "."
 
 
-def section(label, *sentences):
-    """Write a section of sentences of so many words; its label is one more."""
-    return f"{label}: " + " ".join(map(sentence, sentences)) + "\n"
+def section(label, *lengths):
+    """Return a section of sentences with these numbers of words; its label is one more."""
+    return f"{label}: " + " ".join(map(sentence, lengths)) + "\n"
 
 
 def chunker(**params):
@@ -59,15 +60,15 @@ def test_spans_index_the_normalized_text_and_source_spans_the_original():
 
 def test_each_section_is_a_chunk():
     text = section("Background", 40) + section("Methods", 50) + section("Results", 60) + section("Conclusions", 35)
-    found = chunker(**SIZES).chunk(text)
-    assert sections(found) == ["Background", "Methods", "Results", "Conclusions"]
-    assert [chunk.text.split(":")[0] for chunk in found] == sections(found)
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Background", "Methods", "Results", "Conclusions"]
+    assert [chunk.text.split(":")[0] for chunk in chunks] == sections(chunks)
 
 
 def test_small_neighbors_merge():
     text = section("Aim", 10) + section("Methods", 15) + section("Results", 60) + section("Conclusions", 35)
-    found = chunker(**SIZES).chunk(text)
-    assert sections(found) == ["Objective, Methods, Results", "Conclusions"]  # 27 words are still too few
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Objective, Methods, Results", "Conclusions"]  # 27 words are still too few
     assert sections(chunker(**SIZES | {"min_tokens": 20}).chunk(text)) == [
         "Objective, Methods",
         "Results",
@@ -75,9 +76,9 @@ def test_small_neighbors_merge():
     ]
 
 
-def test_what_is_small_stays_alone_where_no_neighbor_has_room():
-    found = chunker(**SIZES).chunk(section("Methods", 95) + section("Results", 10) + section("Conclusions", 95))
-    assert sections(found) == ["Methods", "Results", "Conclusions"]
+def test_a_small_section_stays_alone_if_no_neighbor_has_room():
+    chunks = chunker(**SIZES).chunk(section("Methods", 95) + section("Results", 10) + section("Conclusions", 95))
+    assert sections(chunks) == ["Methods", "Results", "Conclusions"]
 
 
 def test_results_and_conclusions_stay_together_when_short():
@@ -93,46 +94,46 @@ def test_results_and_conclusions_stay_together_when_short():
 
 def test_a_long_section_is_cut_between_sentences_with_overlap():
     text = section("Methods", 40) + section("Results", *[10] * 14)
-    found = chunker(**SIZES).chunk(text)
-    assert sections(found) == ["Methods", "Results", "Results"]
-    assert [chunk.tokens for chunk in found] == [41, 71, 80]  # 70 of its own, and 10 of the window before
-    assert found[1].end - found[2].start == len(sentence(10)) + 1
-    assert found[1].start == found[0].end  # no overlap over sections
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Methods", "Results", "Results"]
+    assert [chunk.tokens for chunk in chunks] == [41, 71, 80]  # 70 of its own, and 10 of the window before
+    assert chunks[1].end - chunks[2].start == len(sentence(10)) + 1
+    assert chunks[1].start == chunks[0].end  # no overlap over sections
     apart = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
     assert "".join(chunk.text for chunk in apart) == text.strip()
 
 
-def test_what_a_window_repeats_of_another_section_gives_it_no_name():
+def test_repeated_text_does_not_add_its_section():
     text = section("Aim", 22, 3) + section("Results", 5, 60, 60)
-    found = chunker(**SIZES).chunk(text)
-    assert sections(found) == ["Objective, Results", "Results", "Results"]
-    assert found[1].text.startswith(f"{sentence(3)}\nResults: {sentence(5)} ")
+    chunks = chunker(**SIZES).chunk(text)
+    assert sections(chunks) == ["Objective, Results", "Results", "Results"]
+    assert chunks[1].text.startswith(f"{sentence(3)}\nResults: {sentence(5)} ")
 
 
-def test_a_section_that_fits_is_whole_with_the_room_for_overlap():
+def test_a_section_that_fits_may_use_the_room_for_overlap():
     for words in (99, 100):
-        found = chunker(**SIZES).chunk(section("Methods", 40) + section("Results", 50, words - 50))
-        assert len(found) == (2 if words == 99 else 3)
+        chunks = chunker(**SIZES).chunk(section("Methods", 40) + section("Results", 50, words - 50))
+        assert len(chunks) == (2 if words == 99 else 3)
 
 
 def test_an_unstructured_abstract_is_one_chunk_if_it_fits():
     words = " ".join(map(sentence, [10] * 45))
     assert [chunk.metadata["section"] for chunk in chunker().chunk(words)] == ["Unstructured"]
-    found = chunker().chunk(words + " " + sentence(10))
-    assert [chunk.tokens for chunk in found] == [250, 260]  # 460 words: 210 of its own and 50 again
-    assert [chunk.metadata["chunk_id"] for chunk in found] == ["w0", "w1"]
+    chunks = chunker().chunk(words + " " + sentence(10))
+    assert [chunk.tokens for chunk in chunks] == [250, 260]  # 460 words: 210 of its own and 50 again
+    assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["w0", "w1"]
 
 
 @pytest.mark.parametrize("sentences", [50, 70, 90, 150])
 def test_windows_have_250_to_350_tokens(sentences):
-    found = chunker().chunk(" ".join(map(sentence, [10] * sentences)))
-    assert all(250 <= chunk.tokens <= 350 for chunk in found)
+    chunks = chunker().chunk(" ".join(map(sentence, [10] * sentences)))
+    assert all(250 <= chunk.tokens <= 350 for chunk in chunks)
 
 
 # Step 4: context.
 
 
-def test_each_chunk_has_its_section_and_the_first_the_title_and_they_count():
+def test_context_has_sections_and_title_and_counts():
     text = section("Background", 40) + section("Results", 45)
     document = Document(text, metadata={"title": "A trial", "pmid": "7"})
     first, second = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(document)
@@ -172,16 +173,25 @@ def test_metadata_and_ids():
     assert first.metadata["chunk_id"] == "s0"
 
 
-def test_the_parent_is_what_the_document_is_called():
-    def parent(**given):
-        return BiomedicalAbstractChunker().chunk(Document("Word.", **given))[0].metadata["parent_uid"]
+@pytest.mark.parametrize("text", ["AIM: To see.", ""])
+def test_metadata_is_not_shared_with_the_document(text):
+    document = Document(text, metadata={"title": "A trial", "authors": ["A"]})
+    for chunk in BiomedicalAbstractChunker(title_chunk=True, short_tokens=0).chunk(document):
+        assert chunk.metadata["authors"] == ["A"]
+        chunk.metadata["authors"].append("B")
+    assert document.metadata["authors"] == ["A"]
 
-    assert parent(id="x", metadata={"pmid": 3, "parent_uid": "mine"}) == "mine"
+
+def test_the_parent_is_named_after_the_document():
+    def parent(**params):
+        return BiomedicalAbstractChunker().chunk(Document("Word.", **params))[0].metadata["parent_uid"]
+
+    assert parent(id="x", metadata={"pmid": 3, "parent_uid": "own"}) == "own"
     assert parent(id="x", metadata={"pmid": 3}) == "pubmed:3"
     assert parent(id="x", metadata={"source": "pubmed"}) == "x"
 
 
-def test_documents_without_a_name_have_ids_of_their_own():
+def test_documents_without_an_id_have_distinct_ids():
     texts = ["AIM: To see.", "AIM: To hear.", "AIM: To see."]
     nameless = [Document(text, metadata={"source": "pubmed"}) for text in texts]
     nameless += [Document("", metadata={"title": title, "source": "pubmed"}) for title in "ab"]
@@ -208,11 +218,11 @@ def test_a_statistic_stays_with_its_comparator():
     filler = [sentence(10)] * 7
     for before in range(2, 7):
         text = " ".join([*filler[:before], STATISTIC, COMPARATOR, *filler[before:], *filler])
-        found = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
-        assert any(STATISTIC in chunk.text and COMPARATOR in chunk.text for chunk in found)
+        chunks = chunker(**SIZES | {"overlap_tokens": 0}).chunk(text)
+        assert any(STATISTIC in chunk.text and COMPARATOR in chunk.text for chunk in chunks)
 
 
-def test_a_window_grows_for_a_claim_by_15_percent_of_the_target_at_most():
+def test_a_window_grows_for_a_claim_by_at_most_15_percent_of_the_target():
     def cut(words):
         """Return the tokens of windows where the claim ends so many words after the start."""
         text = " ".join([*[sentence(10)] * 3, sentence(words - 41), STATISTIC, COMPARATOR, sentence(70)])
@@ -225,7 +235,7 @@ def test_a_window_grows_for_a_claim_by_15_percent_of_the_target_at_most():
 
 
 @pytest.mark.parametrize("splitter", [None, "plain", tiling.words, tiling.clauses])
-def test_what_belongs_to_a_number_is_never_cut(splitter):
+def test_quantities_are_never_cut(splitter):
     quantities = (
         "1.5 mg/kg",
         "p = 0.03",
@@ -236,27 +246,27 @@ def test_what_belongs_to_a_number_is_never_cut(splitter):
         "(n = 30 (15 men. Or so) in all)",
     )
     text = " ".join(f"We gave {quantity} then, and it was so. Fine." for quantity in quantities * 4)
-    found = chunker(sentence_splitter=splitter, max_tokens=22, min_tokens=0, overlap_tokens=5).chunk(text)
-    assert len(found) > 10
-    edges = {edge for chunk in found for edge in chunk.spans[0]}
-    whole = [found.span() for quantity in quantities for found in re.finditer(re.escape(quantity), text)]
+    chunks = chunker(sentence_splitter=splitter, max_tokens=22, min_tokens=0, overlap_tokens=5).chunk(text)
+    assert len(chunks) > 10
+    edges = {edge for chunk in chunks for edge in chunk.spans[0]}
+    whole = [match.span() for quantity in quantities for match in re.finditer(re.escape(quantity), text)]
     assert len(whole) == 28
-    assert not any(start < edge < end for start, end in [*whole, *tied(text)] for edge in edges)
+    assert not any(start < edge < end for start, end in [*whole, *quantity_spans(text)] for edge in edges)
 
 
-def test_what_is_tied_over_the_budget_is_cut_all_the_same():
+def test_a_quantity_over_the_budget_is_cut():
     text = "(1 " + "word " * 50 + ")"
-    found = chunker(max_tokens=14, min_tokens=0, overlap_tokens=5).chunk(text)
-    assert all(chunk.tokens <= 14 for chunk in found)
+    chunks = chunker(max_tokens=14, min_tokens=0, overlap_tokens=5).chunk(text)
+    assert all(chunk.tokens <= 14 for chunk in chunks)
 
 
 @given(
     st.text(st.sampled_from("1.5 mg/kg(p=<,)[] x\n"), min_size=1, max_size=80),
     st.sampled_from([tiling.words, tiling.characters]),
 )
-def test_a_tiler_that_keeps_numbers_drops_edges_and_adds_none(text, tiler):
-    plain, kept = tiler(text).edges.tolist(), keeping(tiler)(text).edges.tolist()
-    inside = {edge for start, end in tied(text) for edge in range(start + 1, end)}
+def test_a_quantity_tiler_only_removes_edges(text, tiler):
+    plain, kept = tiler(text).edges.tolist(), QuantityTiler(tiler)(text).edges.tolist()
+    inside = {edge for start, end in quantity_spans(text) for edge in range(start + 1, end)}
     assert kept == [edge for edge in plain if edge not in inside or edge in (0, len(text))]
 
 
@@ -265,8 +275,8 @@ def test_sentences_of_a_spacy_pipeline():
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     text = "We gave 1.5 mg/kg twice. It worked (p = 0.03. n = 4). So it is."
-    found = chunker(sentence_splitter=nlp, max_tokens=9, min_tokens=0, overlap_tokens=0).chunk(text)
-    assert [chunk.text for chunk in found] == [
+    chunks = chunker(sentence_splitter=nlp, max_tokens=9, min_tokens=0, overlap_tokens=0).chunk(text)
+    assert [chunk.text for chunk in chunks] == [
         "We gave 1.5 mg/kg twice. ",
         "It worked (p = 0.03. n = 4). ",
         "So it is.",
@@ -293,16 +303,16 @@ def test_the_title_may_have_a_chunk_of_its_own():
 @pytest.mark.parametrize("title_chunk", [False, True])
 def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
     about = {"title": "A trial", "mesh": "Obesity; GLP-1 Receptor"}
-    given = {"min_tokens": 0, "title_chunk": title_chunk, "mesh": True, "tokenizer": "words"}
-    (chunk,) = BiomedicalAbstractChunker(**given).chunk(
+    params = {"min_tokens": 0, "title_chunk": title_chunk, "mesh": True, "tokenizer": "words"}
+    (chunk,) = BiomedicalAbstractChunker(**params).chunk(
         Document(section("Aim", 38) + section("Results", 39), metadata=about)
     )
     assert chunk.context == "[Title] A trial\n[MeSH] Obesity; GLP-1 Receptor\n[Section] Objective, Results"
-    found = BiomedicalAbstractChunker(**given).chunk(
+    chunks = BiomedicalAbstractChunker(**params).chunk(
         Document(section("Aim", 38) + section("Results", 40), metadata=about)
     )
-    assert [chunk.text[:3] for chunk in found if chunk.text] == ["Aim", "Res"]
-    assert "[MeSH]" not in found[0].context
+    assert [chunk.text[:3] for chunk in chunks if chunk.text] == ["Aim", "Res"]
+    assert "[MeSH]" not in chunks[0].context
 
 
 def test_an_article_without_abstract_can_be_cited():
@@ -328,30 +338,30 @@ def test_a_title_that_is_too_long_is_cut():
 # Sources, frameworks, tokenizers, settings.
 
 
-def test_both_frameworks_hand_on_what_the_strategy_says():
+def test_both_frameworks_keep_texts_and_metadata():
     texts = [section("Background", 40) + section("Results", 45), ""]
     about = [{"title": "A trial", "pmid": "7"}, {"title": "An editorial", "pmid": "8"}]
     expected = BiomedicalAbstractChunker(**SIZES).chunk_many(
-        [Document(text, metadata=known) for text, known in zip(texts, about, strict=True)]
+        [Document(text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
     )
-    chunks = [chunk for each in expected for chunk in each]
+    chunks = [chunk for group in expected for chunk in group]
     assert [chunk.metadata["chunk_id"] for chunk in chunks] == ["s0", "s1", "title"]
     documents = langchain_advchunk.BiomedicalAbstractSplitter(**SIZES).split_documents(
-        [LangChainDocument(text, metadata=known) for text, known in zip(texts, about, strict=True)]
+        [LangChainDocument(text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
     )
     nodes = llamaindex_advchunk.BiomedicalAbstractNodeParser(**SIZES).get_nodes_from_documents(
-        [LlamaIndexDocument(text=text, metadata=known) for text, known in zip(texts, about, strict=True)]
+        [LlamaIndexDocument(text=text, metadata=metadata) for text, metadata in zip(texts, about, strict=True)]
     )
     assert [document.page_content for document in documents] == [chunk.embed_text for chunk in chunks]
     assert [(node.text, node.metadata["context"]) for node in nodes] == [
         (chunk.text, chunk.context) for chunk in chunks
     ]
     for chunk, document, node in zip(chunks, documents, nodes, strict=True):
-        for said in (document.metadata, node.metadata):
-            assert {key: said.get(key) for key in chunk.metadata} == chunk.metadata
+        for copied in (document.metadata, node.metadata):
+            assert {key: copied.get(key) for key in chunk.metadata} == chunk.metadata
 
 
-def test_a_record_is_read_as_it_comes():
+def test_a_record_is_read():
     record = "PMID- 7\nTI  - A trial\nAB  - AIM: To see. RESULTS:\n      Seen.\n"
     (chunk,) = BiomedicalAbstractChunker().chunk(record)
     assert chunk.text == "AIM: To see. RESULTS: Seen."
@@ -364,8 +374,8 @@ def test_a_record_is_read_as_it_comes():
 def test_tokenizers():
     words = " ".join(map(sentence, [10] * 80))
     for tokenizer in ("cl100k_base", None, "characters"):
-        found = BiomedicalAbstractChunker(tokenizer=tokenizer).chunk(words)
-        assert all(chunk.tokens == as_counter(tokenizer)(chunk.embed_text) <= 450 for chunk in found)
+        chunks = BiomedicalAbstractChunker(tokenizer=tokenizer).chunk(words)
+        assert all(chunk.tokens == as_counter(tokenizer)(chunk.embed_text) <= 450 for chunk in chunks)
 
 
 def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
@@ -378,7 +388,7 @@ def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
     assert by_name == ours
 
 
-def test_biobert_that_is_out_of_reach_is_a_clear_error():
+def test_a_tokenizer_that_cannot_be_reached_is_an_error():
     pytest.importorskip("transformers")
     name = "pritamdeka/BioBERT-mnli-snli-scinli-scitail-mednli-stsb"
     with pytest.raises(
@@ -388,12 +398,12 @@ def test_biobert_that_is_out_of_reach_is_a_clear_error():
 
 
 @pytest.mark.usefixtures("tiktoken_cache")
-def test_a_whole_that_fits_is_whole_though_counts_do_not_add_up():
+def test_an_abstract_that_fits_is_whole_if_counts_do_not_add_up():
     words = " ".join(f"Sentence number {i} is here, isn't it?" for i in range(20))
     size = as_counter("cl100k_base")(words)
-    given = {"tokenizer": "cl100k_base", "include_context": False, "min_tokens": 0}
-    assert len(BiomedicalAbstractChunker(max_tokens=size, target_tokens=size, **given).chunk(words)) == 1
-    assert len(BiomedicalAbstractChunker(max_tokens=size - 1, target_tokens=80, **given).chunk(words)) > 1
+    params = {"tokenizer": "cl100k_base", "include_context": False, "min_tokens": 0}
+    assert len(BiomedicalAbstractChunker(max_tokens=size, target_tokens=size, **params).chunk(words)) == 1
+    assert len(BiomedicalAbstractChunker(max_tokens=size - 1, target_tokens=80, **params).chunk(words)) > 1
 
 
 @pytest.mark.parametrize(
@@ -411,20 +421,25 @@ def test_a_bad_parameter_is_an_error(bad, rule):
         BiomedicalAbstractChunker(**bad)
 
 
-def test_defaults_give_way_to_a_smaller_maximum():
+def test_defaults_are_reduced_to_a_smaller_maximum():
     small = BiomedicalAbstractChunker(max_tokens=90)
-    assert (small.least, small.aim, small.min_tokens, small.target_tokens) == (90, 65, 120, 325)
+    assert (small.effective_min_tokens, small.effective_target_tokens, small.min_tokens, small.target_tokens) == (
+        90,
+        65,
+        120,
+        325,
+    )
 
 
 def test_a_target_of_500_needs_a_raised_maximum():
     words = " ".join(map(sentence, [10] * 130))
-    found = chunker(target_tokens=500, max_tokens=692).chunk(words)
-    assert [chunk.tokens for chunk in found] == [460, 470, 470]
+    chunks = chunker(target_tokens=500, max_tokens=692).chunk(words)
+    assert [chunk.tokens for chunk in chunks] == [460, 470, 470]
 
 
 def test_settings_come_from_the_environment():
     assert Settings.from_environment({}) == Settings()
-    given = Settings.from_environment(
+    loaded = Settings.from_environment(
         {
             "BIO_MCP_CHUNKER_TARGET_TOKENS": "300",
             "BIO_MCP_CHUNKER_MAX_TOKENS": "400",
@@ -441,15 +456,15 @@ def test_settings_come_from_the_environment():
             "BIO_MCP_LOG_LEVEL": "debug",
         }
     )
-    assert given.chunker(mesh=True) == BiomedicalAbstractChunker(
+    assert loaded.chunker(mesh=True) == BiomedicalAbstractChunker(
         target_tokens=300, max_tokens=400, min_tokens=100, overlap_tokens=40, chunker_version="v9",
         namespace="6ba7b810-9dad-11d1-80b4-00c04fd430c8", mesh=True,
     )  # fmt: skip
-    expected = given.chunker().fingerprint()
-    assert langchain_advchunk.BiomedicalAbstractSplitter(**given.parameters).core().fingerprint() == expected
-    assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**given.parameters).core().fingerprint() == expected
-    assert given.boosts.sections == {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0}
-    assert (given.boosts.quality, given.boosts.recency) == (0.5, ((2, 0.1), (5, 0.05), (20, 0.02)))
+    expected = loaded.chunker().fingerprint()
+    assert langchain_advchunk.BiomedicalAbstractSplitter(**loaded.parameters).core().fingerprint() == expected
+    assert llamaindex_advchunk.BiomedicalAbstractNodeParser(**loaded.parameters).core().fingerprint() == expected
+    assert loaded.boosts.sections == {"Results": 0.4, "Conclusions": 0.3, "Methods": 0.2, "Background": 0.0}
+    assert (loaded.boosts.quality, loaded.boosts.recency) == (0.5, ((2, 0.1), (5, 0.05), (20, 0.02)))
 
 
 def test_settings_default_to_this_process(monkeypatch):
@@ -474,14 +489,14 @@ def test_a_bad_setting_is_an_error(name, value, rule):
         Settings.from_environment({name: value})
 
 
-def test_given_units_are_segmented_by_their_labels():
+def test_custom_units_are_segmented_by_their_labels():
     text = section("Background", 40) + section("Results", 45)
     units = sentences.sentences(text)
     assert chunker(**SIZES).segmentation(units).cuts.tolist() == [0, len(units) // 2, len(units)]
 
 
 @pytest.mark.parametrize("text", ["<TEI><text/></TEI>", '{"schema_name": "DoclingDocument"}'])
-def test_a_paper_is_no_abstract(text):
+def test_a_paper_is_refused(text):
     with pytest.raises(ConfigurationError, match="must be given an abstract or a PubMed record, got"):
         BiomedicalAbstractChunker().chunk(text)
     assert BiomedicalAbstractChunker(normalize=False, include_context=False).chunk(text)[0].text == text

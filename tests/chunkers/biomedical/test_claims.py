@@ -1,5 +1,5 @@
-"""Numeric claims: which sentences make one, and whether a chunk holds the whole of it."""
-# ruff: noqa: RUF001 - the signs of many scripts are the subject here
+"""Numeric claims: their sentences, and whether a chunk contains all of one."""
+# ruff: noqa: RUF001 - signs of many scripts
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ ABSTRACT = (
 )
 
 
-def said(text):
+def claim_texts(text):
     return [text[slice(*claim.span)] for claim in numeric_claims(text)]
 
 
@@ -28,7 +28,7 @@ def test_an_abstract_has_the_claim_that_its_authors_would_name():
     assert ABSTRACT[slice(*claim.span)].endswith(
         "Mean weight change at 48 weeks was −12.4% vs −2.1% (Δ=−10.3 pp; p<0.001)."
     )
-    statistics = [ABSTRACT[slice(*one)] for one in claim.statistics]
+    statistics = [ABSTRACT[slice(*span)] for span in claim.statistics]
     assert statistics == ["−12.4%", "−2.1%", "Δ=−10.3", "−10.3 pp", "p<0.001"]
 
 
@@ -55,7 +55,7 @@ def test_an_abstract_has_the_claim_that_its_authors_would_name():
     ],
 )
 def test_a_statistic_and_its_comparator_are_a_claim(claim):
-    assert said(claim) == [claim]
+    assert claim_texts(claim) == [claim]
 
 
 @pytest.mark.parametrize(
@@ -69,49 +69,49 @@ def test_a_statistic_and_its_comparator_are_a_claim(claim):
         "The map was made at 1:25000.",
     ],
 )
-def test_numbers_and_comparisons_alone_are_none(text):
-    assert said(text) == []
+def test_numbers_and_comparisons_alone_are_not_claims(text):
+    assert claim_texts(text) == []
 
 
 def test_a_comparator_in_the_next_sentence_is_part_of_the_claim():
-    assert said("It was dry. Weight fell by 12%. With placebo it rose.") == [
+    assert claim_texts("It was dry. Weight fell by 12%. With placebo it rose.") == [
         "Weight fell by 12%. With placebo it rose."
     ]
-    assert said("All got placebo. Weight fell by 12%. It was dry.") == ["All got placebo. Weight fell by 12%."]
+    assert claim_texts("All got placebo. Weight fell by 12%. It was dry.") == ["All got placebo. Weight fell by 12%."]
     both = "Controls gained. Weight fell by 12%. That is more than before."
-    assert said(both) == ["Controls gained. Weight fell by 12%."]
-    each = "Weight fell by 12%. With placebo it fell by 2%."
-    assert said(each) == [each, "With placebo it fell by 2%."]
-    assert said("Weight fell by 12% vs 2%. Nausea was seen in 30%.") == ["Weight fell by 12% vs 2%."]
-    assert said("Weight fell by 12%.\n\nControls gained.") == []
-    assert said("Controls gained.\n\nThe difference had p = 0.03.") == ["The difference had p = 0.03."]
+    assert claim_texts(both) == ["Controls gained. Weight fell by 12%."]
+    pair = "Weight fell by 12%. With placebo it fell by 2%."
+    assert claim_texts(pair) == [pair, "With placebo it fell by 2%."]
+    assert claim_texts("Weight fell by 12% vs 2%. Nausea was seen in 30%.") == ["Weight fell by 12% vs 2%."]
+    assert claim_texts("Weight fell by 12%.\n\nControls gained.") == []
+    assert claim_texts("Controls gained.\n\nThe difference had p = 0.03.") == ["The difference had p = 0.03."]
 
 
 def test_claims_of_an_answer_are_those_with_a_statistic_in_it():
     text = "It was 12% vs 2%. Pain was less (p = 0.03). The rest was 5%, as in controls."
-    found = {"a": numeric_claims(text), "b": numeric_claims(text)}
+    claims = {"a": numeric_claims(text), "b": numeric_claims(text)}
     inside = Question("?", (Reference("a", Span(0, 30)),))
     later = Question("?", (Reference("b", Span(text.index("rest"), len(text))), Reference("a", Span(0, 5))))
-    assert [[(name, text[slice(*span)]) for name, span in one] for one in answered([inside, later], found)] == [
+    assert [[(name, text[slice(*span)]) for name, span in group] for group in answered([inside, later], claims)] == [
         [("a", "It was 12% vs 2%.")],
         [("b", "The rest was 5%, as in controls.")],
     ]
 
 
-def test_a_claim_counts_only_if_one_chunk_holds_all_of_it():
+def test_a_claim_counts_only_if_one_chunk_contains_it():
     def chunk(*spans):
         return Chunk("", tuple(Span(*span) for span in spans), 1)
 
     chunks = {"a": [chunk((0, 15)), chunk((15, 40)), chunk((10, 20), (20, 31))], "b": [chunk((0, 99))]}
-    wanted = [[("a", Span(11, 30))], [], [("a", Span(0, 5)), ("a", Span(16, 39)), ("a", Span(12, 20))]]
+    needed = [[("a", Span(11, 30))], [], [("a", Span(0, 5)), ("a", Span(16, 39)), ("a", Span(12, 20))]]
     ranking = np.array([[0, 1, 3, 2]] * 3)
-    assert claims_at_k(wanted, chunks, ranking, 3).tolist() == pytest.approx([0, np.nan, 2 / 3], nan_ok=True)
-    assert claims_at_k(wanted, chunks, ranking, 4).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
-    assert claims_at_k(wanted, chunks, ranking, 1).tolist() == pytest.approx([0, np.nan, 1 / 3], nan_ok=True)
+    assert claims_at_k(needed, chunks, ranking, 3).tolist() == pytest.approx([0, np.nan, 2 / 3], nan_ok=True)
+    assert claims_at_k(needed, chunks, ranking, 4).tolist() == pytest.approx([1, np.nan, 1], nan_ok=True)
+    assert claims_at_k(needed, chunks, ranking, 1).tolist() == pytest.approx([0, np.nan, 1 / 3], nan_ok=True)
 
 
 @given(st.data())
-def test_it_is_what_characters_say(data):
+def test_recall_of_claims_equals_counting_characters(data):
     lengths = {"a": 30, "b": 20}
 
     def span(name):
@@ -128,22 +128,22 @@ def test_it_is_what_characters_say(data):
             chunks[name].append(Chunk("", tuple(kept), 1))
     names = data.draw(st.lists(st.lists(st.sampled_from(["a", "b"]), max_size=3), min_size=1, max_size=3))
     claims = [[(name, span(name)) for name in of] for of in names]
-    each = [(name, {i for s in c.spans for i in range(*s)}) for name, of in chunks.items() for c in of]
-    ranking = np.array([data.draw(st.permutations(range(len(each)))) for _ in claims], dtype=np.int64).reshape(
-        len(claims), len(each)
+    entries = [(name, {i for s in c.spans for i in range(*s)}) for name, of in chunks.items() for c in of]
+    ranking = np.array([data.draw(st.permutations(range(len(entries)))) for _ in claims], dtype=np.int64).reshape(
+        len(claims), len(entries)
     )
     k = data.draw(st.integers(1, 5))
     slow = []
-    for wanted, order in zip(claims, ranking, strict=True):
+    for needed, order in zip(claims, ranking, strict=True):
         held = [
-            any(of == name and set(range(*s)) <= each[i][1] for i in order[:k] for of in [each[i][0]])
-            for name, s in wanted
+            any(of == name and set(range(*s)) <= entries[i][1] for i in order[:k] for of in [entries[i][0]])
+            for name, s in needed
         ]
         slow.append(sum(held) / len(held) if held else np.nan)
     assert claims_at_k(claims, chunks, ranking, k).tolist() == pytest.approx(slow, nan_ok=True)
 
 
 @pytest.mark.parametrize("spans", [[(0, 50), (40, 100)], [(50, 100), (0, 50)], [(0, 100), (20, 30)]])
-def test_a_claim_is_held_whole_however_a_chunk_says_its_spans(spans):
+def test_the_order_of_spans_does_not_matter(spans):
     chunk = Chunk("", tuple(Span(*span) for span in spans), 10)
     assert claims_at_k([[("a", Span(30, 70))]], {"a": [chunk]}, np.array([[0]]), 1).tolist() == [1]

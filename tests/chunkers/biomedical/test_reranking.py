@@ -1,4 +1,4 @@
-"""What was found is ranked anew by section, quality and age, in both frameworks."""
+"""Search results are reranked by section, quality and age, in both frameworks."""
 
 from datetime import date
 from functools import partial
@@ -40,40 +40,42 @@ TODAY = date(2026, 6, 1)
     ],
 )
 def test_boosts(metadata, boost):
-    assert Boosts().of(metadata, TODAY.year) == pytest.approx(boost)
+    assert Boosts().boost(metadata, TODAY.year) == pytest.approx(boost)
     ((_, score),) = rerank([(Chunk("", (), 0, metadata=metadata), 0.5)], on=TODAY)
     assert score == pytest.approx(0.5 * (1 + boost))
 
 
-def test_langchains_documents_and_llamaindexs_nodes_are_ranked_alike():
-    given = [("Methods", 0.52), ("Results", 0.5), ("", 0.51)]
-    documents = rerank([(Document(name, metadata={"section": name}), score) for name, score in given], on=TODAY)
+def test_both_frameworks_are_ranked_alike():
+    rows = [("Methods", 0.52), ("Results", 0.5), ("", 0.51)]
+    documents = rerank([(Document(name, metadata={"section": name}), score) for name, score in rows], on=TODAY)
     nodes = rerank(
-        [NodeWithScore(node=TextNode(text=name, metadata={"section": name}), score=score) for name, score in given],
+        [NodeWithScore(node=TextNode(text=name, metadata={"section": name}), score=score) for name, score in rows],
         on=TODAY,
     )
     assert [document.page_content for document, _ in documents] == ["Results", "Methods", ""]
     assert [(node.text, node.score) for node in nodes] == [(d.page_content, score) for d, score in documents]
 
 
-def test_it_stands_behind_a_search_in_a_chain():
+def test_reranking_in_a_chain():
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
     store.add_documents([Document(name, metadata={"section": name}) for name in ("Methods", "Results", "Aim")])
-    found = store.similarity_search_with_score("Methods")
-    assert found[0][0].page_content == "Methods"
+    results = store.similarity_search_with_score("Methods")
+    assert results[0][0].page_content == "Methods"
     chain = RunnableLambda(store.similarity_search_with_score) | partial(
         rerank, boosts=Boosts(sections={"Aim": 1e6, "Results": 1e3}), on=TODAY
     )
-    assert chain.invoke("Methods") == rerank(found, Boosts(sections={"Aim": 1e6, "Results": 1e3}), on=TODAY) != found
+    assert (
+        chain.invoke("Methods") == rerank(results, Boosts(sections={"Aim": 1e6, "Results": 1e3}), on=TODAY) != results
+    )
 
 
 def test_a_negative_score_rises_too_and_equals_keep_their_order():
     chunks = [Chunk(text, (), 0, metadata={"section": text}) for text in ("a", "Results", "b")]
-    found = rerank([(chunk, -0.5) for chunk in chunks], on=TODAY)
-    assert [(chunk.text, score) for chunk, score in found] == [("Results", -0.425), ("a", -0.5), ("b", -0.5)]
+    results = rerank([(chunk, -0.5) for chunk in chunks], on=TODAY)
+    assert [(chunk.text, score) for chunk, score in results] == [("Results", -0.425), ("a", -0.5), ("b", -0.5)]
 
 
-def test_without_a_day_it_is_today():
+def test_the_day_is_today_by_default():
     chunk = Chunk("", (), 0, metadata={"year": date.today().year})
     assert rerank([(chunk, 1.0)])[0][1] == pytest.approx(1.1)
 

@@ -17,8 +17,8 @@ PUBLISHED = re.compile(
 
 def ours(text):
     document = abstracts.read(text)
-    said = [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]
-    return [(title, said[i + 1][1]) for i, (kind, title) in enumerate(said) if kind == "heading"]
+    blocks = [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]
+    return [(title, blocks[i + 1][1]) for i, (kind, title) in enumerate(blocks) if kind == "heading"]
 
 
 def test_the_published_pattern_takes_hyphens_for_headings_and_loses_later_lines():
@@ -63,9 +63,9 @@ def sections_price(sizes, names, cuts):
 def test_sections_are_merged_as_well_as_can_be(drawn):
     names, sizes = [name for name, _ in drawn], [size for _, size in drawn]
     text = "\n".join(f"{name}: {'word ' * (size - 2)}word." for name, size in drawn)
-    found = chunker().explain(text)
-    starts = [block.span.start for block in found.document.blocks if block.kind == "heading"]
-    cuts = [starts.index(chunk.start) for chunk in found.chunks] + [len(names)]
+    explanation = chunker().explain(text)
+    starts = [block.span.start for block in explanation.document.blocks if block.kind == "heading"]
+    cuts = [starts.index(chunk.start) for chunk in explanation.chunks] + [len(names)]
     allowed = (way for way in every_way(len(names)) if all(sum(sizes[a:b]) <= TOP for a, b in pairwise(way)))
     assert sections_price(sizes, names, cuts) == min(sections_price(sizes, names, way) for way in allowed)
 
@@ -82,6 +82,8 @@ def windows_price(sizes, cuts):
 @given(st.lists(st.integers(2, 30), min_size=2, max_size=9).filter(lambda sizes: sum(sizes) > TOP))
 def test_windows_are_as_near_the_target_as_can_be(sizes):
     text = " ".join("Word " + "word " * (size - 2) + "word." for size in sizes)
-    found = chunker().explain(text)
+    explanation = chunker().explain(text)
     allowed = (way for way in every_way(len(sizes)) if all(sum(sizes[a:b]) <= TOP for a, b in pairwise(way)))
-    assert windows_price(sizes, found.segmentation.cuts.tolist()) == min(windows_price(sizes, way) for way in allowed)
+    assert windows_price(sizes, explanation.segmentation.cuts.tolist()) == min(
+        windows_price(sizes, way) for way in allowed
+    )

@@ -1,4 +1,4 @@
-"""Margin sampling: the loop of the published code on given probabilities, and what is asked."""
+"""Margin sampling: the loop of the published code on given probabilities, and the prompts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 
 import lm as models
 from advchunk import ConfigurationError
-from advchunk.chunkers.margin import OPTIONS, PROMPTS, MarginSamplingChunker, MarginSamplingParams, fill_options
+from advchunk.chunkers.margin import MARGIN_OPTIONS, MARGIN_PROMPTS, MarginSamplingChunker, MarginSamplingParams
 from advchunk.models.counters import as_counter
+from advchunk.models.prompts import fill_prompt
 
-EN, ZH = PROMPTS["en"], PROMPTS["zh"]
+EN, ZH = MARGIN_PROMPTS["en"], MARGIN_PROMPTS["zh"]
 
 
-class Told:
-    """A language model that is told the probability of splitting before each sentence, by the number in it."""
+class Scripted:
+    """A language model with a fixed probability of splitting before each sentence, by the number in it."""
 
     def __init__(self, chances):
         self.chances, self.asked = chances, []
@@ -37,7 +38,7 @@ def sentences(n):
 
 def chunked(chances, **params):
     n = len(chances)
-    lm = Told(chances)
+    lm = Scripted(chances)
     chunks = MarginSamplingChunker(lm=lm, **{"combine": False, **params}).chunk("".join(sentences(n)))
     numbers = [[int(i) for i in re.findall(r"\d+", chunk.text)] for chunk in chunks]
     return numbers, lm.asked
@@ -59,14 +60,14 @@ def published(chances, threshold=0.0):
     return [*chunks, current]
 
 
-# Eighths, so that means are exact however they are summed up, but for the division by five.
+# Eighths, so that sums are exact in any order.
 chances = st.lists(st.integers(0, 8).map(lambda eighths: eighths / 8), min_size=2, max_size=24)
 
 
 @given(chances, st.sampled_from(["chunk", "pair"]))
 def test_the_published_loop(chances, context):
-    found, asked = chunked(chances, context=context)
-    assert found == published(chances)
+    groups, asked = chunked(chances, context=context)
+    assert groups == published(chances)
     texts = [text.strip() for text in sentences(len(chances))]
     assert [sentence for _, sentence in asked] == texts[1:]
     starts = {i: chunk[0] for chunk in published(chances) for i in chunk[1:]}
@@ -81,7 +82,7 @@ def test_ties_with_the_threshold_are_cut():
     assert chunked([0.5] * 9)[0] == [[i] for i in range(9)]
 
 
-def test_a_threshold_of_ones_own_stays():
+def test_a_fixed_threshold():
     numbers = [0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.5, 0.6, 0.7, 0.8, 0.9]
     assert chunked(numbers, threshold=0.5, window=None)[0] == [[0, 1, 2, 3], [4], [5, 6, 7, 8], [9], [10]]
     assert chunked(numbers, window=2)[0] == [[0], [1], [2], [3], [4], [5, 6, 7], [8], [9], [10]]
@@ -89,43 +90,43 @@ def test_a_threshold_of_ones_own_stays():
 
 def test_a_full_chunk_ends_without_asking():
     most = 3 * as_counter()("Fact 1 is here. ")
-    found, asked = chunked([0.1] * 7, max_tokens=most)
-    assert found == [[0, 1, 2], [3, 4, 5], [6]]
+    groups, asked = chunked([0.1] * 7, max_tokens=most)
+    assert groups == [[0, 1, 2], [3, 4, 5], [6]]
     assert len(asked) == 4
-    explained = MarginSamplingChunker(lm=Told([0.1] * 7), max_tokens=most).explain("".join(sentences(7)))
+    explained = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most).explain("".join(sentences(7)))
     assert [cut.reason for cut in explained.cuts] == ["forced", "forced"]
     assert explained.figures["margins"] == pytest.approx([-0.8] * 4)
     assert [cut.score for cut in explained.cuts] == [None, None]
 
 
-def test_a_pair_that_no_chunk_can_hold_is_parted_without_asking():
+def test_a_pair_over_the_budget_is_cut_without_asking():
     sentence = as_counter()("Fact 1 is here. ")
     assert chunked([0.1] * 3, context="pair", max_tokens=2 * sentence - 1) == ([[0], [1], [2]], [])
-    lm, text = Told([0.1] * 3), "Fact 0 is here. Fact 1 is here and there. Fact 2 is here. Fact 1 is here."
-    found = MarginSamplingChunker(lm=lm, context="pair", max_tokens=2 * sentence, combine=False).explain(text)
+    lm, text = Scripted([0.1] * 3), "Fact 0 is here. Fact 1 is here and there. Fact 2 is here. Fact 1 is here."
+    explanation = MarginSamplingChunker(lm=lm, context="pair", max_tokens=2 * sentence, combine=False).explain(text)
     assert [before for before, _ in lm.asked] == ["Fact 2 is here."]
-    assert [cut.reason for cut in found.cuts] == ["forced", "forced"]
+    assert [cut.reason for cut in explanation.cuts] == ["forced", "forced"]
 
 
-def test_what_the_source_says_is_the_default():
+def test_defaults_are_those_of_the_source():
     params = MarginSamplingParams()
     assert (params.threshold, params.window, params.context, params.max_tokens) == (0, 5, "chunk", 512)
 
 
-def test_meta_chunks_are_put_together():
+def test_meta_chunks_are_joined():
     most = 5 * as_counter()("Fact 1 is here. ")
     assert chunked([0, 0, 0.9, 0, 0.9, 0, 0, 0.9], window=None)[0] == [[0, 1], [2, 3], [4, 5, 6], [7]]
-    found, _ = chunked([0, 0, 0.9, 0, 0.9, 0, 0, 0.9], window=None, combine=True, max_tokens=most)
-    assert found == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    groups, _ = chunked([0, 0, 0.9, 0, 0.9, 0, 0, 0.9], window=None, combine=True, max_tokens=most)
+    assert groups == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
-def test_scores_are_margins_and_higher_is_likelier_a_boundary():
-    found = MarginSamplingChunker(lm=Told([0, 0.25, 0.75]), combine=False, add_scores=True).explain(
+def test_scores_are_margins():
+    explanation = MarginSamplingChunker(lm=Scripted([0, 0.25, 0.75]), combine=False, add_scores=True).explain(
         "".join(sentences(3))
     )
-    assert found.segmentation.gaps.tolist() == [-0.5, 0.5]
-    assert [(cut.reason, cut.score) for cut in found.cuts] == [("margin", 0.5)]
-    assert found.figures["thresholds"].tolist() == [0, 0]
+    assert explanation.segmentation.gaps.tolist() == [-0.5, 0.5]
+    assert [(cut.reason, cut.score) for cut in explanation.cuts] == [("margin", 0.5)]
+    assert explanation.figures["thresholds"].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -141,15 +142,15 @@ def test_scores_are_margins_and_higher_is_likelier_a_boundary():
         ({"prompt": "{before} / {sentence}"}, "猫在睡觉。", "{before} / {sentence}"),
     ],
 )
-def test_the_prompt_is_in_the_language_of_the_text_or_as_asked_for(params, text, prompt):
-    assert MarginSamplingChunker(**params).asking(text) == prompt
+def test_the_language_of_the_prompt(params, text, prompt):
+    assert MarginSamplingChunker(**params).prompt_for(text) == prompt
 
 
-def test_prompts_offer_what_is_counted():
-    for prompt in PROMPTS.values():
-        assert all(f"\n{option}. " in prompt for option in OPTIONS)
+def test_prompts_offer_the_options():
+    for prompt in MARGIN_PROMPTS.values():
+        assert all(f"\n{option}. " in prompt for option in MARGIN_OPTIONS)
         assert prompt.index("{before}") < prompt.index("{sentence}")
-    assert fill_options("{before}, {sentence}", "{sentence}\\1", "{x}") == "{sentence}\\1, {x}"
+    assert fill_prompt("{before}, {sentence}", before="{sentence}\\1", sentence="{x}") == "{sentence}\\1, {x}"
 
 
 @pytest.mark.parametrize(
@@ -177,18 +178,18 @@ def test_a_model_that_cannot_choose_is_refused_before_any_work():
         MarginSamplingChunker().chunk("One. Two.")
 
 
-def test_awaited_it_says_the_same_for_many_documents():
+def test_async_results_are_the_same():
     texts = ["Cats purr. Cats nap. Courts rule. Judges judge.", "Courts rule. A kitten naps."] * 3
     chunker = MarginSamplingChunker(lm=models.Words(), window=None, combine=False)
-    found = chunker.chunk_many(texts)
-    assert asyncio.run(chunker.achunk_many(texts)) == found
-    assert [[c.text for c in chunks] for chunks in found[:2]] == [
+    results = chunker.chunk_many(texts)
+    assert asyncio.run(chunker.achunk_many(texts)) == results
+    assert [[c.text for c in chunks] for chunks in results[:2]] == [
         ["Cats purr. Cats nap. ", "Courts rule. Judges judge."],
         ["Courts rule. ", "A kitten naps."],
     ]
 
 
-def test_a_real_model_is_asked_once_a_gap_and_reads_little_twice(monkeypatch):
+def test_a_real_model_is_asked_once_per_gap_and_rereads_little(monkeypatch):
     chunker = MarginSamplingChunker(lm=models.smollm2(), combine=False)
     model = chunker.model.model.reader.model
     fed, forward = [], model.forward
@@ -199,8 +200,8 @@ def test_a_real_model_is_asked_once_a_gap_and_reads_little_twice(monkeypatch):
 
     monkeypatch.setattr(model, "forward", noting)
     text = "Cats purr softly. Cats nap all day. Cats eat fish. Judges sit in court. Courts rule on law."
-    found = chunker.explain(text)
+    explanation = chunker.explain(text)
     assert [rows for rows, _ in fed] == [1, 1, 1, 1]
     assert all(tokens < 40 for _, tokens in fed[1:])
-    assert abs(found.figures["margins"]).max() <= 1
-    assert len(set(found.figures["margins"])) == 4
+    assert abs(explanation.figures["margins"]).max() <= 1
+    assert len(set(explanation.figures["margins"])) == 4

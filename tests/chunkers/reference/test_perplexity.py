@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.language import combined
-from advchunk.chunkers.perplexity import PerplexityChunker, drops
+from advchunk.chunkers.language import join_segments
+from advchunk.chunkers.perplexity import PerplexityChunker, minimum_drops
 from advchunk.models.causal import per_unit
 from advchunk.records import Units
 from advchunk.sizes import Limits
@@ -50,13 +50,13 @@ def overlapping_groups(minima, n):
 
 def merged(groups, words, most):
     """Its dynamic merging, less the empty chunk that it puts before a first one that is too long."""
-    found = [groups[0]]
+    joined = [groups[0]]
     for group in groups[1:]:
-        if sum(words[i] for i in found[-1] + group) <= most:
-            found[-1] = found[-1] + group
+        if sum(words[i] for i in joined[-1] + group) <= most:
+            joined[-1] = joined[-1] + group
         else:
-            found.append(group)
-    return found
+            joined.append(group)
+    return joined
 
 
 class Known:
@@ -90,7 +90,7 @@ def chunked(surprise, words, **params):
 @pytest.mark.parametrize(("name", "joining", "theta"), RUNS)
 def test_the_minima_of_the_published_runs(name, joining, theta):
     run = GOLDEN[name][joining]
-    gaps = drops(np.array(run["surprise"]))
+    gaps = minimum_drops(np.array(run["surprise"]))
     assert np.flatnonzero((gaps > 0) & (gaps >= float(theta))).tolist() == run["minima"][theta]
 
 
@@ -99,8 +99,8 @@ def test_the_minima_of_the_published_runs(name, joining, theta):
 def test_the_chunks_of_the_published_runs(name, theta):
     run = GOLDEN[name]["published"]
     words = [3] * len(run["surprise"])
-    found = chunked(run["surprise"], words, threshold=float(theta), combine=False)
-    assert found == run["groups"][theta] == groups(run["minima"][theta], len(words))
+    chunks = chunked(run["surprise"], words, threshold=float(theta), combine=False)
+    assert chunks == run["groups"][theta] == groups(run["minima"][theta], len(words))
 
 
 levels = st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.5, 4.0])
@@ -125,18 +125,18 @@ def test_merging_by_the_published_loop(document, most):
     sizes = np.array(words)
     units = Units(text_of(words), np.r_[0, np.cumsum(2 * sizes + 1)], sizes)
     cuts = np.array([0, *(piece[-1] + 1 for piece in pieces)])
-    found = combined(cuts, units, Limits(most, 0, 0, WORDS))
-    assert [list(range(a, b)) for a, b in pairwise(found.tolist())] == merged(pieces, words, most)
+    joined = join_segments(cuts, units, Limits(most, 0, 0, WORDS))
+    assert [list(range(a, b)) for a, b in pairwise(joined.tolist())] == merged(pieces, words, most)
 
 
 @given(documents, st.integers(6, 40), st.sampled_from(["after", "overlap"]))
 def test_no_meta_chunk_that_fits_is_cut(document, most, boundary):
     surprise, words = map(list, zip(*document, strict=True))
-    found = chunked(surprise, words, max_tokens=most, boundary=boundary)
-    assert sorted({i for chunk in found for i in chunk}) == list(range(len(words)))
+    chunks = chunked(surprise, words, max_tokens=most, boundary=boundary)
+    assert sorted({i for chunk in chunks for i in chunk}) == list(range(len(words)))
     for piece in groups(find_minima(surprise, 0.0), len(words)):
         if sum(words[i] for i in piece) <= most:
-            assert any(set(piece) <= set(chunk) for chunk in found)
+            assert any(set(piece) <= set(chunk) for chunk in chunks)
 
 
 @given(
@@ -150,9 +150,9 @@ def test_surprise_of_units_by_hand(ends, inner, data, measure):
     nats = [data.draw(st.sampled_from([np.nan, 0.0, 0.25, 1.0, 3.0])) for _ in ends]
     of = []
     for left, right in pairwise(edges):
-        mine = [x for end, x in zip(ends, nats, strict=True) if left < end <= right or end == left == 0]
-        mine = [np.exp(x) if measure == "perplexity" else x for x in mine if not np.isnan(x)]
-        of.append(sum(mine) / len(mine) if mine else None)
+        values = [x for end, x in zip(ends, nats, strict=True) if left < end <= right or end == left == 0]
+        values = [np.exp(x) if measure == "perplexity" else x for x in values if not np.isnan(x)]
+        of.append(sum(values) / len(values) if values else None)
     expected, following = [], None
     for value in reversed(of):
         following = following if value is None else value
@@ -166,5 +166,5 @@ def test_surprise_of_units_by_hand(ends, inner, data, measure):
 def test_a_percentile_keeps_its_share_of_the_minima(name):
     """The published threshold is the least drop of all so far, in this document and in those before: it nears 0."""
     run = GOLDEN[name]["published"]
-    found = chunked(run["surprise"], [3] * len(run["surprise"]), threshold_percentile=50, combine=False)
-    assert len(found) - 1 == (len(run["minima"]["0"]) + 1) // 2
+    chunks = chunked(run["surprise"], [3] * len(run["surprise"]), threshold_percentile=50, combine=False)
+    assert len(chunks) - 1 == (len(run["minima"]["0"]) + 1) // 2

@@ -1,17 +1,15 @@
-"""Numeric claims: what a text says with a statistic, and what that is compared with.
+"""Numeric claims: sentences with a statistic and what it is compared with.
 
-A number is worth little without its comparator ("12.4 %" without "vs 2.1 % on placebo"), and a cut between the two loses the
-claim.
-
-What is a claim is decided by sentence, by rule, and so the same for everyone:
+A number needs its comparator: "12.4 %" means little without "vs 2.1 % on placebo", so a cut between the two loses the claim.
+Rules decide for each sentence:
 
 * a *statistic* is a percentage, a p-value, a confidence interval, an effect size (HR 0.7, OR = 2, Δ = 3, β, r, Cohen's d ...),
   a mean with its deviation (3 ± 1), or a multiple (2-fold, 3 times higher);
-* a *comparator* is a word that says with what: than, vs, compared with, relative to, placebo, control, baseline, whereas,
-  respectively ..., or from one number to another; in English and, less fully, in ten other languages;
-* a sentence with both is a claim. One with a statistic only is a claim together with its neighbor of the same paragraph that
-  has a comparator: the sentence before it, unless that makes a claim of its own; else the one after it. Without any, a
-  p-value, an interval or an effect size still is a claim by itself, as it is of a comparison; a percentage is not.
+* a *comparator* is a word such as than, vs, compared with, relative to, placebo, control, baseline, whereas, respectively, or
+  from one number to another; in English and, less completely, in ten other languages;
+* a sentence with both is a claim. A sentence with a statistic only is a claim together with a neighbor in its paragraph that
+  has a comparator: the sentence before it, unless that is a claim of its own, else the one after it. Without such a
+  neighbor, a p-value, an interval or an effect size is still a claim, because it implies a comparison; a percentage is not.
 
 Digits may be of any script.
 
@@ -19,7 +17,7 @@ References
 ----------
 Ours. The need is that of Bio-MCP's chunking strategy (2025), steps 6 and 10: "Recall@K of numeric claims".
 """
-# ruff: noqa: RUF001 - the signs of many scripts are the subject here
+# ruff: noqa: RUF001 - signs of many scripts
 
 from __future__ import annotations
 
@@ -32,9 +30,9 @@ from advchunk.text.sentences import sentences as split_sentences
 
 _NUMBER = r"(?:(?<![\d.,])(?:[+−–-]\s?)?(?:\d+(?:[.,٫·’]\d+)*|[.·]\d+))"
 _PERCENT = r"(?:[%％٪﹪‰]|\bper\s?cent|percentage points?|\bpp\b|Prozent|pour cent|por ciento|por cento|процент)"
-# Compiled when first used, and kept by `re`: that takes milliseconds, which ``import advchunk`` shall not.
+# Compiled on first use and cached by `re`, so that ``import advchunk`` is fast.
 _SHARE = rf"{_NUMBER}(?:\s|-)?{_PERCENT}"
-# Of a comparison by themselves.
+# These imply a comparison.
 _INFERENTIAL = rf"""(?x)
     \b[pPР]\s?(?:-?values?)?\s?(?:[<>=≤≥≦≧]|of\b|was\b|is\b)\s?{_NUMBER}                     # p < 0.05
     | (?:\bC(?:r)?I\b|\bIC\b|\bKI\b|ДИ|confidence\ intervals?|信頼区間|置信区间)[^\d\n]{{0,20}}{_NUMBER}  # 95 % CI 0.5 to 0.9
@@ -55,7 +53,7 @@ _COMPARATOR = rf"""(?xis)
 
 
 class Claim(NamedTuple):
-    """A numeric claim: where it stands, and its statistics within."""
+    """A numeric claim, and the statistics in it."""
 
     span: Span
     statistics: tuple[Span, ...]
@@ -66,33 +64,34 @@ def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
 
     Parameters
     ----------
-    sentences : of the text; None for those of `tiling.sentences`.
+    sentences : the sentences of the text; None is `sentences.sentences`.
 
     >>> text = "We enrolled 90. Weight fell by 12.4% vs 2.1% (p<0.001). Nausea was 8%."
     >>> [text[slice(*claim.span)] for claim in numeric_claims(text)]
     ['Weight fell by 12.4% vs 2.1% (p<0.001).']
     """
     units = split_sentences(text) if sentences is None else sentences
-    edges, said = units.edges.tolist(), units.strings()
-    compares = [bool(re.search(_COMPARATOR, one)) for one in said]
-    parted = [one[len(one.rstrip()) :].count("\n") > 1 for one in said]  # by a blank line behind it
-    inferred = [_places(_INFERENTIAL, one, start) for one, start in zip(said, edges, strict=False)]
-    statistics = [some + _places(_SHARE, one, start) for some, one, start in zip(inferred, said, edges, strict=False)]
-    found = []
-    for i, some in enumerate(statistics):
+    edges, texts = units.edges.tolist(), units.strings()
+    compares = [bool(re.search(_COMPARATOR, sentence)) for sentence in texts]
+    ends_paragraph = [sentence[len(sentence.rstrip()) :].count("\n") > 1 for sentence in texts]
+    inferential = [_find(_INFERENTIAL, *pair) for pair in zip(texts, edges, strict=False)]
+    shares = [_find(_SHARE, *pair) for pair in zip(texts, edges, strict=False)]
+    statistics = [[*first, *second] for first, second in zip(inferential, shares, strict=True)]
+    claims = []
+    for i, spans in enumerate(statistics):
         first = last = i
-        if some and not compares[i]:
-            if i and compares[i - 1] and not statistics[i - 1] and not parted[i - 1]:
+        if spans and not compares[i]:
+            if i and compares[i - 1] and not statistics[i - 1] and not ends_paragraph[i - 1]:
                 first = i - 1
-            elif i + 1 < len(said) and compares[i + 1] and not parted[i]:
+            elif i + 1 < len(texts) and compares[i + 1] and not ends_paragraph[i]:
                 last = i + 1
-            elif not inferred[i]:
+            elif not inferential[i]:
                 continue
-        if some:
-            start, end = tiling.next_non_space(text, edges[first]), edges[last] + len(said[last].rstrip())
-            found.append(Claim(Span(start, end), tuple(sorted(some))))
-    return found
+        if spans:
+            start, end = tiling.next_non_space(text, edges[first]), edges[last] + len(texts[last].rstrip())
+            claims.append(Claim(Span(start, end), tuple(sorted(spans))))
+    return claims
 
 
-def _places(pattern: str, text: str, start: int) -> list[Span]:
-    return [Span(start + match.start(), start + match.end()) for match in re.finditer(pattern, text)]
+def _find(pattern: str, text: str, offset: int) -> list[Span]:
+    return [Span(offset + match.start(), offset + match.end()) for match in re.finditer(pattern, text)]

@@ -1,4 +1,4 @@
-"""What belongs to a number, and must not be cut from it: its unit, its relation, the statistics in its parentheses."""
+"""Quantities, which are never cut: a number with its unit, its comparison, the statistics in its parentheses."""
 
 from __future__ import annotations
 
@@ -18,54 +18,52 @@ _UNIT = r"""(?:[%‰°] | °[CF]\b | (?: [fpnuµμmcdkMG]?(?:A|Bq|cal|Da|Eq|eq|g
     (?: \s?/\s?[\w²³]+ | \s per \s \w+ | \s?[·×]\s?\w+[⁻−-]?[¹²\d] )* )"""
 _QUANTITY = rf"{_NUMBER}(?:[ -]?{_UNIT})?"
 
-# Compiled when first used, and kept by `re`: that takes milliseconds, which ``import advchunk`` shall not.
-_TIED = (
+# Compiled on first use and cached by `re`, so that ``import advchunk`` is fast.
+_PATTERNS = (
     rf"{_NUMBER}[ -]?{_UNIT}",  # 1.5 mg/kg
     rf"(?<![^\s()\[\]])[^\s()\[\]=<>≤≥≈~±]{{1,40}}+[ ]?(?:[=<>≤≥≈~±]|\+/-|<=|>=)[ ]?{_QUANTITY}",  # p = 0.03, 3.1 ± 0.4 kg
     rf"{_QUANTITY}[ ](?:vs\.?|versus|to|and|or|[–−×x-])[ ]{_QUANTITY}",  # 12.4% vs 2.1%
     rf"{_NUMBER}[ ]?%[ ]?(?:CI|CrI|confidence[ ]interval)s?[ ]?[:,=]?[ ]?{_NUMBER}(?:(?:[ ]?[-–−,;][ ]?|[ ]to[ ]){_NUMBER})?",
 )
-# With its own brackets, of one level; further than this no statistics go. Of the number before it, if there is one.
+# Parentheses, with one level of nesting and of limited length, and the number before them.
 _BRACKETED = rf"""(?:{_QUANTITY}[ ]?)?(?: \((?:[^()\n]|\n(?!\s*\n)|\([^()]{{0,200}}\)){{0,400}}+\)
     | \[(?:[^\[\]\n]|\n(?!\s*\n)|\[[^\[\]]{{0,200}}\]){{0,400}}+\] )"""
 _DIGIT = re.compile(r"\d")
 
 
-def tied(text: str) -> list[Span]:
-    """Return what must not be cut, in any order: quantities, comparisons of numbers, parentheses of or behind a number.
+def quantity_spans(text: str) -> list[Span]:
+    """Return quantities, comparisons of numbers, and parentheses with or after a number; in any order.
 
     >>> text = "Given 1.5 mg/kg (n = 30 [15 men]), p = 0.03 (see below)."
-    >>> [text[slice(*span)] for span in sorted(tied(text))]
+    >>> [text[slice(*span)] for span in sorted(quantity_spans(text))]
     ['1.5 mg/kg', '1.5 mg/kg (n = 30 [15 men])', 'n = 30', 'p = 0.03', '0.03 (see below)']
     """
     if not _DIGIT.search(text):
         return []
-    matches = chain.from_iterable(re.finditer(pattern, text, re.VERBOSE) for pattern in _TIED)
-    enclosed = (match for match in re.finditer(_BRACKETED, text, re.VERBOSE) if _DIGIT.search(match[0]))
-    return [Span(*match.span()) for match in chain(matches, enclosed)]
+    matches = chain.from_iterable(re.finditer(pattern, text, re.VERBOSE) for pattern in _PATTERNS)
+    bracketed = (match for match in re.finditer(_BRACKETED, text, re.VERBOSE) if _DIGIT.search(match[0]))
+    return [Span(*match.span()) for match in chain(matches, bracketed)]
 
 
 @dataclass(frozen=True)
-class _Keeping:
+class QuantityTiler:
+    """A tiler without the edges that are within quantities.
+
+    >>> from advchunk.text.tiling import words
+    >>> QuantityTiler(words)("Give 1.5 mg/kg twice").strings()
+    ['Give ', '1.5 mg/kg ', 'twice']
+    """
+
     tiler: Tiler
 
     def __call__(self, text: str) -> Units:
+        """Tile a text."""
         units = self.tiler(text)
         if len(units) == 1:
             return units
-        inside = np.zeros(len(text) + 2, dtype=np.int64)
-        for start, end in tied(text):
-            inside[start + 1] += 1
-            inside[end] -= 1
+        depth = np.zeros(len(text) + 2, dtype=np.int64)
+        for start, end in quantity_spans(text):
+            depth[start + 1] += 1
+            depth[end] -= 1
         edges = units.edges[1:-1]
-        return from_ends(text, edges[np.cumsum(inside)[edges] == 0].tolist())
-
-
-def keeping(tiler: Tiler) -> Tiler:
-    """Return a tiler that ends no unit within what is `tied`, and else where ``tiler`` does.
-
-    >>> from advchunk.text.tiling import words
-    >>> keeping(words)("Give 1.5 mg/kg twice").strings()
-    ['Give ', '1.5 mg/kg ', 'twice']
-    """
-    return _Keeping(tiler)
+        return from_ends(text, edges[np.cumsum(depth)[edges] == 0].tolist())

@@ -1,9 +1,9 @@
-"""Rank what was found anew: by the section it stands in, the quality of its source, and how recent that is.
+"""Rerank search results by section, quality of the source, and recency.
 
 References
 ----------
-Bio-MCP, "Chunking Strategy", 2025, step 9, and its search service, for what its prose leaves open: boosts multiply, and a
-recent article has 0.1, 0.05 or 0.02.
+Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, where boosts multiply the score, and those of
+recent articles are 0.1, 0.05 and 0.02.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, TypeVar
 
 from advchunk.errors import require
 
-Found = TypeVar("Found")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Boosts:
-    """How much more what was found is worth, as a share of its score.
+    """Boosts of search results, as shares of their scores.
 
     Parameters
     ----------
-    sections : by name, >= 0; a chunk of several has the greatest of theirs.
-    quality : of a source whose ``quality_total`` is 1, >= 0; others have as much as theirs is of 1.
-    recency : years since publication, ascending, and the boost of what is at most so old, >= 0.
+    sections : boosts by section name, >= 0; a chunk of several sections has the largest.
+    quality : boost of a source whose ``quality_total`` is 1, >= 0; that of others is proportional.
+    recency : years since publication, ascending, and the boosts of articles of at most that age, >= 0.
     """
 
     sections: Mapping[str, float] = field(
@@ -45,10 +45,10 @@ class Boosts:
         years = [year for year, _ in self.recency]
         require(years == sorted(set(years)), "the years of recency must ascend", years)
 
-    def of(self, metadata: Mapping[str, Any], year: int) -> float:
+    def boost(self, metadata: Mapping[str, Any], year: int) -> float:
         """Return the boost of a chunk in a year, by its ``section``, ``quality_total`` and ``published_at``.
 
-        >>> Boosts().of({"section": "Results, Conclusions", "quality_total": 0.5, "published_at": "2020-03"}, 2024)
+        >>> Boosts().boost({"section": "Results, Conclusions", "quality_total": 0.5, "published_at": "2020-03"}, 2024)
         0.25
         """
         names = str(metadata.get("section") or "").split(", ")
@@ -56,21 +56,21 @@ class Boosts:
         boost += self.quality * float(metadata.get("quality_total") or 0.0)
         if published := re.search(r"\b\d{4}(?!\d)", str(metadata.get("published_at") or metadata.get("year") or "")):
             age = year - int(published[0])
-            boost += next((tier for most, tier in self.recency if age <= most), 0.0)
+            boost += next((tier for years, tier in self.recency if age <= years), 0.0)
         return boost
 
 
-def rerank(found: Iterable[Found], boosts: Boosts | None = None, *, on: date | None = None) -> list[Found]:
-    """Return what was found with its scores boosted, best first; of equals, in the order it came.
+def rerank(results: Iterable[_Result], boosts: Boosts | None = None, *, on: date | None = None) -> list[_Result]:
+    """Return search results with boosted scores, best first; ties keep their order.
 
-    A score s becomes s + b abs(s): s (1 + b) of a similarity, and a negative one rises too.
+    A score s becomes s + b abs(s): s (1 + b) if it is a similarity, but a negative one rises too.
 
     Parameters
     ----------
-    found : pairs of a document and its score, as LangChain's ``similarity_search_with_relevance_scores`` returns them, or
-        LlamaIndex's ``NodeWithScore``; the higher the score, the better.
-    boosts : None for the published ones.
-    on : the day by which recency is judged; None is today.
+    results : pairs of a document and its score, as from LangChain's ``similarity_search_with_relevance_scores``, or
+        LlamaIndex's ``NodeWithScore``; higher scores are better.
+    boosts : None is the published ones.
+    on : the day from which recency is counted; None is today.
 
     Examples
     --------
@@ -79,18 +79,18 @@ def rerank(found: Iterable[Found], boosts: Boosts | None = None, *, on: date | N
     >>> [(chunk.text, round(score, 3)) for chunk, score in rerank([(chunks[0], 0.52), (chunks[1], 0.5)])]
     [('Results', 0.575), ('Methods', 0.546)]
     """
-    given, year = boosts or Boosts(), (on or date.today()).year
+    boosts, year = boosts or Boosts(), (on or date.today()).year
 
     def boosted(metadata: Mapping[str, Any], score: float | None) -> float:
-        return (score or 0.0) + given.of(metadata, year) * abs(score or 0.0)
+        return (score or 0.0) + boosts.boost(metadata, year) * abs(score or 0.0)
 
-    anew: list[tuple[float, Any]] = []
-    for each in found:
-        item: Any = each
+    scored = list[tuple[float, Any]]()
+    for result in results:
+        item: Any = result
         if isinstance(item, tuple):
             score = boosted(item[0].metadata, item[1])
-            anew.append((score, (item[0], score)))
+            scored.append((score, (item[0], score)))
         else:
             score = boosted(item.metadata, item.score)
-            anew.append((score, item.model_copy(update={"score": score})))
-    return [item for _, item in sorted(anew, key=lambda pair: -pair[0])]
+            scored.append((score, item.model_copy(update={"score": score})))
+    return [item for _, item in sorted(scored, key=lambda pair: -pair[0])]

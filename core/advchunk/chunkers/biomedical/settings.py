@@ -1,4 +1,4 @@
-"""The settings of Bio-MCP's chunking and search, which it takes from the environment."""
+"""The settings of Bio-MCP's chunking and search, from environment variables."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from advchunk.chunkers.biomedical.chunker import NAMESPACE, BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.params import NAMESPACE
 from advchunk.chunkers.biomedical.reranking import Boosts
 from advchunk.errors import ConfigurationError, did_you_mean
 
-_OURS = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_QUALITY_", "BIO_MCP_UUID_")
+_PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_QUALITY_", "BIO_MCP_UUID_")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every setting of the strategy, by the name that it has in the environment, without ``BIO_MCP_`` and in small letters.
+    """Every setting of the strategy, by its environment variable, in lower case and without ``BIO_MCP_``.
 
     >>> settings = Settings.from_environment({"BIO_MCP_CHUNKER_MAX_TOKENS": "500", "BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})
     >>> settings.chunker(mesh=True)
@@ -42,21 +43,20 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Read the settings from an environment; None is this process's. Other names of Bio-MCP's are passed over.
+        """Read the settings from an environment; None is this process's. Other variables of Bio-MCP are ignored.
 
         Raises
         ------
-        ConfigurationError : a value that is no number, or a name like one of these that is none of them.
+        ConfigurationError : a value that is not a number, or an unknown variable with a prefix of these.
         """
-        given = os.environ if environment is None else environment
-        known = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
-        for name in sorted(given):
-            if name.startswith(_OURS) and name not in known:
-                msg = f"there is no setting {name}{did_you_mean(name, known)}"
+        values = os.environ if environment is None else environment
+        settings = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
+        for name in sorted(values):
+            if name.startswith(_PREFIXES) and name not in settings:
+                msg = f"there is no setting {name}{did_you_mean(name, settings)}"
                 raise ConfigurationError(msg)
-        return cls(
-            **{known[name].name: _read(name, given[name], type(known[name].default)) for name in known if name in given}
-        )
+        present = {field.name: (name, type(field.default)) for name, field in settings.items() if name in values}
+        return cls(**{field: _convert(name, values[name], kind) for field, (name, kind) in present.items()})
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -68,23 +68,23 @@ class Settings:
 
     @property
     def boosts(self) -> Boosts:
-        """What `reranking.rerank` takes."""
+        """The boosts for `reranking.rerank`."""
         names = ("results", "conclusions", "methods", "background")
         years = (self.recency_recent_years, self.recency_moderate_years, self.recency_old_years)
         return Boosts(
             sections={name.capitalize(): getattr(self, f"boost_{name}_section") for name in names},
             quality=self.quality_boost_factor,
-            recency=tuple((most, boost) for most, (_, boost) in zip(years, Boosts.recency, strict=True)),
+            recency=tuple((age, boost) for age, (_, boost) in zip(years, Boosts.recency, strict=True)),
         )
 
     def chunker(self, **others: Any) -> BiomedicalAbstractChunker:
-        """Build the chunker, with these and other parameters and resources."""
+        """Build the chunker with these settings, and other parameters and resources."""
         return BiomedicalAbstractChunker(**{**self.parameters, **others})
 
 
-def _read(name: str, said: str, kind: type) -> Any:
+def _convert(name: str, value: str, kind: type) -> Any:
     try:
-        return kind(said)
+        return kind(value)
     except ValueError:
-        msg = f"{name} must be a {'whole ' if kind is int else ''}number, got {said!r}"
+        msg = f"{name} must be a {'whole ' if kind is int else ''}number, got {value!r}"
         raise ConfigurationError(msg) from None

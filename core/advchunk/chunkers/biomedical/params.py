@@ -1,0 +1,103 @@
+"""The hyper-parameters of `BiomedicalAbstractChunker`."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import ClassVar
+from uuid import UUID
+
+from advchunk.chunkers.params import Params, at_least
+from advchunk.errors import ConfigurationError, require
+
+NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
+"""Bio-MCP's namespace for the ids of its chunks."""
+
+
+@dataclass(kw_only=True)
+class BiomedicalAbstractParams(Params):
+    """Chunk a PubMed abstract so that a claim, its numbers and their comparator stand in one chunk.
+
+    The text is normalized (`readers.abstracts`). A section is a chunk. Neighboring sections smaller than ``min_tokens`` are
+    merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over ``max_tokens``, and an abstract
+    without sections that is, are cut between sentences into windows of about ``target_tokens`` (250-350 for 325), which
+    repeat the end of the window before. No window separates a sentence with a statistic from the one with its comparator
+    (`claims.numeric_claims`), if it grows to at most 15 % over the target; and nothing is cut within a quantity, a
+    comparison of numbers, or parentheses with a number. Dynamic programming finds the best segmentation: breaking a rule
+    has a cost, and a more important rule outweighs all less important ones.
+
+    A chunk's context is ``[Section]`` and, for the first, ``[Title]``; it counts. Metadata has ``chunk_id`` ("s0", "s1" ...
+    with sections, else "w0" ...), ``uuid`` of the parent and that, ``parent_uid`` (by default "pubmed:<pmid>", else the
+    document's id, else a hash of its content), ``source``, ``chunk_idx``, ``title``, ``section`` (several are separated by
+    commas), ``tokens``, ``n_sentences``, ``published_at`` and ``chunker_version``. An article without an abstract has one
+    chunk without text, whose context is its title.
+
+    Departs from the strategy: its heading pattern takes "Double-blind" for a heading, so only known names are headings; it
+    removes labels from the text, here they stay; its MeSH suffix is in the context, before the text; and what it leaves
+    open (which neighbor to merge with, where windows end) is decided for the whole abstract at once.
+
+    Parameters
+    ----------
+    max_tokens : tokens that no chunk exceeds, context included, >= 1.
+    min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default is reduced to a
+        smaller max_tokens.
+    overlap_tokens : tokens of the window before that are repeated in the next, at most, in whole sentences;
+        0..max_tokens - 1.
+    include_context : give each chunk its context; without it, an article without an abstract has no chunk.
+    target_tokens : tokens of a window, context and repeated text included, 1..max_tokens; the default is reduced with a
+        smaller max_tokens.
+    short_tokens : an abstract of fewer tokens is one chunk, whatever its sections, >= 0.
+    title_chunk : give the title a chunk of its own, without text, before the others, unless the abstract is short.
+    mesh : add the ``mesh`` terms in the metadata to the context of a short abstract, and of an article without one.
+    normalize : False takes the text as it is, with the layout of ``markup``.
+    namespace : namespace of ``uuid``, a UUID.
+    chunker_version : version that is written into the metadata.
+
+    References
+    ----------
+    Bio-MCP, "Chunking Strategy", v1.2.0, 2025.
+    """
+
+    algorithm: ClassVar[str] = "biomedical-abstract"
+
+    max_tokens: int = 450
+    min_tokens: int = 120
+    overlap_tokens: int = 50
+    include_context: bool = True
+    target_tokens: int = 325
+    short_tokens: int = 80
+    title_chunk: bool = False
+    mesh: bool = False
+    normalize: bool = True
+    namespace: str = NAMESPACE
+    chunker_version: str = "v1.2.0"
+
+    def check(self) -> None:
+        """Add the rules for the target, the short abstract and the namespace."""
+        effective = copy.copy(self)  # because a default of ``min_tokens`` may be over ``max_tokens``
+        effective.min_tokens = self.effective_min_tokens
+        super(BiomedicalAbstractParams, effective).check()
+        at_least(1, self, "target_tokens")
+        at_least(0, self, "short_tokens")
+        is_default = self.target_tokens == BiomedicalAbstractParams.target_tokens
+        rule = f"target_tokens must be at most max_tokens = {self.max_tokens}"
+        require(is_default or self.target_tokens <= self.max_tokens, rule, self.target_tokens)
+        try:
+            UUID(self.namespace)
+        except ValueError:
+            msg = f"namespace must be a UUID, got {self.namespace!r}"
+            raise ConfigurationError(msg) from None
+
+    @property
+    def effective_min_tokens(self) -> int:
+        """``min_tokens``; its default is at most ``max_tokens``."""
+        is_default = self.min_tokens == BiomedicalAbstractParams.min_tokens
+        return min(self.min_tokens, self.max_tokens) if is_default else self.min_tokens
+
+    @property
+    def effective_target_tokens(self) -> int:
+        """``target_tokens``; a default over ``max_tokens`` becomes the same share of it."""
+        if self.target_tokens <= self.max_tokens:
+            return self.target_tokens
+        default = BiomedicalAbstractParams
+        return max(self.max_tokens * default.target_tokens // default.max_tokens, 1)

@@ -1,0 +1,149 @@
+"""The chapters that a chat model proposes: parse its answers, merge those of several windows, move them to headings."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from advchunk.numerics import signals
+from advchunk.records import Floats, Ints
+
+_MIN_UNITS = 4  # of a window, of which two are repeated, so that each window advances
+_MAX_TITLE = 120  # characters
+
+_HEADING = re.compile(
+    r"^ {0,3}\#{1,6}[ \t]*"
+    r"[\[(*]{0,3}(?P<number>[0-9]{1,9})(?:[-–][0-9]{1,9})?[\])*.:]{0,3}"  # also "**[12]**" and "12-17:"
+    r"[ \t]+(?P<title>\S.*)$",  # without a title the answer may have been cut off within the number
+    re.MULTILINE,
+)
+
+
+class Chapter(NamedTuple):
+    """A chapter that begins with a unit."""
+
+    unit: int
+    title: str
+
+
+class ChapterWindow(NamedTuple):
+    """Units ``start`` to ``end``, and the messages that ask for their chapters."""
+
+    start: int
+    end: int
+    messages: tuple[tuple[str, str], ...]
+
+
+def parse_chapters(answer: str) -> list[Chapter]:
+    r"""Return the chapters of an answer: its Markdown headings with a number. Other text is ignored.
+
+    >>> parse_chapters("Sure:\n## 1 Cats\n## Dogs\n### **7.** Of *courts*")
+    [Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Of courts')]
+    """
+    return [Chapter(int(match["number"]) - 1, _clean_title(match["title"])) for match in _HEADING.finditer(answer)]
+
+
+def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
+    """Return the longest ascending subsequence of the chapters that begin with one of the units ``start`` to ``end``.
+
+    So one wrong number does not discard those after it. Of several as long, the first.
+
+    References
+    ----------
+    Fredman 1975, "On computing the length of longest increasing subsequences", Discrete Mathematics 11.
+    """
+    inside = [chapter for chapter in chapters if start <= chapter.unit < end]
+    highest = list[int]()  # minus the highest start of a run of each length
+    lengths = list[int]()  # of the longest run from each chapter, the last chapter first
+    for chapter in inside[::-1]:
+        place = bisect_left(highest, -chapter.unit)
+        highest[place : place + 1] = [-chapter.unit]
+        lengths.append(place + 1)
+    run = list[Chapter]()
+    for chapter, length in zip(inside, lengths[::-1], strict=True):
+        if length == len(highest) - len(run) and (not run or chapter.unit > run[-1].unit):
+            run.append(chapter)
+    return run
+
+
+def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, int]]:
+    """Return overlapping runs of units, each of at most ``max_size``, or of four units if those are larger.
+
+    A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
+
+    >>> split_windows(np.full(10, 5), 30, 10)
+    [(0, 6), (4, 10)]
+    """
+    n, total, start = len(sizes), np.r_[0, np.cumsum(sizes)], 0
+    windows = list[tuple[int, int]]()
+    while True:
+        end = int(np.searchsorted(total, total[start] + max_size, "right")) - 1
+        end = min(max(end, start + _MIN_UNITS), n)
+        windows.append((start, end))
+        if end == n:
+            return windows
+        repeated = int(np.searchsorted(total, total[end] - overlap))
+        advancing = int(np.searchsorted(total, total[end + 1] - max_size))  # from where the next unit fits, too
+        start = min(max(repeated, (start + end) // 2, advancing), end - _MIN_UNITS // 2)
+
+
+def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[Chapter]], n: int) -> list[Chapter]:
+    """Merge the chapters of windows over ``n`` units: where two overlap, each counts up to the middle of the overlap.
+
+    So only the first window may begin a chapter with its own first unit, where every answer begins one.
+    """
+    borders = [0, *((before.end + after.start + 1) // 2 for before, after in pairwise(windows)), n]
+    return [
+        chapter
+        for proposed, (start, end) in zip(chapters, pairwise(borders), strict=True)
+        for chapter in proposed
+        if start <= chapter.unit < end
+    ]
+
+
+def gap_coherence(rows: Floats, width: int) -> Floats:
+    """Return the (n - 1,) cosines of the centered sums of up to ``width`` unit rows before each gap and after it.
+
+    With a width of 1 this is what universal-semantic compares, centered.
+    """
+    before, after = signals.window_sums(signals.center_rows(rows).astype(np.float64), width)
+    return np.asarray(np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after)))
+
+
+def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
+    """Move chapters to the nearest heading within ``reach`` units; a heading takes the nearest chapter, of equals the first.
+
+    Parameters
+    ----------
+    headings : the units that are headings, ascending.
+
+    >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
+    [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]
+    """
+    candidates = list[tuple[int, int, int]]()  # distance, index of the chapter, heading
+    for i, (unit, _) in enumerate(chapters):
+        place = bisect_left(headings, unit)
+        nearby = ((abs(heading - unit), i, heading) for heading in headings[max(place - 1, 0) : place + 1])
+        candidates.append(min(nearby, default=(reach + 1, i, unit)))
+    moved = dict[int, int]()  # by heading, the index of its chapter
+    for distance, i, heading in sorted(candidates):
+        if distance <= reach:
+            moved.setdefault(heading, i)
+    units = {i: heading for heading, i in moved.items()}
+    return [chapter._replace(unit=units.get(i, chapter.unit)) for i, chapter in enumerate(chapters)]
+
+
+def _clean_title(title: str) -> str:
+    """Return a title on one line, without markup and characters that are not printable."""
+    printable = "".join(char if char.isprintable() else " " for char in re.sub(r"[*_`#]+", "", title))
+    return truncate(" ".join(printable.split()).lstrip("-–—:. "), _MAX_TITLE)
+
+
+def truncate(text: str, max_characters: int) -> str:
+    """Return a text of at most ``max_characters``; an ellipsis replaces what is cut off."""
+    return text if len(text) <= max_characters else f"{text[: max_characters - 1]}…"

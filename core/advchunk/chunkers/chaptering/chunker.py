@@ -1,0 +1,234 @@
+"""Chapters by a chat model: it answers with the numbers of sentences alone, which the text's coherence must support."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from advchunk.chunkers.base import VectorsChunker
+from advchunk.chunkers.chaptering import prompts
+from advchunk.chunkers.chaptering.chapters import (
+    Chapter,
+    ChapterWindow,
+    gap_coherence,
+    longest_ascending_run,
+    merge_windows,
+    parse_chapters,
+    snap_to_headings,
+    split_windows,
+    truncate,
+)
+from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.language import ChatChunker, ChatParams
+from advchunk.chunkers.params import at_least
+from advchunk.engine import ChatRequest, Complete, Plan
+from advchunk.errors import BadModelOutput, require
+from advchunk.layout import Headings
+from advchunk.models.prompts import fill_prompt, fit_outline
+from advchunk.numerics import search, signals
+from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
+from advchunk.sizes import Limits
+from advchunk.text import tiling
+
+_MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: of about 150 headings, and of as many titles
+_MAX_SECTIONS = 128  # per window, of the largest size, so that no answer is cut off
+_MIN_WINDOW = 256  # tokens
+_LINE_NUMBER = 4  # tokens of "[123]"
+_MAX_LINE = 600  # characters of a unit that are shown
+_MAX_QUOTE = 80  # characters of an answer in an error
+_PLACEHOLDERS = ("{max_section_tokens}", "{outline}", "{lines}")
+
+
+@dataclass(kw_only=True)
+class LLMChapteringParams(ChatParams):
+    """Cut where a chat model begins a section, if the text is less coherent there.
+
+    The model is shown numbered sentences under an outline of the document's headings, and answers with Markdown headings
+    such as ``## 12 Title``. Nothing else in its answer is read, so it cannot change the text, and instructions in a document
+    can at worst move a boundary. The longest ascending run of numbers counts. A boundary is discarded if the sentences
+    around it are more alike than most in the document, unless there is a heading. The others move to a heading nearby.
+    Titles are written into metadata as ``chapter``.
+
+    A text longer than ``window_tokens`` is shown in overlapping windows; each counts up to the middle of the overlap.
+
+    A document goes to the fallback if the endpoint fails, or if an answer has no heading with a number of its window.
+
+    The support was fitted on Choi's group 3-11 with the embedded embedder: 99 % of the boundaries between texts have it,
+    and 28 % of the gaps more than a sentence away; in the first 12 chapters of a clinical textbook, 86 % and 48 %.
+
+    Parameters
+    ----------
+    max_section_tokens : tokens of a section that the model is asked for at most, >= 1; None is ``max_tokens``. Longer
+        sections are cut to ``max_tokens`` in any case.
+    window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that their
+        headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's own
+        tokenizer may count more.
+    window_overlap : share of a window that the next one repeats, 0..0.5, but at least two sentences.
+    attempts : times that a window is asked for, >= 1, while its answer has no heading; each with the next ``seed``.
+    support : a boundary needs neighbors less alike than this percentile (0..100) of the document's; 100 discards none.
+    support_width : sentences on each side that are compared, >= 1; universal-semantic compares one.
+    heading_reach : sentences that a boundary moves to the nearest heading, at most, >= 0; a heading takes the nearest one.
+    prompt : the prompt, with ``{max_section_tokens}``, ``{outline}``, ``{lines}`` and, optionally, ``{max_section_lines}``;
+        None is `prompts.CHAPTERING_PROMPT`, which has three examples as messages.
+
+    References
+    ----------
+    Ours. Numbered lines and an answer in numbers: Duarte et al. 2024, "LumberChunker: Long-form narrative document
+    segmentation", Findings of EMNLP.
+    """
+
+    algorithm: ClassVar[str] = "llm-chaptering"
+    max_section_tokens: int | None = None
+    window_tokens: int = 12_288
+    window_overlap: float = 0.1
+    attempts: int = 2
+    support: float = 50.0
+    support_width: int = 3
+    heading_reach: int = 2
+    prompt: str | None = None
+
+    def check(self) -> None:
+        """Add the rules for sections, windows, support and prompt."""
+        super().check()
+        at_least(1, self, "max_section_tokens", "attempts", "support_width")
+        at_least(_MIN_WINDOW, self, "window_tokens")
+        at_least(0, self, "heading_reach")
+        require(0 <= self.window_overlap <= 0.5, "window_overlap must be in 0..0.5", self.window_overlap)
+        require(0 <= self.support <= 100, "support must be in 0..100", self.support)
+        is_complete = self.prompt is None or all(placeholder in self.prompt for placeholder in _PLACEHOLDERS)
+        require(is_complete, f"prompt must have {', '.join(_PLACEHOLDERS)} in it", self.prompt)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutlinedUnits(Units):
+    """Units, and the title path of each that is a heading."""
+
+    paths: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker, VectorsChunker):
+    """Cut where a chat model begins a section (`LLMChapteringParams`).
+
+    >>> text = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
+    >>> chunker = LLMChapteringChunker(llm=lambda prompt: "## 1 Cats" + chr(10) + "## 3 Courts of law")
+    >>> [(c.text, c.metadata["chapter"]) for c in chunker.chunk(text)]
+    [('Cats purr. Cats nap all day. ', 'Cats'), ('Judges sit in court. Courts rule on law.', 'Courts of law')]
+    """
+
+    def tile(self, document: Document, limits: Limits) -> Units:
+        """Return sentences, and the title paths of headings."""
+        units, blocks = super().tile(document, limits), document.blocks or ()
+        first, headings = tiling.next_non_space(document.text, 0), Headings(document.text, blocks)
+        starts = {block.span.start for block in blocks if block.kind == "heading"}
+        # The first unit owns the white space before it.
+        unit_starts = [max(edge, first) for edge in units.edges[:-1].tolist()]
+        paths = {unit: headings.path(start) for unit, start in enumerate(unit_starts) if start in starts}
+        return OutlinedUnits(units.text, units.edges, units.sizes, units.strength, paths)
+
+    def plan(self, document: Document) -> Plan[Explanation]:
+        """Write the title of its chapter into each chunk."""
+        explanation = yield from super().plan(document)
+        return replace(explanation, chunks=_add_titles(explanation))
+
+    def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
+        """Ask for chapters, discard those without support, move the others to headings."""
+        paths = units.paths if isinstance(units, OutlinedUnits) else {}
+        windows = self._windows(units, paths, limits)
+        answers, n_read = yield from self._ask(windows)
+        proposed = [
+            chapter._replace(unit=_first_heading(chapter.unit, units))
+            for chapter in merge_windows(windows, answers, len(units))
+        ]
+        headings = sorted(unit for unit in paths if _first_heading(unit, units) == unit)
+        rows = yield from self.embed_units(units)
+        coherence = np.round(gap_coherence(rows, self.support_width), signals.DIGITS)
+        threshold = round(float(np.percentile(coherence, self.support)), signals.DIGITS)
+        supported = {0, *headings, *(np.flatnonzero(coherence <= threshold) + 1).tolist()}
+        kept = [chapter for chapter in proposed if chapter.unit in supported]
+        titles = dict[int, str]()
+        for chapter in snap_to_headings(kept, headings, self.heading_reach):
+            titles.setdefault(chapter.unit, chapter.title)
+        cuts = search.cuts_at(np.array([*titles], dtype=np.int64), len(units))
+        figures = {
+            "windows": len(windows),
+            "proposed": np.array([unit for unit, _ in proposed if unit], dtype=np.int64),
+            "misnumbered": n_read - sum(map(len, answers)),
+            "unsupported": np.array([unit for unit, _ in proposed if unit not in supported], dtype=np.int64),
+            "coherence": coherence,
+            "threshold": threshold,
+            "titles": tuple(titles.get(unit, "") for unit in cuts[:-1].tolist()),
+        }
+        return Segmentation(cuts, reason="chapter", gaps=1 - coherence, figures=figures, rows=rows)
+
+    def _windows(self, units: Units, paths: Mapping[int, tuple[str, ...]], limits: Limits) -> list[ChapterWindow]:
+        max_tokens, sizes = self.max_section_tokens or self.max_tokens, units.token_counts()
+        headings = [(len(path), f"[{unit + 1}] {_flatten(' > '.join(path))}") for unit, path in paths.items() if path]
+        values = {
+            "max_section_tokens": str(max_tokens),
+            "max_section_lines": str(max(max_tokens * len(units) // max(int(sizes.sum()), 1), 1)),
+            "outline": fit_outline(headings, _MAX_OUTLINE, limits.counter) or "none",
+        }
+        lines = [f"[{number}] {_flatten(text)}" for number, text in enumerate(units.strings(), 1)]
+        template = prompts.CHAPTERING_PROMPT if self.prompt is None else (("user", self.prompt),)
+
+        def messages(start: int, end: int) -> tuple[tuple[str, str], ...]:
+            shown = "\n".join(lines[start:end])
+            return tuple((role, fill_prompt(text, lines=shown, **values)) for role, text in template)
+
+        shown_sizes = np.minimum(sizes, _MAX_LINE) + _LINE_NUMBER
+        max_size = min(self.window_tokens, max(_MAX_SECTIONS * max_tokens, _MIN_WINDOW))
+        places = split_windows(shown_sizes, max_size, int(self.window_overlap * max_size))
+        return [ChapterWindow(start, end, messages(start, end)) for start, end in places]
+
+    def _ask(self, windows: Sequence[ChapterWindow]) -> Plan[tuple[list[list[Chapter]], int]]:
+        """Return the chapters of each window, and the number of headings read in all."""
+        answered, n_read = dict[ChapterWindow, list[Chapter]](), 0
+        for attempt in range(self.attempts):
+            missing = [window for window in windows if window not in answered]
+            options: dict[str, Any] = {
+                "max_tokens": _MAX_ANSWER,
+                "temperature": self.temperature,
+                "seed": self.seed + attempt,
+                "version": prompts.CHAPTERING_VERSION,
+            }
+            requests = tuple(ChatRequest(window.messages, **options) for window in missing)
+            answers = yield Complete(requests, self.chat)
+            for window, answer in zip(missing, answers, strict=True):
+                chapters = parse_chapters(answer)
+                if run := longest_ascending_run(chapters, window.start, window.end):
+                    answered[window] = run
+                    n_read += len(chapters)
+            if len(answered) == len(windows):
+                return [answered[window] for window in windows], n_read
+        msg = f"a chat model must answer with headings such as '## 12 Title', got {answer[:_MAX_QUOTE]!r}"
+        raise BadModelOutput(msg)
+
+
+def _flatten(text: str) -> str:
+    """Return a text as one line that, if an answer repeats it, is not read as a heading."""
+    return truncate(" ".join(text.split()).lstrip("# "), _MAX_LINE)
+
+
+def _first_heading(unit: int, units: Units) -> int:
+    """Return the first of the headings directly above a unit, or the unit."""
+    while units.strength[unit] < 0:
+        unit -= 1
+    return unit
+
+
+def _add_titles(explanation: Explanation) -> list[Chunk]:
+    """Return the chunks with the title of the chapter in which the text that they do not repeat starts."""
+    chunks, units, segmentation = explanation.chunks, explanation.units, explanation.segmentation
+    if units is None or segmentation is None or "titles" not in explanation.figures:
+        return chunks
+    starts, titles = units.edges[segmentation.cuts[:-1]], explanation.figures["titles"]
+    own_starts = [0, *(chunk.end for chunk in chunks[:-1])]  # the text before is repeated
+    chapters = [titles[place - 1] for place in np.searchsorted(starts, own_starts, "right").tolist()]
+    return [
+        replace(chunk, metadata={**chunk.metadata, "chapter": title}) if title else chunk
+        for chunk, title in zip(chunks, chapters, strict=True)
+    ]
