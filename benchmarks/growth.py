@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk import create
-from advchunk.evaluation import Segmented, synthetic
+from advchunk.evaluation import SegmentedText, synthetic
 
 SIZES = (250, 500, 1000, 2500, 5000, 10000)
 WORDS = 12  # of a sentence
@@ -65,7 +65,7 @@ MOST = {
 AT_LEAST = {"texttiling": 50.0, "c99": 10.0}  # times as fast as the peer
 
 
-def text_of(n: int) -> Segmented:
+def text_of(n: int) -> SegmentedText:
     """Return a text of n sentences, of a dozen words each."""
     many = (SEGMENT, SEGMENT)
     return synthetic(
@@ -73,7 +73,7 @@ def text_of(n: int) -> Segmented:
     )
 
 
-def embedder(text: Segmented) -> Callable[[list[str]], Any]:
+def embedder(text: SegmentedText) -> Callable[[list[str]], Any]:
     """Return what gives each sentence a vector near that of its segment."""
     rng = np.random.default_rng(len(text.units))
     topics = rng.standard_normal((len(text.cuts) - 1, DIMENSIONS))
@@ -143,7 +143,7 @@ def beside_peers(n: int = 400) -> dict[str, dict[str, float]]:
     return found
 
 
-def nltk_texttiling(text: Segmented) -> Callable[[], object]:
+def nltk_texttiling(text: SegmentedText) -> Callable[[], object]:
     """Return nltk's TextTiling of a text; its paragraphs must be 100 characters apart."""
     from nltk.tokenize import TextTilingTokenizer
 
@@ -154,7 +154,7 @@ def nltk_texttiling(text: Segmented) -> Callable[[], object]:
     return lambda: tiler.tokenize("\n\n".join(paragraphs))
 
 
-def uts_c99(text: Segmented) -> Callable[[], object]:
+def uts_c99(text: SegmentedText) -> Callable[[], object]:
     """Return the C99 of uts on a text, with the paper's mask; it changes its own window, so each call makes one."""
     from uts import C99
 

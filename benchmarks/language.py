@@ -17,7 +17,15 @@ from typing import Any
 
 import torch
 
-from advchunk.evaluation import Trial, as_markdown, compare, evaluate, read_corpus, read_questions, size_matched
+from advchunk.evaluation import (
+    EvaluationTask,
+    as_markdown,
+    compare,
+    evaluate,
+    read_corpus,
+    read_questions,
+    size_matched,
+)
 from advchunk.models.causal import as_causal
 
 
@@ -71,7 +79,7 @@ def main() -> None:
             "margin-sampling", given.mean, "margin-sampling, pairs", lm=lm, context="pair"
         ),
     }
-    trial = Trial(tuple(chosen), tuple(questions))
+    trial = EvaluationTask(tuple(chosen), tuple(questions))
     began = time.process_time()
     candidates = [one for label, one in made.items() if given.only is None or label in given.only]
     outcomes = evaluate(candidates, trial, progress=lambda label: print(label, file=sys.stderr))

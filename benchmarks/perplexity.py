@@ -32,7 +32,7 @@ from advchunk.chunkers.language import join_segments
 from advchunk.chunkers.margin import MarginSamplingChunker
 from advchunk.chunkers.perplexity import PerplexityChunker, minimum_drops
 from advchunk.evaluation import (
-    Segmented,
+    SegmentedText,
     even_split,
     mean_interval,
     no_boundary,
@@ -236,7 +236,7 @@ def together(cuts: Ints, units: Units, k: int) -> Ints:
     return min((within(enough), within(max(enough - 1, 1))), key=lambda found: abs(len(found) - 1 - k))
 
 
-def segmentations(lm: CausalLM, text: Segmented) -> dict[str, Ints]:
+def segmentations(lm: CausalLM, text: SegmentedText) -> dict[str, Ints]:
     """Return where each way cuts a text: put together to chunks as many as its segments, and at its likeliest gaps."""
     units, k = text.units, len(text.cuts) - 1
     raw = PerplexityChunker(lm=lm, combine=False).segmentation(units)

@@ -28,7 +28,7 @@ import numpy as np
 from advchunk import create
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation import (
-    Segmented,
+    SegmentedText,
     boundary_scores,
     even_split,
     no_boundary,
@@ -38,10 +38,10 @@ from advchunk.evaluation import (
     synthetic,
     window_diff,
 )
-from advchunk.evaluation.data.datasets import segmented
+from advchunk.evaluation.data.segmented_text import join_sentences
 from advchunk.records import Ints
 
-Segmenter: TypeAlias = Callable[[Segmented], Ints]
+Segmenter: TypeAlias = Callable[[SegmentedText], Ints]
 CHOI = ("3-11", "3-5", "6-8", "9-11")
 TOGETHER = 10  # texts joined to a long one
 RANDOM = 10  # draws of the random baseline
@@ -145,7 +145,7 @@ def segmenters(rows: Sequence[Row], only: Sequence[str]) -> Iterator[tuple[str, 
             yield row.label, cutter(row)
 
 
-def randomly(seed: int, text: Segmented) -> Ints:
+def randomly(seed: int, text: SegmentedText) -> Ints:
     """Return as many cuts as there are, anywhere."""
     return random_cuts(len(text.units), len(text.cuts) - 1, seed)
 
@@ -153,7 +153,7 @@ def randomly(seed: int, text: Segmented) -> Ints:
 def cutter(row: Row) -> Segmenter:
     """Return what asks a chunker for its cuts before sizes."""
 
-    def cuts(text: Segmented) -> Ints:
+    def cuts(text: SegmentedText) -> Ints:
         known = {name: len(text.cuts) - 1 for name, value in row.params.items() if value == "K"}
         chunker: Any = create(row.chunker, experimental=True, **{**row.params, **known})
         found: Ints = chunker.segmentation(text.units).cuts
@@ -162,7 +162,7 @@ def cutter(row: Row) -> Segmenter:
     return cuts
 
 
-def measured(texts: Sequence[Segmented], words: Sequence[Ints], segment: Segmenter) -> dict[str, float]:
+def measured(texts: Sequence[SegmentedText], words: Sequence[Ints], segment: Segmenter) -> dict[str, float]:
     """Return the mean figures of a segmenter over texts."""
     began = time.process_time()
     found = [segment(text) for text in texts]
@@ -175,13 +175,13 @@ def measured(texts: Sequence[Segmented], words: Sequence[Ints], segment: Segment
         "word Pk": [pk(t.cuts, c, weights=w, convention="choi") for (t, c), w in zip(pairs, words, strict=True)],
         "precision": [score.precision for score in scores],
         "recall": [score.recall for score in scores],
-        "segments": [score.found_segments for score in scores],
+        "segments": [score.hypothesis_segments for score in scores],
         "true segments": [score.reference_segments for score in scores],
     }
     return {**{name: float(np.mean(values)) for name, values in figures.items()}, "seconds": seconds}
 
 
-def groups(data: Path | None, which: str, most: int | None) -> dict[str, list[Segmented]]:
+def groups(data: Path | None, which: str, most: int | None) -> dict[str, list[SegmentedText]]:
     """Return the texts of a set, by group."""
     if which == "synthetic":
         found = {f"overlap {o}": [synthetic(seed, overlap=o) for seed in range(20)] for o in (0.25, 0.5, 0.7)}
@@ -197,28 +197,30 @@ def groups(data: Path | None, which: str, most: int | None) -> dict[str, list[Se
     return {name: texts[:most] for name, texts in found.items()}
 
 
-def joined(texts: Sequence[Segmented]) -> list[Segmented]:
+def joined(texts: Sequence[SegmentedText]) -> list[SegmentedText]:
     """Return texts of ten texts each."""
     made = []
     for i in range(0, len(texts) - TOGETHER + 1, TOGETHER):
         some = texts[i : i + TOGETHER]
         cuts = np.cumsum([0, *(length for text in some for length in np.diff(text.cuts).tolist())])
-        made.append(segmented([s for text in some for s in text.units.strings()], cuts.tolist(), some[0].name))
+        made.append(join_sentences([s for text in some for s in text.units.strings()], cuts.tolist(), some[0].name))
     return made
 
 
-def stemmed(path: Path, group: str, texts: Sequence[Segmented]) -> list[Segmented]:
+def stemmed(path: Path, group: str, texts: Sequence[SegmentedText]) -> list[SegmentedText]:
     """Return the texts as the original programs' stems."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         stems = json.load(file)
     said = [stems[f"1_{group}_{Path(text.name).stem}"] for text in texts]
     return [
-        segmented([" ".join(sentence) + "\n" for sentence in one], text.cuts.tolist(), text.name)
+        join_sentences([" ".join(sentence) + "\n" for sentence in one], text.cuts.tolist(), text.name)
         for one, text in zip(said, texts, strict=True)
     ]
 
 
-def run(texts: Sequence[Segmented], words: Sequence[Ints], rows: Sequence[Row], only: Sequence[str]) -> dict[str, Any]:
+def run(
+    texts: Sequence[SegmentedText], words: Sequence[Ints], rows: Sequence[Row], only: Sequence[str]
+) -> dict[str, Any]:
     """Return the figures of every configuration on a group; those of several random draws as their mean."""
     found = {}
     for label, several in groupby(segmenters(rows, only), lambda pair: pair[0].partition(" #")[0]):
@@ -245,7 +247,7 @@ def missed(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
     return said
 
 
-def table(group: str, texts: Sequence[Segmented], figures: Mapping[str, Mapping[str, float]]) -> str:
+def table(group: str, texts: Sequence[SegmentedText], figures: Mapping[str, Mapping[str, float]]) -> str:
     """Return the figures of a group as a Markdown table."""
     names = ["Pk", "WindowDiff", "word Pk", "precision", "recall", "segments", "seconds"]
     lines = [f"{group}: {len(texts)} texts", "", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]

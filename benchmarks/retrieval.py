@@ -27,14 +27,14 @@ from advchunk.chunkers.params import resources
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
     Candidate,
-    Matched,
-    Outcome,
-    Standing,
-    Trial,
+    Comparison,
+    EvaluationTask,
+    Result,
+    SizeMatched,
     candidate,
     compare,
     evaluate,
-    evenly,
+    even_split_candidate,
     read_corpus,
     read_questions,
     run,
@@ -91,7 +91,7 @@ def made(name: str, label: str, given: dict[str, Any], size: int | None) -> Cand
 
 def even(size: int | None) -> Candidate:
     """Return the least one can do: pieces of equally many tokens, up to the ends of words, whatever they say."""
-    return evenly(size or SIZE)
+    return even_split_candidate(size or SIZE)
 
 
 def lent(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:
@@ -99,7 +99,12 @@ def lent(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:
     one = make(size)
     said = f"{one.fingerprint}, in context"
     return replace(
-        one, unaided=False, label=f"{one.label}, lent context", cut=Lent(one, embedder), fingerprint=said, chunker=None
+        one,
+        uses_no_model=False,
+        label=f"{one.label}, lent context",
+        cut=Lent(one, embedder),
+        fingerprint=said,
+        chunker=None,
     )
 
 
@@ -136,7 +141,7 @@ def makers(embedder: Any, wanted: str) -> dict[str, peers.Maker]:
     return found[wanted]
 
 
-def table(outcomes: Sequence[Outcome], trial: Trial) -> str:
+def table(outcomes: Sequence[Result], trial: EvaluationTask) -> str:
     """Return a table, best recall first: differences outside the noise in bold, and how many peers a stable one beats."""
     theirs = [outcome for outcome in outcomes if outcome.label in peers.PEERS]
     metrics: dict[str, Any] = {
@@ -150,27 +155,27 @@ def table(outcomes: Sequence[Outcome], trial: Trial) -> str:
         head += [said, "to `recursive`"]
         columns += [_cells(rows, partial(_score, metric)), _cells(rows, partial(_difference, metric))]
         if theirs:
-            best = next(row.outcome.label for row in rows if row.outcome in theirs)
+            best = next(row.result.label for row in rows if row.result in theirs)
             head.append(f"to {best}")
             columns.append(_cells(compare(outcomes, best, metric), partial(_difference, metric)))
     if theirs:
         head.append("peers beaten")
         columns.append({one.label: _beaten(one, theirs, metrics.values()) for one in outcomes})
-    ranked = [row.outcome for row in compare(outcomes, "recursive")]
+    ranked = [row.result for row in compare(outcomes, "recursive")]
     lines = [[one.label, f"{one.tokens.mean():.0f}", *(column[one.label] for column in columns)] for one in ranked]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *lines))
 
 
-def _cells(rows: Iterable[Standing], say: Callable[[Standing], str]) -> dict[str, str]:
-    return {row.outcome.label: say(row) for row in rows}
+def _cells(rows: Iterable[Comparison], say: Callable[[Comparison], str]) -> dict[str, str]:
+    return {row.result.label: say(row) for row in rows}
 
 
-def _score(metric: str, row: Standing) -> str:
+def _score(metric: str, row: Comparison) -> str:
     mean, low, high = (f"{100 * value:.{_digits(metric)}f}" for value in row.score)
     return f"{mean} [{low}, {high}]"
 
 
-def _difference(metric: str, row: Standing) -> str:
+def _difference(metric: str, row: Comparison) -> str:
     if row.verdict == "baseline":
         return ""
     mean, low, high = (f"{100 * value:+.{_digits(metric)}f}" for value in row.difference[:3])
@@ -181,7 +186,7 @@ def _digits(metric: str) -> int:
     return 1 if metric == "recall" else 2
 
 
-def _beaten(one: Outcome, theirs: Sequence[Outcome], metrics: Iterable[Any]) -> str:
+def _beaten(one: Result, theirs: Sequence[Result], metrics: Iterable[Any]) -> str:
     """Return how many peers score less by each metric, outside the noise of as many comparisons as there are peers."""
     if one.group != "stable":
         return ""
@@ -196,7 +201,7 @@ PUBLISHED = {
 """Chroma's figures for MiniLM, over five corpora: recall, precision and IoU at 5, precision omega."""
 
 
-def beside_chroma(trial: Trial) -> str:
+def beside_chroma(trial: EvaluationTask) -> str:
     """Return Chroma's published figures beside ours for the same chunkers, over all corpora and each."""
     lines = ["| | questions | recall at 5 | precision at 5 | IoU at 5 | precision omega |", "|---|---|---|---|---|---|"]
     of = np.array([question.references[0].document for question in trial.questions])
@@ -233,7 +238,7 @@ def main() -> None:
     documents = read_corpus(given.data)
     questions = read_questions(given.data / "questions.jsonl", documents)
     file = str(given.store / "vectors.sqlite") if given.store else None
-    trial = Trial(tuple(documents), tuple(questions), Reader(given.embedder, file) if given.embedder else None)
+    trial = EvaluationTask(tuple(documents), tuple(questions), Reader(given.embedder, file) if given.embedder else None)
     if given.chroma:
         print(f"## Beside what Chroma published\n\n{beside_chroma(trial)}", flush=True)
     built = makers(trial.embedder, given.wanted)
@@ -245,7 +250,7 @@ def main() -> None:
             print(f"{time.monotonic() - began:6.1f} s  {label}", file=sys.stderr, flush=True)
 
         candidates = [
-            replace(make(None), label=label) if mean is None else Matched(label, make, mean)
+            replace(make(None), label=label) if mean is None else SizeMatched(label, make, mean)
             for label, make in built.items()
         ]
         outcomes = evaluate(candidates, trial, processes=given.processes, store=given.store, progress=say)

@@ -23,24 +23,24 @@ import advchunk
 from advchunk.chunkers import registry
 from advchunk.chunkers.params import resources
 from advchunk.errors import require
-from advchunk.evaluation import Trial, read_corpus, read_folder, read_questions
+from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
 from advchunk.evaluation.comparison.robustness import (
-    COSTS,
-    LEVEL,
+    BRITTLE_LOSS,
+    SIGNIFICANCE_LEVEL,
     Effect,
-    Measure,
+    Scorer,
     Sensitivity,
-    answer_measure,
-    boundary_measure,
+    answer_scorer,
+    boundary_scorer,
+    brittleness_warning,
     sensitivity,
-    warning,
 )
 
 TARGET = Path(advchunk.__file__).with_name("sensitivity.json")
 PAGE = "benchmarks/ROBUSTNESS.md"
 RULE = (
-    f"brittle: one number, no size, a fifth less or more (or another seed) costs at least {COSTS:g} points on some type "
-    f"of documents, with an adjusted p under {LEVEL:g}; or makes the chunker fail on one"
+    f"brittle: one number, no size, a fifth less or more (or another seed) costs at least {BRITTLE_LOSS:g} points on some type "
+    f"of documents, with an adjusted p under {SIGNIFICANCE_LEVEL:g}; or makes the chunker fail on one"
 )
 BOUNDARIES = {"choi": ("joined news", "*/*.ref"), "clinical": ("clinical", "*.ref")}
 ANSWERS = {"wikitexts": "encyclopaedic", "state_of_the_union": "spoken", "pubmed": "scientific"}
@@ -54,21 +54,21 @@ PRESETS = (
 
 
 @cache
-def measures(data: Path, texts: int | None) -> dict[str, tuple[Measure, str]]:
+def measures(data: Path, texts: int | None) -> dict[str, tuple[Scorer, str]]:
     """Return what scores a chunker, and what in, by type of documents; of many texts, evenly spread ones."""
-    found: dict[str, tuple[Measure, str]] = {}
+    found: dict[str, tuple[Scorer, str]] = {}
     for folder, (kind, pattern) in BOUNDARIES.items():
         if (data / folder).exists():
             known = read_folder(data / folder, pattern)
-            found[kind] = boundary_measure(known[:: max(len(known) // (texts or len(known)), 1)]), "boundary accuracy"
+            found[kind] = boundary_scorer(known[:: max(len(known) // (texts or len(known)), 1)]), "boundary accuracy"
     if (data / "chroma").exists():
         documents = read_corpus(data / "chroma")
         questions = read_questions(data / "chroma" / "questions.jsonl", documents)
         for document in documents:
             asked = [one for one in questions if {of.document for of in one.references} == {document.source}]
             stem = Path(document.source).stem
-            trial = Trial((document,), tuple(asked))
-            found[ANSWERS.get(stem, stem)] = answer_measure(trial), f"recall in {trial.budget:,} tokens"
+            trial = EvaluationTask((document,), tuple(asked))
+            found[ANSWERS.get(stem, stem)] = answer_scorer(trial), f"recall in {trial.budget:,} tokens"
     require(bool(found), f"--data must hold one of {', '.join([*BOUNDARIES, 'chroma'])}", str(data))
     return found
 
@@ -105,7 +105,7 @@ def verdict(label: str, found: Sensitivity, of: Mapping[str, str], date: str) ->
     for worst in found.brittle[:1]:
         where = ", ".join(f"with {key}={value!r}" for key, value in settings.items())
         measured = f"measured {date}, see {PAGE}"
-        said["warning"] = warning(worst, of[worst.type], where=where, measured=measured)
+        said["warning"] = brittleness_warning(worst, of[worst.type], settings=where, source=measured)
     return said
 
 
@@ -139,7 +139,7 @@ def overview(found: Mapping[str, Sensitivity], types: Sequence[str]) -> str:
         if worst is None or not (worst.failed or worst.difference.mean < 0):
             return "" if worst is None else "none"
         said = f"{worst.points:+.1f} {change(worst)}" + " (fails)" * (worst.failed > 0)
-        return f"**{said}**" if worst.brittle else said if worst.real else f"({said})"
+        return f"**{said}**" if worst.brittle else said if worst.significant else f"({said})"
 
     return table(["", *types], [[label, *(cell(one, kind) for kind in types)] for label, one in found.items()])
 
@@ -157,7 +157,9 @@ def listed(effects: Mapping[str, Sequence[Effect]]) -> str:
 def page(found: Mapping[str, Sensitivity], types: Sequence[str]) -> str:
     """Return the tables of the page."""
     strong = {
-        label: [effect for effect in one.effects if effect.real and abs(effect.difference.mean) * 100 >= COSTS]
+        label: [
+            effect for effect in one.effects if effect.significant and abs(effect.difference.mean) * 100 >= BRITTLE_LOSS
+        ]
         for label, one in found.items()
     }
     gains = {k: [e for e in some if e.variation.judged and e.points > 0] for k, some in strong.items()}
@@ -174,8 +176,10 @@ def page(found: Mapping[str, Sensitivity], types: Sequence[str]) -> str:
     parts = {
         "The greatest loss by a fifth": overview(found, types),
         "Brittle: every loss that the rule counts": listed({label: one.brittle for label, one in found.items()}),
-        f"Gains of {COSTS:g} points and more, by a fifth": listed(gains),
-        f"Not judged: sizes, small numbers, words and switches that move some type by {COSTS:g} points": listed(others),
+        f"Gains of {BRITTLE_LOSS:g} points and more, by a fifth": listed(gains),
+        f"Not judged: sizes, small numbers, words and switches that move some type by {BRITTLE_LOSS:g} points": listed(
+            others
+        ),
         "Refused": table(["", "value", "why"], refused) if refused else "None.\n",
     }
     return "\n".join(f"## {title}\n\n{text}" for title, text in parts.items())

@@ -25,15 +25,15 @@ from advchunk.engine import Job, drive
 from advchunk.evaluation import (
     Candidate,
     Difference,
+    EvaluationTask,
     Overlaps,
     Question,
-    Trial,
     at_budget,
     at_k,
     candidate,
+    find_overlaps,
     holm,
-    matched,
-    overlaps,
+    match_size,
     paired_difference,
     precision_omega,
     rank,
@@ -72,7 +72,7 @@ REFERENCES = re.compile(r"^==== Refs\n.*?(?=^==== Front|\Z)", re.MULTILINE | re.
 class Bench:
     """A trial, what embeds for it, and the document that weights are chosen on."""
 
-    trial: Trial
+    trial: EvaluationTask
     chunker: OptimalSemanticChunker
     chosen: str
 
@@ -132,7 +132,7 @@ class Cell:
         """What the chunks hold of the answers; each costs the tokens of what is embedded of it."""
         texts = [chunk.embed_text for several in self.chunks.values() for chunk in several]
         tokens = np.maximum(self.bench.trial.counter.counts(texts), 1)
-        return overlaps(self.chunks, self.bench.trial.questions, tokens=tokens)
+        return find_overlaps(self.chunks, self.bench.trial.questions, tokens=tokens)
 
     def score(self, ranking: Ints) -> Score:
         """Score a ranking at the trial's budget, and at its k."""
@@ -156,7 +156,7 @@ def cut(bench: Bench, name: str, mean: float, **params: Any) -> Cell:
 
 def cut_by(bench: Bench, name: str, mean: float, make: Callable[[int], Candidate]) -> Cell:
     """Cut with what a size makes, at the size that gives the mean chunk, and embed."""
-    one, size = matched(make, mean, bench.trial)
+    one, size = match_size(make, mean, bench.trial)
     found = zip(bench.trial.documents, one.cut(bench.trial.documents), strict=True)
     chunks = {document.source: [chunk for chunk in several if chunk.text.strip()] for document, several in found}
     rows = {source: bench.embed_texts([chunk.embed_text for chunk in several]) for source, several in chunks.items()}
@@ -192,7 +192,7 @@ Term: TypeAlias = Callable[[Cell, str], Floats]
 def ranked(cell: Cell, found: Rows, depth: int = DEPTH) -> Ints:
     """Rank a cell's chunks; one of several rows is as near as its nearest."""
     rows, owners = found
-    return rank(cell.bench.trial.asked, rows, owners, depth=depth)
+    return rank(cell.bench.trial.question_vectors, rows, owners, depth=depth)
 
 
 def ordered(nearness: Floats) -> Ints:
@@ -555,7 +555,7 @@ def undiluted(cell: Cell) -> tuple[Floats, Floats, Floats]:
     (q, c) cosines of questions and chunks in context, as if a chunk that holds a passage of the answer said it alone,
     where that is nearer; (q,) the greatest cosine of a passage, and of a chunk that holds one, both without context.
     """
-    trial, asked = cell.bench.trial, cell.bench.trial.asked
+    trial, asked = cell.bench.trial, cell.bench.trial.question_vectors
     texts = {one.source: one.text for one in trial.documents}
     passages = [(i, *reference) for i, one in enumerate(trial.questions) for reference in one.references]
     rows = cell.bench.embed_texts([texts[name][slice(*span)] for _, name, span in passages])
@@ -662,7 +662,7 @@ def main() -> None:
     documents = read_corpus(given.data)
     questions = read_questions(given.data / "questions.jsonl", documents)
     chunker = OptimalSemanticChunker(embedder=given.embedder, cache=given.vectors_cache or {})
-    bench = Bench(Trial(tuple(documents), tuple(questions), chunker.model), chunker, given.chosen)
+    bench = Bench(EvaluationTask(tuple(documents), tuple(questions), chunker.model), chunker, given.chosen)
     cells = {mean: [cut(bench, name, mean) for name in ("optimal-semantic", "recursive")] for mean in given.mean}
     every = [cell for several in cells.values() for cell in several]
     label = given.embedder or "the embedded default"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from advchunk.evaluation import Segmented, read_choi
+from advchunk.evaluation import SegmentedText, read_choi
 
 TARGET = Path(__file__).parents[1] / "tests/data/golden_boundaries.json"
 CHOI = ("c99java_3-5_auto", "c99java_9-11_n10", "u00_rerun_auto_3-11", "u00_rerun_n10_6-8", "uts_c99_w4_default_3-5",
@@ -25,7 +25,7 @@ EACH = 2  # documents
 MOST = 150  # sentences
 
 
-def scored(golden: Path, data: Path, mode: str) -> list[tuple[dict[str, Any], Segmented]]:
+def scored(golden: Path, data: Path, mode: str) -> list[tuple[dict[str, Any], SegmentedText]]:
     """Return the first documents of a mode with their texts."""
     found = []
     for said in json.loads((golden / f"{mode}.json").read_text(encoding="utf-8"))["docs"]:
@@ -36,7 +36,9 @@ def scored(golden: Path, data: Path, mode: str) -> list[tuple[dict[str, Any], Se
     return found[:EACH]
 
 
-def row(mode: str, said: dict[str, Any], text: Segmented, cuts: list[int], scores: dict[str, str]) -> dict[str, Any]:
+def row(
+    mode: str, said: dict[str, Any], text: SegmentedText, cuts: list[int], scores: dict[str, str]
+) -> dict[str, Any]:
     """Return one line: two segmentations, the words of each unit, and the ``scores``, by what they are called there."""
     n = len(text.units)
     words = (

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from advchunk import Chunk, Document, OptimalSemanticChunker, Span
-from advchunk.evaluation import Question, Reference, Trial, at_budget, overlaps, synthetic
+from advchunk.evaluation import EvaluationTask, Question, Reference, at_budget, find_overlaps, synthetic
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "vectors.py"
 
@@ -46,7 +46,7 @@ def made(seed):
 def cell(script):
     documents, questions = zip(*map(made, range(2)), strict=True)
     chunker = OptimalSemanticChunker(cache={})
-    trial = Trial(documents, tuple(chain(*questions)), chunker.model, budget=50, budgets=(50,))
+    trial = EvaluationTask(documents, tuple(chain(*questions)), chunker.model, budget=50, budgets=(50,))
     return script.cut(script.Bench(trial, chunker, "0.md"), "optimal-semantic", 60)
 
 
@@ -100,7 +100,7 @@ def test_every_lost_character_has_its_cause(script, cell):
 
 def test_a_cut_through_an_answer_loses_what_is_behind_it(script):
     chunks = {"a": [Chunk("x" * 10, (Span(i, i + 10),), 10) for i in (0, 10, 20)]}
-    held = overlaps(chunks, [Question("?", (Reference("a", Span(8, 14)),))])
+    held = find_overlaps(chunks, [Question("?", (Reference("a", Span(8, 14)),))])
     assert script.misses(held, np.array([[0, 2, 1]]), 10).lost.tolist() == [[0, 4 / 6, 0, 0, 0]]
     assert script.misses(held, np.array([[1, 0, 2]]), 12).lost.round(6).tolist() == [[0.333333, 0, 0, 0, 0]]
 
@@ -132,7 +132,7 @@ def test_oracles_cut_through_no_answer_and_around_each(script, cell):
 
 def test_a_question_is_at_least_as_near_to_its_answer(script, cell):
     near, answer, whole = script.undiluted(cell)
-    before = cell.bench.trial.asked.astype(np.float64) @ script.CONTEXT(cell)[0].T
+    before = cell.bench.trial.question_vectors.astype(np.float64) @ script.CONTEXT(cell)[0].T
     assert np.all(near >= before - 1e-6)
     changed = {(q, c) for q, c in np.argwhere(near > before + 1e-6).tolist()}
     assert changed

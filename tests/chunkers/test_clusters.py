@@ -12,7 +12,7 @@ from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.partition import GraphPartitionChunker
 from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.evaluation import boundary_scores
-from advchunk.evaluation.data.datasets import segmented
+from advchunk.evaluation.data.segmented_text import join_sentences
 from advchunk.numerics import graphs
 from advchunk.numerics.signals import unit_rows
 
@@ -47,7 +47,7 @@ def embed_rows(rows, seed=0, noise=0.05, dimensions=16):
 
 def planted(topics, lengths, **noise):
     sentences, embed = embed_rows(np.repeat(topics, lengths), **noise)
-    return segmented(sentences, np.cumsum([0, *lengths]).tolist()), embed
+    return join_sentences(sentences, np.cumsum([0, *lengths]).tolist()), embed
 
 
 @pytest.fixture(params=FINDERS)
@@ -156,7 +156,7 @@ def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
     rows = np.array([0] * 6 + [1] * 6)
     rows[2], rows[8] = 1, 0
     sentences, embed = embed_rows(rows)
-    made = segmented(sentences, [0, 12])
+    made = join_sentences(sentences, [0, 12])
     options = {"embedder": embed, "n_clusters": 2}
     assert SemanticClusterChunker(**options).segmentation(made.units).cuts.tolist() == [0, 6, 12]
     assert SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist() == [
@@ -177,7 +177,7 @@ def test_noise_joins_the_run_around_it():
     rows = np.array([0] * 8 + [1] * 8)
     rows[[3, 11]] = 7, 8
     sentences, embed = embed_rows(rows, noise=0.02)
-    made = segmented(sentences, [0, 16])
+    made = join_sentences(sentences, [0, 16])
     for chunker in (SemanticClusterChunker(method="hdbscan"), GraphPartitionChunker()):
         chunker.embedder = embed
         segmentation = chunker.segmentation(made.units)
@@ -201,7 +201,7 @@ def test_hdbscan_keeps_to_min_cluster_size():
 def test_centering_removes_the_mean_vector(chunker):
     rng = np.random.default_rng(0)
     rows = np.eye(6)[np.repeat([0, 1], 8)] + 3 * np.eye(6)[5] + rng.normal(size=(16, 6)) * 0.05
-    made = segmented([f"Sentence {i}. " for i in range(16)], [0, 8, 16])
+    made = join_sentences([f"Sentence {i}. " for i in range(16)], [0, 8, 16])
     chunker.embedder = lambda _: rows
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 16]
     chunker.center = True
@@ -213,7 +213,7 @@ def test_centering_removes_the_mean_vector(chunker):
 
 def test_edges_connect_cosines_above_the_threshold():
     rows = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0], [0.0, 0.65, 0.76]])
-    made = segmented(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
+    made = join_sentences(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
     segmentation = GraphPartitionChunker(embedder=lambda _: rows).segmentation(made.units)
     left, right, weight = segmentation.figures["edges"]
     assert (left.tolist(), right.tolist()) == ([0, 2], [1, 3])
@@ -258,7 +258,7 @@ def test_nearest_neighbors_need_no_threshold_that_suits_the_embedder():
     for shift, spread in ((9.0, 0.3), (0.0, 1.2)):
         sentences, _ = embed_rows(np.zeros(40, int))
         rows = np.eye(8)[np.repeat([0, 1, 2, 3], 10)] + shift * np.ones(8) + rng.normal(size=(40, 8)) * spread * 0.3
-        made = segmented(sentences, [0, 10, 20, 30, 40])
+        made = join_sentences(sentences, [0, 10, 20, 30, 40])
         chunker = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbors", resolution=0.7)
         scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
         assert min(scores.precision, scores.recall) >= 2 / 3
@@ -277,7 +277,7 @@ def test_thousands_of_sentences(either):
 
 @pytest.mark.parametrize("number", [2, 3, 4, 30])
 def test_identical_sentences_are_never_separated(finder, number):
-    made = segmented([f"Sentence {i}. " for i in range(number)], [0, number])
+    made = join_sentences([f"Sentence {i}. " for i in range(number)], [0, number])
     chunker = finder(embedder=lambda texts: np.array([[0.6, 0.8]] * len(texts)))
     assert chunker.segmentation(made.units).cuts.tolist() == [0, number]
 
@@ -285,7 +285,7 @@ def test_identical_sentences_are_never_separated(finder, number):
 @pytest.mark.parametrize("name", ["hac", "hac by distance", "hdbscan", "chain", "louvain", "leiden", "neighbors"])
 def test_zero_vectors_are_never_separated(name):
     chunker, params = FINDERS[name]
-    made = segmented([f"Sentence {i}. " for i in range(30)], [0, 30])
+    made = join_sentences([f"Sentence {i}. " for i in range(30)], [0, 30])
     instance = chunker(embedder=lambda texts: np.zeros((len(texts), 2)), fallback=None, **params)
     assert instance.segmentation(made.units).cuts.tolist() == [0, 30]
 
@@ -294,7 +294,7 @@ def test_zero_vectors_are_never_separated(name):
 @pytest.mark.parametrize("connectivity", ["none", "chain"])
 def test_a_row_of_zeros_is_unlike_all_by_cosine(linkage, connectivity):
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
-    made = segmented(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
+    made = join_sentences(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
     chunker = SemanticClusterChunker(
         embedder=lambda _: rows, linkage=linkage, connectivity=connectivity, distance_threshold=0.5, min_cluster_size=1
     )
@@ -304,7 +304,7 @@ def test_a_row_of_zeros_is_unlike_all_by_cosine(linkage, connectivity):
 @pytest.mark.parametrize("alike", [True, False])
 def test_two_sentences(finder, alike):
     rows = np.eye(3)[[0, 0 if alike else 1]]
-    made = segmented(["Aa. ", "Bb. "], [0, 2])
+    made = join_sentences(["Aa. ", "Bb. "], [0, 2])
     chunker = finder(embedder=lambda _: rows)
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 2]  # too few for a cluster, or without an edge
 

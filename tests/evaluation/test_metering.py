@@ -10,8 +10,8 @@ import pytest
 
 from advchunk import ConfigurationError, Document
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, drive
-from advchunk.evaluation import Cost, candidate
-from advchunk.evaluation.metrics.metering import Meter, measured
+from advchunk.evaluation import RunCost, candidate
+from advchunk.evaluation.metrics.metering import Meter, measure_cost
 from advchunk.models.cache import with_cache
 from advchunk.models.embedders import as_embedder
 from advchunk.text.counters import WORDS
@@ -40,7 +40,9 @@ def test_what_is_sent_is_counted_and_answered_as_before():
     meter, model = Meter(), as_embedder(Model())
     plans = [["a b", "c"], ["c", "d e f", "g"]]
     plain = list(drive(Job(asking(model, *texts)) for texts in plans))
-    counted, cost = measured(lambda: list(drive((Job(asking(model, *texts)) for texts in plans), meter)), meter, WORDS)
+    counted, cost = measure_cost(
+        lambda: list(drive((Job(asking(model, *texts)) for texts in plans), meter)), meter, WORDS
+    )
     assert [rows.tolist() for rows in counted] == [rows.tolist() for rows in plain]
     assert (cost.calls, cost.texts, cost.tokens, cost.models) == (2, 4, 7, {"toy": 7})  # "c" once
 
@@ -69,7 +71,7 @@ def test_dialogues_and_options_are_counted_with_their_answers():
         yield Complete((ChatRequest((("system", "be kind"), ("user", "hi"))),), Two("large"))
 
     meter = Meter()
-    _, cost = measured(lambda: list(drive([Job(plan())], meter)), meter, WORDS)
+    _, cost = measure_cost(lambda: list(drive([Job(plan())], meter)), meter, WORDS)
     assert cost.models == {"small": 7, "large": 3}
     assert cost.answers == {"large": 3}
     assert (cost.calls, cost.tokens) == (2, 10)
@@ -78,14 +80,14 @@ def test_dialogues_and_options_are_counted_with_their_answers():
 
 def test_a_chunker_is_metered_and_its_chunks_stay_the_same():
     document = Document("Cats purr. Cats nap. Courts rule. Courts sit. " * 5, "a")
-    one = candidate("optimal-semantic", max_tokens=30, vectors="plain")
+    chunker = candidate("optimal-semantic", max_tokens=30, vectors="plain")
     meter = Meter()
-    cut = one.watched(meter)
-    found, cost = measured(lambda: cut([document]), meter, WORDS)
-    assert [c.text for c in found[0]] == [c.text for c in one.cut([document])[0]]
-    assert [c.vector.tolist() for c in found[0]] == [c.vector.tolist() for c in one.cut([document])[0]]
+    cut = chunker.metered_cut(meter)
+    chunks, cost = measure_cost(lambda: cut([document]), meter, WORDS)
+    assert [c.text for c in chunks[0]] == [c.text for c in chunker.cut([document])[0]]
+    assert [c.vector.tolist() for c in chunks[0]] == [c.vector.tolist() for c in chunker.cut([document])[0]]
     sent = {text for _, text in meter.sent}
-    assert sent == {"Cats purr. ", "Cats nap. ", "Courts rule. ", "Courts sit. "} | {c.text for c in found[0]}
+    assert sent == {"Cats purr. ", "Cats nap. ", "Courts rule. ", "Courts sit. "} | {c.text for c in chunks[0]}
     assert cost.models == {"advchunk/minilm-static-256": sum(map(WORDS, sent))}
 
 
@@ -95,13 +97,13 @@ def test_time_and_memory_are_those_of_the_work():
         time.sleep(0.05)
         return held.sum()
 
-    _, cost = measured(work, None, WORDS)
+    _, cost = measure_cost(work, None, WORDS)
     assert cost.wall_seconds >= 0.05
     assert cost.cpu_seconds > 0
     assert (cost.calls, cost.texts, cost.tokens, cost.gpu_seconds) == (None, None, None, None)
     if sys.platform == "linux":
         assert 230e6 < cost.peak_bytes < 260e6
-        _, after = measured(lambda: time.sleep(0.01), None, WORDS)
+        _, after = measure_cost(lambda: time.sleep(0.01), None, WORDS)
         assert after.peak_bytes < 20e6
         assert after.cpu_seconds < 0.01 < after.wall_seconds
 
@@ -112,14 +114,14 @@ def test_memory_that_was_freed_counts_again():
         _ = [bytes(1000) for _ in range(50_000)]
         return bytes(1000)  # behind them, so that the allocator keeps the room before it
 
-    first, second = (measured(work, None, WORDS) for _ in range(2))
+    first, second = (measure_cost(work, None, WORDS) for _ in range(2))
     assert first[1].peak_bytes > 45e6
     assert second[1].peak_bytes > 45e6
 
 
 def test_without_a_way_to_know_the_memory_is_unknown(monkeypatch, tmp_path):
     monkeypatch.setattr("advchunk.evaluation.metrics.metering._PROC", tmp_path / "none")
-    assert measured(lambda: 1, None, WORDS)[1].peak_bytes is None
+    assert measure_cost(lambda: 1, None, WORDS)[1].peak_bytes is None
 
 
 @pytest.mark.parametrize("held", [0, 5000])
@@ -132,24 +134,24 @@ def test_work_on_a_gpu_is_told_apart(monkeypatch, held):
     )
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     meter = Meter()
-    _, cost = measured(lambda: list(drive([Job(asking(as_embedder(Slow()), "a"))], meter)), meter, WORDS)
+    _, cost = measure_cost(lambda: list(drive([Job(asking(as_embedder(Slow()), "a"))], meter)), meter, WORDS)
     assert cost.gpu_bytes == held
     assert cost.gpu_seconds >= 0.02 if held else cost.gpu_seconds == 0
 
 
 def test_costs_add_up():
-    one = Cost(1, 2, None, 10, 1, 2, 3, None, {"a": 3})
-    other = Cost(4, 5, 0.5, 7, 1, 1, 2, 9, {"a": 1, "b": 1}, {"b": 4})
-    assert one + other == Cost(5, 7, 0.5, 10, 2, 3, 5, 9, {"a": 4, "b": 1}, {"b": 4})
-    unknown = Cost(1, 1) + one
+    first = RunCost(1, 2, None, 10, 1, 2, 3, None, {"a": 3})
+    other = RunCost(4, 5, 0.5, 7, 1, 1, 2, 9, {"a": 1, "b": 1}, {"b": 4})
+    assert first + other == RunCost(5, 7, 0.5, 10, 2, 3, 5, 9, {"a": 4, "b": 1}, {"b": 4})
+    unknown = RunCost(1, 1) + first
     assert (unknown.calls, unknown.tokens, unknown.peak_bytes) == (None, None, 10)
 
 
 def test_money_is_known_if_all_prices_are():
-    cost = Cost(tokens=5, models={"a": 3_000_000, "b": 2_000_000})
+    cost = RunCost(tokens=5, models={"a": 3_000_000, "b": 2_000_000})
     assert cost.money({"a": 0.5, "b": 2}) == 5.5
     assert cost.money({"a": 0.5}) is None
-    assert Cost(models={}).money({}) is None
-    assert Cost(tokens=0).money({}) == 0
+    assert RunCost(models={}).money({}) is None
+    assert RunCost(tokens=0).money({}) == 0
     with pytest.raises(ConfigurationError, match="prices must be >= 0"):
         cost.money({"a": -1, "b": 1})

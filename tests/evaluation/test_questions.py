@@ -21,17 +21,17 @@ def written(folder, *lines):
     return path
 
 
-def said(*references, **more):
+def line_of(*references, **more):
     return {"question": "Why?", "references": list(references), **more}
 
 
 def test_reads_places_quotes_and_chromas_pairs(tmp_path):
     path = written(
         tmp_path,
-        said({"document": "weather.md", "start": 3, "end": 8}, {"document": "cats.txt", "quote": "Cats nap"}),
+        line_of({"document": "weather.md", "start": 3, "end": 8}, {"document": "cats.txt", "quote": "Cats nap"}),
         "",
-        said([0, 9], [10, 12], corpus="weather"),
-        said({"document": "weather", "quote": "So we\tstay"}),
+        line_of([0, 9], [10, 12], corpus="weather"),
+        line_of({"document": "weather", "quote": "So we\tstay"}),
     )
     assert read_questions(path, DOCUMENTS) == [
         Question("Why?", (Reference("weather.md", Span(3, 8)), Reference("cats.txt", Span(0, 8)))),
@@ -41,7 +41,7 @@ def test_reads_places_quotes_and_chromas_pairs(tmp_path):
 
 
 def test_a_name_without_suffix_must_be_clear(tmp_path):
-    path = written(tmp_path, said([0, 4], corpus="cats"))
+    path = written(tmp_path, line_of([0, 4], corpus="cats"))
     with pytest.raises(
         ConfigurationError, match=r"line 1: a reference must name .* did you mean 'cats.\w+'\?, got 'cats'"
     ):
@@ -51,7 +51,7 @@ def test_a_name_without_suffix_must_be_clear(tmp_path):
 
 
 def test_line_ends_of_all_kinds_part_no_string(tmp_path):
-    odd = said([0, 1], corpus="weather") | {"question": "a\u2028b\u0085c"}
+    odd = line_of([0, 1], corpus="weather") | {"question": "a\u2028b\u0085c"}
     path = tmp_path / "questions.jsonl"
     path.write_bytes(("\ufeff" + json.dumps(odd, ensure_ascii=False) + "\r\n\r\n").encode())
     assert [question.text for question in read_questions(path, DOCUMENTS)] == ["a\u2028b\u0085c"]
@@ -67,15 +67,15 @@ def test_a_quote_as_it_stands_comes_before_one_with_other_white_space():
 @pytest.mark.parametrize(
     ("quote", "text", "message"),
     [
-        ("rains", "It rains.\nStill, it rains.", r"once, not on the lines \[1, 2\], got 'rains'"),
-        ("a b", "a  b\n\na\tb", r"once, not on the lines \[1, 3\]"),
+        ("rains", "It rains.\nStill, it rains.", r"once, not on lines \[1, 2\], got 'rains'"),
+        ("a b", "a  b\n\na\tb", r"once, not on lines \[1, 3\]"),
         ("aba", "ababa", "once"),
-        ("a", "a\n" * 5, r"not on the lines \[1, 2, 3, 4, 5\], got"),
-        ("a", "a\n" * 5000, r"not on the lines \[1, 2, 3, 4, 5\] and 4995 more, got"),
+        ("a", "a\n" * 5, r"not on lines \[1, 2, 3, 4, 5\], got"),
+        ("a", "a\n" * 5000, r"not on lines \[1, 2, 3, 4, 5\] and 4995 more, got"),
         ("snow", "It rains.", "a quote must be in its document, got 'snow'"),
         ("IT", "It rains.", "must be in its document"),
         ("a b", "ab", "must be in its document"),
-        (" \n", "It rains. \n", "a quote must say something"),
+        (" \n", "It rains. \n", "a quote must not be blank"),
     ],
 )
 def test_refuses_a_quote_that_is_not_there_once(quote, text, message):
@@ -90,32 +90,32 @@ def test_refuses_a_quote_that_is_not_there_once(quote, text, message):
         ("[]", "a line must be"),
         ({"question": "Why?"}, "a line must be"),
         ({"question": 1, "references": []}, "a line must be"),
-        (said(), r"a question must have a reference, got 'Why\?'"),
-        (said({"document": "weather.md"}), 'a reference must have "document" and either'),
-        (said({"document": "weather.md", "start": 1, "end": 2, "quote": "It"}), "a reference must have"),
-        (said([1, 2, 3], corpus="weather"), "a reference must have"),
-        (said([1, 2]), "a reference must name a document that is there, got None"),
-        (said({"document": "wether.md", "quote": "It"}), "did you mean 'weather.md'"),
-        (said({"document": "weather.md", "quote": 5}), "a quote must be a string"),
-        (said({"document": "weather.md", "quote": "It rains"}), r"on the lines \[1, 3\]"),
-        (said([0, 10], corpus="cats.txt"), r"0 <= start < end <= 9, got \[0, 10\]"),
-        (said([-1, 3], corpus="cats.txt"), "0 <= start"),
-        (said([3, 3], corpus="cats.txt"), "0 <= start < end"),
-        (said([0, 3.0], corpus="cats.txt"), "0 <= start"),
-        (said([False, 3], corpus="cats.txt"), "0 <= start"),
+        (line_of(), r"a question must have a reference, got 'Why\?'"),
+        (line_of({"document": "weather.md"}), 'a reference must have "document" and either'),
+        (line_of({"document": "weather.md", "start": 1, "end": 2, "quote": "It"}), "a reference must have"),
+        (line_of([1, 2, 3], corpus="weather"), "a reference must have"),
+        (line_of([1, 2]), "a reference must name an existing document, got None"),
+        (line_of({"document": "wether.md", "quote": "It"}), "did you mean 'weather.md'"),
+        (line_of({"document": "weather.md", "quote": 5}), "a quote must be a string"),
+        (line_of({"document": "weather.md", "quote": "It rains"}), r"on lines \[1, 3\]"),
+        (line_of([0, 10], corpus="cats.txt"), r"0 <= start < end <= 9, got \[0, 10\]"),
+        (line_of([-1, 3], corpus="cats.txt"), "0 <= start"),
+        (line_of([3, 3], corpus="cats.txt"), "0 <= start < end"),
+        (line_of([0, 3.0], corpus="cats.txt"), "0 <= start"),
+        (line_of([False, 3], corpus="cats.txt"), "0 <= start"),
     ],
 )
 def test_says_which_line_is_wrong(tmp_path, line, message):
-    path = written(tmp_path, said([0, 1], corpus="weather"), "", line)
+    path = written(tmp_path, line_of([0, 1], corpus="weather"), "", line)
     with pytest.raises(ConfigurationError, match=rf"questions.jsonl, line 3: .*{message}"):
         read_questions(path, DOCUMENTS)
 
 
 def test_refuses_a_file_without_questions_and_documents_of_one_name(tmp_path):
-    with pytest.raises(ConfigurationError, match="a file of questions must have one"):
+    with pytest.raises(ConfigurationError, match="a file of questions must not be empty"):
         read_questions(written(tmp_path, "", " "), DOCUMENTS)
-    with pytest.raises(ConfigurationError, match="documents must differ in their ids"):
-        read_questions(written(tmp_path, said([0, 1], corpus="a")), [Document("x", "a"), Document("y", "a")])
+    with pytest.raises(ConfigurationError, match="documents must have unique ids"):
+        read_questions(written(tmp_path, line_of([0, 1], corpus="a")), [Document("x", "a"), Document("y", "a")])
 
 
 @pytest.mark.parametrize("span", [Span(3, 3), Span(-1, 3), Span(4, 3)])
@@ -131,19 +131,19 @@ def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path):
     (tmp_path / "a.TXT").write_bytes(b"A\n")
     (tmp_path / "sub" / "c.markdown").write_bytes(b"")
     (tmp_path / "questions.jsonl").write_bytes(b"{}")
-    found = read_corpus(tmp_path)
-    assert [(doc.id, doc.text) for doc in found] == [
+    documents = read_corpus(tmp_path)
+    assert [(doc.id, doc.text) for doc in documents] == [
         ("a.TXT", "A\n"),
         ("b.md", "# B\r\n\r\né\u2028.\r\n"),
         ("sub/c.markdown", ""),
     ]
-    assert all(doc.blocks is None for doc in found)
+    assert all(doc.blocks is None for doc in documents)
 
 
 def test_refuses_a_folder_without_texts_or_with_other_bytes(tmp_path):
     with pytest.raises(ConfigurationError, match=r"a corpus must hold files in \.md, \.markdown, \.txt, got"):
         read_corpus(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"a corpus must .*, and this folder is not there, got '.*none'"):
+    with pytest.raises(ConfigurationError, match=r"a corpus must .*, and this folder does not exist, got '.*none'"):
         read_corpus(tmp_path / "none")
     (tmp_path / "a.md").write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match=r"a\.md: not UTF-8"):

@@ -14,18 +14,18 @@ import pytest
 
 from advchunk import Document, Span
 from advchunk.evaluation import (
-    Cost,
-    Outcome,
+    EvaluationTask,
     Question,
     Reference,
-    Trial,
+    Result,
+    RunCost,
     candidate,
     compare,
-    compare_each,
+    compare_by_kind,
     evaluate,
-    report,
     size_matched,
 )
+from advchunk.evaluation.comparison import report
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium or google-chrome")
@@ -68,14 +68,14 @@ class Seen:
 
     def pieces(self):
         """Return the kind of each piece of the text, which chunks it says it is of, and its text."""
-        found = re.findall(
-            r'<div class="piece (\w+)"><div class="what">(.*?)</div><div class="body">(.*?)</div></div>',
+        matches = re.findall(
+            r'<div class="piece (\w+)"><div class="head">(.*?)</div><div class="body">(.*?)</div></div>',
             self.dom,
             re.DOTALL,
         )
         return [
-            (kind, re.findall(r"#\d+(?: · \d/\d)?", what), unescape(re.sub("<[^>]*>", "", body)))
-            for kind, what, body in found
+            (kind, re.findall(r"#\d+(?: · \d/\d)?", head), unescape(re.sub("<[^>]*>", "", body)))
+            for kind, head, body in matches
         ]
 
     def marks(self, kind):
@@ -86,12 +86,12 @@ def flat(*groups):
     return [[7, *(at for span in spans for at in span)] for spans in groups]
 
 
-def outcome(label, *documents):
+def result(label, *documents):
     scores = np.array([0.0, 0.5, 1.0])
-    return Outcome(
+    return Result(
         label=label, group="stable", settings={}, **dict.fromkeys([*SCORES, "precision_omega"], scores), tokens=np.array([7]),
         curve={9: 0.5}, redundancy=1.0, coverage=1.0, within=None, between=None, forced=None, over=None, under=None,
-        cutting=Cost(), embedding=Cost(), chunks=documents,
+        chunking_cost=RunCost(), embedding_cost=RunCost(), chunks=documents,
     )  # fmt: skip
 
 
@@ -100,14 +100,16 @@ def page():
     documents = Document(TEXT, "a.md"), Document(SECOND, EVIL)
     answers = Reference("a.md", Span(5, 8)), Reference("a.md", Span(17, 23)), Reference(EVIL, Span(26, 37))
     questions = tuple(Question(f"{EVIL} {i}", (answer,)) for i, answer in enumerate(answers))
-    one = outcome(EVIL, flat([(0, 6), (14, 19)], [(6, 14)], [(3, 9)]), flat([(0, 38)]))
-    other = outcome("other", flat([(0, 23)]), flat([(0, 26)], [(26, 38)]))
-    return report.html(Trial(documents, questions, budget=9, budgets=(9,)), compare([one, other], EVIL))
+    candidate = result(EVIL, flat([(0, 6), (14, 19)], [(6, 14)], [(3, 9)]), flat([(0, 38)]))
+    other = result("other", flat([(0, 23)]), flat([(0, 26)], [(26, 38)]))
+    return report.render_html(
+        EvaluationTask(documents, questions, budget=9, budgets=(9,)), compare([candidate, other], EVIL)
+    )
 
 
 def test_a_fault_and_a_request_would_be_seen(tmp_path):
     seen = Seen("<img src='http://127.0.0.1:9/x.png'></body>", tmp_path, script="null.fault()")
-    assert any("Uncaught TypeError" in said for said in seen.complaints)
+    assert any("Uncaught TypeError" in line for line in seen.complaints)
     assert seen.asked == {"http://127.0.0.1:9/x.png"}
 
 
@@ -136,8 +138,8 @@ def test_what_is_chosen_is_shown_and_kept_in_the_address(page, tmp_path):
     choose = """
       const pick = (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event("change")); };
       pick("candidate", 1); pick("document", 1); $("missed").click();
-      document.body.dataset.left = document.querySelectorAll("#asked button").length;
-      pick("document", 0); document.querySelectorAll("#asked button")[1].click();
+      document.body.dataset.left = document.querySelectorAll("#questions button").length;
+      pick("document", 0); document.querySelectorAll("#questions button")[1].click();
       document.body.dataset.address = location.hash.slice(1);
     """
     seen = Seen(page, tmp_path, script=choose)
@@ -152,11 +154,13 @@ def test_what_is_chosen_is_shown_and_kept_in_the_address(page, tmp_path):
 def test_a_trial_of_both_kinds_is_shown(tmp_path):
     text = "Cats purr. Cats nap. Courts sit. Courts rule. Ships sail. Ships sink. " * 6
     asked = tuple(Question(q, (Reference("a.md", Span(at, at + 10)),)) for q, at in (("Cats?", 0), ("Ships?", 46)))
-    trial = Trial((Document(text, "a.md"),), asked, budget=20, budgets=(20,))
+    task = EvaluationTask((Document(text, "a.md"),), asked, budget=20, budgets=(20,))
     published = candidate("recursive", "as it comes", max_tokens=60)
-    outcomes = evaluate([published, size_matched("optimal-semantic", 20, "mine")], trial)
-    seen = Seen(report.html(trial, compare_each(outcomes, ["as it comes", "mine"])), tmp_path, {"candidate": "mine"})
+    results = evaluate([published, size_matched("optimal-semantic", 20, "mine")], task)
+    seen = Seen(
+        report.render_html(task, compare_by_kind(results, ["as it comes", "mine"])), tmp_path, {"candidate": "mine"}
+    )
     assert re.findall("<h2>(.*?)</h2>", seen.dom)[:2] == ["Size-matched", "As published"]
     assert (seen.complaints, seen.asked) == ([], set())
-    assert len(seen.pieces()) == len(outcomes[1].chunks[0])
-    assert [piece for *_, piece in seen.pieces()] == [text[a:b] for _, a, b in outcomes[1].chunks[0]]
+    assert len(seen.pieces()) == len(results[1].chunks[0])
+    assert [piece for *_, piece in seen.pieces()] == [text[a:b] for _, a, b in results[1].chunks[0]]

@@ -13,7 +13,7 @@ from advchunk import Chunk, Span
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import synthetic
 from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.evaluation.metrics.retrieval import at_budget, at_k, overlaps, precision_omega, rank, redundancy
+from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega, rank, redundancy
 
 
 def chunk(*spans, tokens=10):
@@ -24,14 +24,14 @@ def asked(*spans, document="a"):
     return Question("?", tuple(Reference(document, Span(*span)) for span in spans))
 
 
-def of(chunks, *questions, **told):
-    return overlaps({"a": chunks}, questions, **told)
+def of(chunks, *questions, **options):
+    return find_overlaps({"a": chunks}, questions, **options)
 
 
 def test_scores_by_hand():
     # Retrieved: 80 characters of which 30 answer, then 20 of another document; of 40 that answer, 10 are not found.
     chunks = {"a": [chunk((0, 80)), chunk((80, 200))], "b": [chunk((0, 20))]}
-    scores = at_k(overlaps(chunks, [asked((50, 90))]), np.array([[0, 2, 1]]), k=2).means()
+    scores = at_k(find_overlaps(chunks, [asked((50, 90))]), np.array([[0, 2, 1]]), k=2).means()
     assert scores == {
         "recall": 30 / 40,
         "precision": 30 / 100,
@@ -41,14 +41,14 @@ def test_scores_by_hand():
         "ndcg": pytest.approx(30 / (30 + 10 / np.log2(3))),
         "tokens": 20,
     }
-    assert precision_omega(overlaps(chunks, [asked((50, 90))])).tolist() == [40 / 200]
+    assert precision_omega(find_overlaps(chunks, [asked((50, 90))])).tolist() == [40 / 200]
 
 
 def test_a_chunk_that_only_touches_an_answer_does_not_hold_some_of_it():
-    found = of([chunk((0, 100)), chunk((100, 150)), chunk((150, 160))], asked((100, 150)))
-    assert precision_omega(found).tolist() == [1]
-    assert at_k(found, np.array([[0, 2, 1]]), k=2).means()["hit"] == 0
-    assert at_k(found, np.array([[0, 2, 1]]), k=3).means()["reciprocal_rank"] == 1 / 3
+    overlaps = of([chunk((0, 100)), chunk((100, 150)), chunk((150, 160))], asked((100, 150)))
+    assert precision_omega(overlaps).tolist() == [1]
+    assert at_k(overlaps, np.array([[0, 2, 1]]), k=2).means()["hit"] == 0
+    assert at_k(overlaps, np.array([[0, 2, 1]]), k=3).means()["reciprocal_rank"] == 1 / 3
 
 
 def test_a_chunk_of_several_spans_counts_only_what_it_holds():
@@ -59,9 +59,9 @@ def test_a_chunk_of_several_spans_counts_only_what_it_holds():
 
 
 def test_spans_that_overlap_within_a_chunk_count_once():
-    found = of([chunk((0, 10), (0, 10), (5, 20))], asked((5, 10)))
-    assert found.sizes.tolist() == [20]
-    assert at_k(found, np.array([[0]]), k=1).means()["precision"] == 5 / 20
+    overlaps = of([chunk((0, 10), (0, 10), (5, 20))], asked((5, 10)))
+    assert overlaps.sizes.tolist() == [20]
+    assert at_k(overlaps, np.array([[0]]), k=1).means()["precision"] == 5 / 20
 
 
 def test_references_that_overlap_can_be_found_whole():
@@ -70,33 +70,35 @@ def test_references_that_overlap_can_be_found_whole():
 
 def test_equal_places_of_two_documents_are_different_places():
     chunks = {"a": [chunk((0, 10))], "b": [chunk((0, 10))]}
-    scores = at_k(overlaps(chunks, [asked((0, 10), document="b")]), np.array([[0, 1]]), k=1).means()
+    scores = at_k(find_overlaps(chunks, [asked((0, 10), document="b")]), np.array([[0, 1]]), k=1).means()
     assert (scores["recall"], scores["precision"]) == (0, 0)
     # The end of one is not next to the start of the other.
-    assert precision_omega(overlaps(chunks, [asked((0, 10)), asked((0, 10), document="b")])).tolist() == [1, 1]
+    assert precision_omega(find_overlaps(chunks, [asked((0, 10)), asked((0, 10), document="b")])).tolist() == [1, 1]
 
 
 def test_a_corpus_without_chunks_scores_nothing():
-    found = of([], asked((0, 10)))
+    overlaps = of([], asked((0, 10)))
     nothing = np.zeros((1, 0), dtype=np.int64)
-    assert set(at_k(found, nothing, k=5).means().values()) == {0}
-    assert set(at_budget(found, nothing, 100).means().values()) == {0}
-    assert precision_omega(found).tolist() == [0]
+    assert set(at_k(overlaps, nothing, k=5).means().values()) == {0}
+    assert set(at_budget(overlaps, nothing, 100).means().values()) == {0}
+    assert precision_omega(overlaps).tolist() == [0]
 
 
 def test_a_chunk_that_is_all_context_takes_of_the_budget():
-    found = of([chunk(tokens=6), chunk((0, 10))], asked((0, 10)))
-    assert at_budget(found, np.array([[0, 1]]), 11).means()["recall"] == 5 / 10
-    assert at_k(found, np.array([[0, 1]]), k=2).means()["reciprocal_rank"] == 1 / 2
+    overlaps = of([chunk(tokens=6), chunk((0, 10))], asked((0, 10)))
+    assert at_budget(overlaps, np.array([[0, 1]]), 11).means()["recall"] == 5 / 10
+    assert at_k(overlaps, np.array([[0, 1]]), k=2).means()["reciprocal_rank"] == 1 / 2
 
 
 def test_of_the_chunk_that_crosses_the_budget_the_head_is_taken():
-    found = of([chunk((0, 40), tokens=10), chunk((40, 60), (80, 100), tokens=10)], asked((50, 90)))
-    cut = at_budget(found, np.array([[0, 1]]), 15)
-    stop = at_budget(found, np.array([[0, 1]]), 15, crossing="stop")
+    overlaps = of([chunk((0, 40), tokens=10), chunk((40, 60), (80, 100), tokens=10)], asked((50, 90)))
+    cut = at_budget(overlaps, np.array([[0, 1]]), 15)
+    stop = at_budget(overlaps, np.array([[0, 1]]), 15, crossing="stop")
     assert (cut.recall.tolist(), cut.precision.tolist(), cut.tokens.tolist()) == ([10 / 40], [10 / 60], [15])
     assert (stop.recall.tolist(), stop.hit.tolist(), stop.tokens.tolist()) == ([0], [0], [10])
-    both = [at_budget(found, np.array([[0, 1]]), 20, crossing=crossing).recall.tolist() for crossing in ("cut", "stop")]
+    both = [
+        at_budget(overlaps, np.array([[0, 1]]), 20, crossing=crossing).recall.tolist() for crossing in ("cut", "stop")
+    ]
     assert both == [[20 / 40]] * 2
 
 
@@ -109,18 +111,18 @@ def test_nothing_is_taken_after_the_chunk_that_crosses_the_budget():
 
 def test_a_chunk_larger_than_the_budget_is_read_as_far_as_it_goes():
     document = [chunk((0, 10_000), tokens=2000)]
-    found = of(document, asked((0, 100)), asked((4990, 5010)), asked((9000, 9100)))
+    overlaps = of(document, asked((0, 100)), asked((4990, 5010)), asked((9000, 9100)))
     ranking = np.zeros((3, 1), dtype=np.int64)
-    assert at_budget(found, ranking, 1000).recall.tolist() == [1, 0.5, 0]
-    assert at_budget(found, ranking, 1000, crossing="stop").recall.tolist() == [0, 0, 0]
+    assert at_budget(overlaps, ranking, 1000).recall.tolist() == [1, 0.5, 0]
+    assert at_budget(overlaps, ranking, 1000, crossing="stop").recall.tolist() == [0, 0, 0]
 
 
 def test_pieces_smaller_than_any_answer_add_up():
     letters = [chunk((i, i + 1), tokens=1) for i in range(100)]
-    found = of(letters, asked((20, 40)))
-    assert at_budget(found, np.arange(100)[None], 30).recall.tolist() == [0.5]
-    assert at_budget(found, np.arange(100)[None], 100).precision.tolist() == [0.2]
-    assert precision_omega(found).tolist() == [1]
+    overlaps = of(letters, asked((20, 40)))
+    assert at_budget(overlaps, np.arange(100)[None], 30).recall.tolist() == [0.5]
+    assert at_budget(overlaps, np.arange(100)[None], 100).precision.tolist() == [0.2]
+    assert precision_omega(overlaps).tolist() == [1]
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 400])
@@ -141,35 +143,35 @@ def test_a_larger_budget_never_finds_less():
     chunks = [
         chunk((at, at + size), tokens=max(size // 4, 1)) for at, size in zip(starts, starts % 90 + 1, strict=True)
     ]
-    found = of(chunks, *(asked((at, at + 60)) for at in range(0, 900, 60)))
+    overlaps = of(chunks, *(asked((at, at + 60)) for at in range(0, 900, 60)))
     ranking = rng.permuted(np.tile(np.arange(40), (15, 1)), axis=1)
     for crossing in ("cut", "stop"):
-        curve = np.array([at_budget(found, ranking, budget, crossing=crossing).recall for budget in range(1, 500)])
+        curve = np.array([at_budget(overlaps, ranking, budget, crossing=crossing).recall for budget in range(1, 500)])
         assert (np.diff(curve, axis=0) >= 0).all()
         assert curve[-1].min() > curve[0].min()
 
 
 def test_ndcg_is_for_the_order_of_what_chunks_add():
-    found = of([chunk((0, 10)), chunk((0, 10)), chunk((10, 20)), chunk((50, 60))], asked((0, 20)))
+    overlaps = of([chunk((0, 10)), chunk((0, 10)), chunk((10, 20)), chunk((50, 60))], asked((0, 20)))
     best = 10 + 10 / np.log2(3)
     orders = np.array([[0, 2, 1, 3]]), np.array([[0, 1, 2, 3]]), np.array([[3, 0, 2, 1]])
-    said = [at_k(found, order, k=3).ndcg.item() for order in orders]
-    assert said == pytest.approx([1, (10 + 10 / 2) / best, (10 / np.log2(3) + 10 / 2) / best])
+    scores = [at_k(overlaps, order, k=3).ndcg.item() for order in orders]
+    assert scores == pytest.approx([1, (10 + 10 / 2) / best, (10 / np.log2(3) + 10 / 2) / best])
 
 
 def test_a_ranking_better_than_the_greedy_one_has_an_ndcg_of_1():
-    found = of([chunk((4, 15)), chunk((0, 10)), chunk((10, 20))], asked((0, 20)))
-    assert at_k(found, np.array([[1, 2, 0]]), k=2).ndcg.tolist() == [1]
-    assert at_k(found, np.array([[0, 2, 1]]), k=2).ndcg.tolist() == [1]
-    assert at_k(found, np.array([[0, 1, 2]]), k=2).ndcg.item() < 1
+    overlaps = of([chunk((4, 15)), chunk((0, 10)), chunk((10, 20))], asked((0, 20)))
+    assert at_k(overlaps, np.array([[1, 2, 0]]), k=2).ndcg.tolist() == [1]
+    assert at_k(overlaps, np.array([[0, 2, 1]]), k=2).ndcg.tolist() == [1]
+    assert at_k(overlaps, np.array([[0, 1, 2]]), k=2).ndcg.item() < 1
 
 
 def test_scores_in_tokens_weigh_characters():
     # One token in the first half of the answer, three in the second.
     scale = {"a": np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 4])}
-    found = of([chunk((0, 5)), chunk((5, 10))], asked((0, 10)), scale=scale)
-    assert at_k(found, np.array([[0, 1]]), k=1).recall.tolist() == [1 / 4]
-    assert at_k(found, np.array([[1, 0]]), k=1).recall.tolist() == [3 / 4]
+    overlaps = of([chunk((0, 5)), chunk((5, 10))], asked((0, 10)), scale=scale)
+    assert at_k(overlaps, np.array([[0, 1]]), k=1).recall.tolist() == [1 / 4]
+    assert at_k(overlaps, np.array([[1, 0]]), k=1).recall.tolist() == [3 / 4]
 
 
 @cache
@@ -202,13 +204,13 @@ def judged(cut):
         edges = units.edges.tolist()
         spans = [Span(edges[first], edges[last]) for first, last in cut(len(units))]
         chunks[name] = [Chunk(units.text[a:b], (Span(a, b),), len(units.text[a:b].split())) for a, b in spans]
-    found = overlaps(chunks, questions)
-    order = rank(queries, np.array([vector(one.text) for of_one in chunks.values() for one in of_one]))
+    overlaps = find_overlaps(chunks, questions)
+    order = rank(queries, np.array([vector(chunk_.text) for of_one in chunks.values() for chunk_ in of_one]))
     return {
-        **{f"{name} in a budget": value for name, value in at_budget(found, order, 200).means().items()},
-        **{f"{name} at 5": value for name, value in at_k(found, order, k=5).means().items()},
-        "precision-omega": precision_omega(found).mean(),
-        "said once": 1 / redundancy(found),
+        **{f"{name} in a budget": value for name, value in at_budget(overlaps, order, 200).means().items()},
+        **{f"{name} at 5": value for name, value in at_k(overlaps, order, k=5).means().items()},
+        "precision-omega": precision_omega(overlaps).mean(),
+        "said once": 1 / redundancy(overlaps),
     }
 
 
@@ -300,13 +302,13 @@ def test_hundreds_of_questions_of_thousands_of_chunks_take_a_moment():
     questions = [asked(*((at, at + 120) for at in rng.integers(0, 600_000, 2).tolist())) for _ in range(319)]
     order = rng.permuted(np.tile(np.arange(6000), (319, 1)), axis=1)
     start = process_time()
-    found = of(chunks, *questions)
-    at_k(found, order, k=5), at_budget(found, order, 1000), precision_omega(found)
+    overlaps = of(chunks, *questions)
+    at_k(overlaps, order, k=5), at_budget(overlaps, order, 1000), precision_omega(overlaps)
     assert process_time() - start < 2
 
 
 @pytest.mark.parametrize(
-    ("ranking", "said"),
+    ("ranking", "message"),
     [
         ([[0, 0]], "a ranking must not have a chunk twice"),
         ([[0, 2]], "a ranking must have indices of 2 chunks for 1 questions"),
@@ -317,27 +319,27 @@ def test_hundreds_of_questions_of_thousands_of_chunks_take_a_moment():
         ([[0]], "a ranking must (have the first 2 chunks|fill 15 tokens)"),
     ],
 )
-def test_refuses_rankings_that_are_none(ranking, said):
-    found = of([chunk((0, 10)), chunk((10, 20))], asked((0, 10)))
-    with pytest.raises(ConfigurationError, match=said):
-        at_k(found, np.array(ranking), k=2)
-    with pytest.raises(ConfigurationError, match=said):
-        at_budget(found, np.array(ranking), 15)
+def test_refuses_rankings_that_are_none(ranking, message):
+    overlaps = of([chunk((0, 10)), chunk((10, 20))], asked((0, 10)))
+    with pytest.raises(ConfigurationError, match=message):
+        at_k(overlaps, np.array(ranking), k=2)
+    with pytest.raises(ConfigurationError, match=message):
+        at_budget(overlaps, np.array(ranking), 15)
 
 
 def test_a_ranking_may_end_where_what_is_asked_for_does():
-    found = of([chunk((0, 10)), chunk((10, 20))], asked((0, 10)))
-    assert at_budget(found, np.array([[0]]), 10).recall.tolist() == [1]
-    assert at_k(found, np.array([[0]]), k=1).recall.tolist() == [1]
-    assert at_k(found, np.array([[1, 0]]), k=9).recall.tolist() == [1]
+    overlaps = of([chunk((0, 10)), chunk((10, 20))], asked((0, 10)))
+    assert at_budget(overlaps, np.array([[0]]), 10).recall.tolist() == [1]
+    assert at_k(overlaps, np.array([[0]]), k=1).recall.tolist() == [1]
+    assert at_k(overlaps, np.array([[1, 0]]), k=9).recall.tolist() == [1]
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
-        (lambda: overlaps({"a": []}, []), "there must be a question"),
-        (lambda: of([], asked((0, 5), document="b")), "a question must be of a document that has chunks, got 'b'"),
-        (lambda: overlaps({"notes.md": []}, [asked((0, 5), document="note.md")]), "did you mean 'notes.md'"),
+        (lambda: find_overlaps({"a": []}, []), "questions must not be empty"),
+        (lambda: of([], asked((0, 5), document="b")), "questions must be about documents with chunks, got 'b'"),
+        (lambda: find_overlaps({"notes.md": []}, [asked((0, 5), document="note.md")]), "did you mean 'notes.md'"),
         (lambda: of([chunk((0, 5))], asked((0, 5)), tokens=[1, 2]), "tokens must be 1 numbers >= 0"),
         (lambda: of([chunk((0, 5))], asked((0, 5)), tokens=[-1]), "tokens must be"),
         (lambda: of([], asked((0, 5)), scale={}), r"scale must have every document, got \['a'\]"),
@@ -345,7 +347,7 @@ def test_a_ranking_may_end_where_what_is_asked_for_does():
         (lambda: of([chunk((0, 5))], asked((0, 4)), scale={"a": np.arange(5)}), "scale must have a number"),
         (
             lambda: of([], asked((0, 5)), scale={"a": np.zeros(6, dtype=int)}),
-            r"an answer must hold a token, got \['\?'",
+            r"answers must have a token, got \['\?'",
         ),
         (lambda: at_k(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 0), "k must be >= 1, got 0"),
         (lambda: at_budget(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 0), "budget must be >= 1, got 0"),
@@ -367,13 +369,13 @@ def test_a_ranking_may_end_where_what_is_asked_for_does():
         (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0.0, 1.0]), "owners must be the indices"),
         (
             lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [0, 2]),
-            r"owners must name each chunk from 0 on, got .*\[0, 2\]",
+            r"owners must include every chunk from 0 on, got .*\[0, 2\]",
         ),
-        (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [-1, 0]), "owners must name each chunk"),
+        (lambda: rank(np.zeros((1, 2)), np.zeros((2, 2)), [-1, 0]), "owners must include every chunk"),
         (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), depth=0), "depth must be >= 1"),
         (lambda: rank(np.zeros((1, 2)), np.zeros((1, 2)), block=0), "block must be >= 1"),
     ],
 )
-def test_refuses_what_cannot_be_scored(call, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_refuses_what_cannot_be_scored(call, message):
+    with pytest.raises(ConfigurationError, match=message):
         call()

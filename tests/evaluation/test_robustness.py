@@ -32,9 +32,9 @@ from advchunk.chunkers.registry import TABLE, describe, names, params_of
 from advchunk.errors import require
 from advchunk.evaluation import (
     Difference,
+    EvaluationTask,
     Question,
     Reference,
-    Trial,
     candidate,
     evaluate,
     holm,
@@ -43,18 +43,18 @@ from advchunk.evaluation import (
     synthetic,
 )
 from advchunk.evaluation.comparison.robustness import (
-    COSTS,
-    SIZES,
+    BRITTLE_LOSS,
+    SIZE_PARAMETERS,
     Effect,
-    Scores,
+    ItemScores,
     Sensitivity,
     Variation,
-    answer_measure,
-    boundary_measure,
-    notes,
+    answer_scorer,
+    boundary_scorer,
+    brittleness_notes,
+    brittleness_warning,
     sensitivity,
     variations,
-    warning,
 )
 
 
@@ -124,74 +124,78 @@ class RulesChunker(RulesParams, LinearChunker):
 
 TEXTS = [synthetic(seed, segments=4 + seed % 8, sentences=(5, 5)) for seed in range(14)]
 FLAT = [replace(text, cuts=np.array([0, len(text.units)])) for text in TEXTS]
-TYPES = {"planted": boundary_measure(TEXTS), "flat": boundary_measure(FLAT)}
+TYPES = {"planted": boundary_scorer(TEXTS), "flat": boundary_scorer(FLAT)}
 
 
 @pytest.fixture(scope="module")
-def trial():
+def task():
     text = TEXTS[0].units.text
     edges = TEXTS[0].units.edges
     places = [Span(int(edges[a]), int(edges[a + 1])) for a in range(0, 20, 2)]
     questions = tuple(Question(text[slice(*span)], (Reference("a", span),)) for span in places)
-    return Trial((Document(text, "a"), Document("Nobody asks of this.", "b")), questions, budget=250)
+    return EvaluationTask((Document(text, "a"), Document("Nobody asks of this.", "b")), questions, budget=250)
 
 
 def scored(function, items=20):
     # Scores of made-up items, one of which always differs so that no bootstrap is without spread.
-    return lambda chunker: Scores(np.linspace(0.2, 0.8, items) - function(chunker) * np.linspace(0.9, 1.1, items), 1.0)
+    return lambda chunker: ItemScores(
+        np.linspace(0.2, 0.8, items) - function(chunker) * np.linspace(0.9, 1.1, items), 1.0
+    )
 
 
-def found(variation):
+def summary(variation):
     return variation.parameter, variation.value, variation.judged, variation.refused
 
 
 def test_a_threshold_at_a_cliff_is_brittle():
-    said = sensitivity(PlantedChunker(), TYPES)
-    assert [(e.variation.parameter, e.variation.value, e.type) for e in said.brittle] == [("threshold", 0.4, "planted")]
-    (worst,) = said.brittle
+    measured = sensitivity(PlantedChunker(), TYPES)
+    assert [(e.variation.parameter, e.variation.value, e.type) for e in measured.brittle] == [
+        ("threshold", 0.4, "planted")
+    ]
+    (worst,) = measured.brittle
     assert worst.points == pytest.approx(100 * np.mean([-pk(t.cuts, [0, len(t.units)]) for t in TEXTS]), abs=0.05)
     assert (round(worst.size, 2), worst.failed) == (7.07, 0)
-    gain = next(e for e in said.effects if e.variation == worst.variation and e.type == "flat")
-    assert gain.points > COSTS
+    gain = next(e for e in measured.effects if e.variation == worst.variation and e.type == "flat")
+    assert gain.points > BRITTLE_LOSS
     assert not gain.brittle
 
 
 def test_a_threshold_far_from_its_cliff_is_not():
-    said = sensitivity(PlantedChunker(cliff="far"), TYPES)
-    assert not said.brittle
+    measured = sensitivity(PlantedChunker(cliff="far"), TYPES)
+    assert not measured.brittle
     # Of the words, "near" changes nothing at 0.5: nothing does.
-    assert {effect.difference for effect in said.effects} == {Difference(0.0, 0.0, 0.0, 1.0)}
-    assert {effect.p for effect in said.effects} == {1.0}
+    assert {effect.difference for effect in measured.effects} == {Difference(0.0, 0.0, 0.0, 1.0)}
+    assert {effect.p for effect in measured.effects} == {1.0}
 
 
-def test_what_fails_is_brittle_whatever_the_error_and_whatever_would_stand_in(trial):
-    said = sensitivity(PlantedChunker(fails=True, cliff="near"), {**TYPES, "asked": answer_measure(trial)})
-    assert {(e.variation.parameter, e.variation.value, e.type, e.failed) for e in said.brittle} == {
+def test_what_fails_is_brittle_whatever_the_error_and_whatever_would_stand_in(task):
+    measured = sensitivity(PlantedChunker(fails=True, cliff="near"), {**TYPES, "asked": answer_scorer(task)})
+    assert {(e.variation.parameter, e.variation.value, e.type, e.failed) for e in measured.brittle} == {
         ("threshold", 0.4, "planted", len(TEXTS)),
         ("threshold", 0.4, "flat", len(TEXTS)),
         ("threshold", 0.4, "asked", 10),
     }
-    assert {effect.difference for effect in said.brittle} == {Difference(0.0, 0.0, 0.0, 1.0)}
+    assert {effect.difference for effect in measured.brittle} == {Difference(0.0, 0.0, 0.0, 1.0)}
 
 
 def test_items_that_have_no_score_leave_the_others_to_compare():
     def measure(chunker):
-        each = np.full(6, 0.5)
+        values = np.full(6, 0.5)
         if chunker.threshold < 0.5:
-            each[0], each[1:] = np.nan, 0.4
-        return Scores(each, 1.0)
+            values[0], values[1:] = np.nan, 0.4
+        return ItemScores(values, 1.0)
 
     (worst,) = sensitivity(PlantedChunker(), {"some": measure}).brittle
     assert (worst.failed, worst.points) == (1, -10.0)
 
 
 def test_what_fails_anyway_is_no_fault_of_a_change():
-    said = sensitivity(PlantedChunker(), {"some": lambda _: Scores(np.array([np.nan, 0.5, 0.6]), 1.0)})
-    assert {effect.failed for effect in said.effects} == {0}
-    assert not said.brittle
+    measured = sensitivity(PlantedChunker(), {"some": lambda _: ItemScores(np.array([np.nan, 0.5, 0.6]), 1.0)})
+    assert {effect.failed for effect in measured.effects} == {0}
+    assert not measured.brittle
 
 
-def test_a_failure_of_a_document_nobody_asks_of_costs_no_score(trial):
+def test_a_failure_of_a_document_nobody_asks_of_costs_no_score(task):
     class FailsOnShort(PlantedChunker):
         def segment(self, units, limits):
             require(len(units) > 2, "long", len(units))
@@ -201,9 +205,9 @@ def test_a_failure_of_a_document_nobody_asks_of_costs_no_score(trial):
             require(len(units) > 2, "long", len(units))
             return super().decide(units, limits)
 
-    two = replace(trial, documents=(trial.documents[0], Document("One. Two.", "b")))
-    measure = answer_measure(two)
-    assert not np.isnan(measure(FailsOnShort(fallback=None)).each).any()
+    two = replace(task, documents=(task.documents[0], Document("One. Two.", "b")))
+    measure = answer_scorer(two)
+    assert not np.isnan(measure(FailsOnShort(fallback=None)).values).any()
 
 
 @pytest.mark.parametrize(("loss", "p", "brittle"), [(5.0, 0.049, True), (4.9, 0.001, False), (9.0, 0.05, False)])
@@ -217,37 +221,37 @@ def test_the_rule_has_two_sides(loss, p, brittle):
 
 def test_a_loss_that_is_noise_is_not_brittle():
     def measure(chunker):
-        each = np.linspace(0.3, 0.7, 10)
-        each[0] -= 0.3 if chunker.threshold < 0.5 else 0.0  # one of ten loses all, so that the mean falls by 3
-        each[1:] += (-1.0) ** np.arange(9) * (0.2 if chunker.threshold < 0.5 else 0.0) - 0.05 * (
+        values = np.linspace(0.3, 0.7, 10)
+        values[0] -= 0.3 if chunker.threshold < 0.5 else 0.0  # one of ten loses all, so that the mean falls by 3
+        values[1:] += (-1.0) ** np.arange(9) * (0.2 if chunker.threshold < 0.5 else 0.0) - 0.05 * (
             chunker.threshold < 0.5
         )
-        return Scores(each, 1.0)
+        return ItemScores(values, 1.0)
 
-    said = sensitivity(PlantedChunker(), {"noisy": measure})
-    assert min(effect.points for effect in said.judged) < -COSTS
-    assert not said.brittle
+    measured = sensitivity(PlantedChunker(), {"noisy": measure})
+    assert min(effect.points for effect in measured.judged) < -BRITTLE_LOSS
+    assert not measured.brittle
 
 
 def test_sizes_are_measured_and_not_judged():
-    said = sensitivity("recursive", {"any": scored(lambda chunker: 0.3 * (chunker.max_tokens < 500))})
-    (loss,) = [effect for effect in said.effects if effect.real]
+    measured = sensitivity("recursive", {"any": scored(lambda chunker: 0.3 * (chunker.max_tokens < 500))})
+    (loss,) = [effect for effect in measured.effects if effect.significant]
     assert (loss.variation.parameter, loss.variation.value) == ("max_tokens", 410)
-    assert loss.points < -COSTS
-    assert not said.judged
+    assert loss.points < -BRITTLE_LOSS
+    assert not measured.judged
 
 
 def test_a_loss_is_found_among_hundreds_of_effects():
     types = {str(i): scored(lambda chunker: 0.06 * (chunker.gamma < 0.027)) for i in range(5)}
-    said = sensitivity("mst-semantic", types)
-    assert len(said.effects) > 250
-    assert {effect.variation.parameter for effect in said.brittle} == {"gamma"}
-    assert len(said.brittle) == 5
+    measured = sensitivity("mst-semantic", types)
+    assert len(measured.effects) > 250
+    assert {effect.variation.parameter for effect in measured.brittle} == {"gamma"}
+    assert len(measured.brittle) == 5
 
 
 def test_effects_are_what_a_plain_loop_finds():
     chunker = PlantedChunker(cliff="far", threshold=0.12)
-    said = sensitivity(chunker, TYPES, seed=3)
+    measured = sensitivity(chunker, TYPES, seed=3)
     base, differences = replace(chunker, fallback=None), []
     expected = [
         ("max_tokens", 410), ("max_tokens", 614), ("include_context", True), ("add_scores", True), ("markup", "plain"),
@@ -256,38 +260,40 @@ def test_effects_are_what_a_plain_loop_finds():
     for name, value in expected:
         varied = replace(base, **{name: value})
         for texts in (TEXTS, FLAT):
-            ours, theirs = ([1 - pk(t.cuts, c.segmentation(t.units).cuts) for t in texts] for c in (varied, base))
-            differences.append(paired_difference(np.array(ours), np.array(theirs), resamples=9999, seed=3))
-    assert [(e.variation.parameter, e.variation.value) for e in said.effects[::2]] == expected
-    assert [effect.type for effect in said.effects] == ["planted", "flat"] * len(expected)
-    assert [effect.difference for effect in said.effects] == differences
-    assert [effect.p for effect in said.effects] == holm(np.array([one.p for one in differences])).tolist()
-    assert len(said.brittle) == 1
-    assert sensitivity(chunker, TYPES, seed=3) == said
+            ours, baseline = ([1 - pk(t.cuts, c.segmentation(t.units).cuts) for t in texts] for c in (varied, base))
+            differences.append(paired_difference(np.array(ours), np.array(baseline), resamples=9999, seed=3))
+    assert [(e.variation.parameter, e.variation.value) for e in measured.effects[::2]] == expected
+    assert [effect.type for effect in measured.effects] == ["planted", "flat"] * len(expected)
+    assert [effect.difference for effect in measured.effects] == differences
+    assert [effect.p for effect in measured.effects] == holm(
+        np.array([difference.p for difference in differences])
+    ).tolist()
+    assert len(measured.brittle) == 1
+    assert sensitivity(chunker, TYPES, seed=3) == measured
 
 
 def test_a_measure_scores_the_same_items_each_time():
     counted = iter(range(1, 100))
     with pytest.raises(ConfigurationError, match="the same 1 items"):
-        sensitivity("recursive", {"grows": lambda _: Scores(np.zeros(next(counted)), 1.0)})
+        sensitivity("recursive", {"grows": lambda _: ItemScores(np.zeros(next(counted)), 1.0)})
     with pytest.raises(ConfigurationError, match="measures"):
         sensitivity("recursive", {})
 
 
-def test_measures_say_what_the_harness_says(trial):
-    scores, sizes = answer_measure(trial)(create("recursive", max_tokens=30))
-    (outcome,) = evaluate([candidate("recursive", max_tokens=30)], trial)
-    assert scores.tolist() == outcome.recall.tolist()
-    assert sizes == outcome.tokens.mean()
+def test_measures_say_what_the_harness_says(task):
+    scores, sizes = answer_scorer(task)(create("recursive", max_tokens=30))
+    (result,) = evaluate([candidate("recursive", max_tokens=30)], task)
+    assert scores.tolist() == result.recall.tolist()
+    assert sizes == result.tokens.mean()
     assert 0 < scores.mean() < 1
-    each, size = boundary_measure(TEXTS)(PlantedChunker(fallback=None))
-    assert (each.tolist(), size) == ([1.0] * len(TEXTS), 5.0)
+    values, size = boundary_scorer(TEXTS)(PlantedChunker(fallback=None))
+    assert (values.tolist(), size) == ([1.0] * len(TEXTS), 5.0)
 
 
 def test_every_kind_of_parameter_is_varied_by_its_rule():
-    own = [one for one in variations(RulesChunker()) if one.parameter in RulesParams.__annotations__]
+    own = [variation for variation in variations(RulesChunker()) if variation.parameter in RulesParams.__annotations__]
     odd = "width must be odd, got {}"
-    assert [found(one) for one in own] == [
+    assert [summary(variation) for variation in own] == [
         ("share", 0.72, True, ""),
         ("share", 1.0, True, ""),  # not 1.08
         ("whole", 8, True, ""),
@@ -307,79 +313,94 @@ def test_every_kind_of_parameter_is_varied_by_its_rule():
 
 @given(st.integers(-1000, 1000).filter(bool))
 def test_whole_numbers_move_by_a_fifth_and_at_least_1(value):
-    moved = [one for one in variations(RulesChunker(whole=value)) if one.parameter == "whole"]
-    assert [abs(one.value - value) for one in moved] == [max(1, round(abs(value) * 0.2))] * 2
-    assert {math.copysign(1, one.value - value) for one in moved} == {-1, 1}
-    assert {one.judged for one in moved} == {abs(value) >= 3}
+    moved = [variation for variation in variations(RulesChunker(whole=value)) if variation.parameter == "whole"]
+    assert [abs(variation.value - value) for variation in moved] == [max(1, round(abs(value) * 0.2))] * 2
+    assert {math.copysign(1, variation.value - value) for variation in moved} == {-1, 1}
+    assert {variation.judged for variation in moved} == {abs(value) >= 3}
 
 
 @given(st.floats(0.01, 1, exclude_max=True))
 def test_a_share_never_passes_its_bound(share):
-    less, more = [one.value for one in variations(RulesChunker(share=share)) if one.parameter == "share"]
+    less, more = [
+        variation.value for variation in variations(RulesChunker(share=share)) if variation.parameter == "share"
+    ]
     assert less == pytest.approx(0.8 * share)
     assert more == pytest.approx(min(1.2 * share, 1.0))
     assert more <= 1
 
 
 def test_a_number_that_cannot_move_is_said():
-    more = [one for one in variations(RulesChunker(share=1.0)) if one.parameter == "share"][1]
-    assert found(more) == ("share", 1.2, True, "share must be in 0..1, got 1.2")
+    more = [variation for variation in variations(RulesChunker(share=1.0)) if variation.parameter == "share"][1]
+    assert summary(more) == ("share", 1.2, True, "share must be in 0..1, got 1.2")
 
 
 def test_none_is_varied_where_it_stands_for_a_number():
-    amounts = [one for one in variations("semantic-threshold") if one.parameter == "breakpoint_threshold_amount"]
-    assert [(one.default, one.value) for one in amounts] == [(95.0, 76.0), (95.0, 100.0)]
+    amounts = [
+        variation
+        for variation in variations("semantic-threshold")
+        if variation.parameter == "breakpoint_threshold_amount"
+    ]
+    assert [(variation.default, variation.value) for variation in amounts] == [(95.0, 76.0), (95.0, 100.0)]
     deviations = variations(create("semantic-threshold", breakpoint_threshold_type="standard_deviation"))
-    assert [one.value for one in deviations if one.parameter == "breakpoint_threshold_amount"] == [2.4, 3.6]
+    assert [variation.value for variation in deviations if variation.parameter == "breakpoint_threshold_amount"] == [
+        2.4,
+        3.6,
+    ]
 
 
 def test_what_another_parameter_holds_is_said():
-    (more,) = [one for one in variations("semantic-cluster") if (one.parameter, one.value) == ("max_tokens", 960)]
-    assert more.refused == "max_tokens stays 800: a preset or another parameter says so"
+    (more,) = [
+        variation
+        for variation in variations("semantic-cluster")
+        if (variation.parameter, variation.value) == ("max_tokens", 960)
+    ]
+    assert more.refused == "max_tokens stays 800: a preset or another parameter sets it"
 
 
 def test_a_preset_keeps_its_name_while_its_values_vary():
     fine = variations(create("texttiling", preset="fine", experimental=True))
-    assert ("block_size", 6, 5) in [(one.parameter, one.default, one.value) for one in fine]
-    assert "preset" not in [one.parameter for one in fine]
-    assert "preset" in [one.parameter for one in variations("texttiling")]
+    assert ("block_size", 6, 5) in [(variation.parameter, variation.default, variation.value) for variation in fine]
+    assert "preset" not in [variation.parameter for variation in fine]
+    assert "preset" in [variation.parameter for variation in variations("texttiling")]
 
 
 def test_a_missing_extra_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "graspologic_native", None)
-    (leiden,) = [one for one in variations("graph-partition") if one.parameter == "method"]
+    (leiden,) = [variation for variation in variations("graph-partition") if variation.parameter == "method"]
     assert "advchunk[leiden]" in leiden.refused
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_variation_of_every_chunker_can_be_built_and_differs_in_one_parameter(name):
     base = create(name, experimental=True)
-    for one in variations(name):
-        if not one.refused:
-            varied = replace(base, **{one.parameter: one.value})
-            assert getattr(varied, one.parameter) == one.value != one.default
-        if one.judged and one.parameter != "seed":
-            assert abs(one.value - one.default) <= abs(one.default) / 3
-            assert one.parameter not in SIZES
+    for variation in variations(name):
+        if not variation.refused:
+            varied = replace(base, **{variation.parameter: variation.value})
+            assert getattr(varied, variation.parameter) == variation.value != variation.default
+        if variation.judged and variation.parameter != "seed":
+            assert abs(variation.value - variation.default) <= abs(variation.default) / 3
+            assert variation.parameter not in SIZE_PARAMETERS
 
 
 def test_sizes_are_parameters_and_every_limit_in_tokens_or_words_is_one():
-    known = {name for entry in TABLE.values() for name in parameters(params_of(entry.chunker))}
-    assert known >= SIZES
-    assert {name for name in known if "_tokens" in name or "chunk_size" in name} <= SIZES
+    names_ = {name for entry in TABLE.values() for name in parameters(params_of(entry.chunker))}
+    assert names_ >= SIZE_PARAMETERS
+    assert {name for name in names_ if "_tokens" in name or "chunk_size" in name} <= SIZE_PARAMETERS
 
 
 def test_a_warning_says_how_much_where_and_when():
     change = Variation("threshold", 0.7, 0.56, judged=True)
     effect = Effect(change, "clinical", Difference(-0.0914, -0.12, -0.06, 0.0002), 0.004, 0.8, 0)
-    assert warning(effect, "boundary accuracy", where="with preset='fine'", measured="measured 2026-11-22") == (
+    assert brittleness_warning(
+        effect, "boundary accuracy", settings="with preset='fine'", source="measured 2026-11-22"
+    ) == (
         "brittle with preset='fine': a fifth less of `threshold` (0.56 instead of 0.7) costs 9.1 points of boundary"
         " accuracy on clinical text (measured 2026-11-22)"
     )
     seeded = replace(effect, variation=Variation("seed", 0, 1, judged=True), failed=3)
-    assert warning(seeded, "recall") == "brittle: `seed` (1 instead of 0) fails on 3 items on clinical text"
+    assert brittleness_warning(seeded, "recall") == "brittle: `seed` (1 instead of 0) fails on 3 items on clinical text"
     more = replace(effect, variation=replace(change, default=10, value=12))
-    assert warning(more, "recall").startswith(
+    assert brittleness_warning(more, "recall").startswith(
         "brittle: a fifth more of `threshold` (12 instead of 10) costs 9.1 points"
     )
 
@@ -404,7 +425,7 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
     (tmp_path / "choi" / "some").mkdir(parents=True)
     (tmp_path / "chroma").mkdir()
     for text in TEXTS:
-        sentences = [said.strip() for said in text.units.strings()]
+        sentences = [output.strip() for output in text.units.strings()]
         segments = ["\n".join(sentences[a:b]) for a, b in pairwise(text.cuts.tolist())]
         (tmp_path / "choi" / "some" / f"{text.name}.ref").write_text(f"\n{'=' * 10}\n".join(segments), "utf-8")
     (tmp_path / "chroma" / "wikitexts.md").write_text(TEXTS[0].units.text, "utf-8")
@@ -415,11 +436,11 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
         for a in (0, 99)
     ]
     (tmp_path / "chroma" / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)), "utf-8")
-    said = script("--data", tmp_path, "--only", "recursive", "texttiling, preset=fine", "--texts", "2")
-    assert said.returncode == 0, said.stderr
-    assert "|  | joined news | odes | encyclopaedic |" in said.stdout
-    assert "| texttiling, preset=fine | " in said.stdout
-    assert said.stderr == "recursive: 15 effects\ntexttiling, preset=fine: 45 effects\n"
+    output = script("--data", tmp_path, "--only", "recursive", "texttiling, preset=fine", "--texts", "2")
+    assert output.returncode == 0, output.stderr
+    assert "|  | joined news | odes | encyclopaedic |" in output.stdout
+    assert "| texttiling, preset=fine | " in output.stdout
+    assert output.stderr == "recursive: 15 effects\ntexttiling, preset=fine: 45 effects\n"
     refused = script("--data", tmp_path, "--write")
     assert refused.returncode == 1
     assert "--write must go with all texts of all types" in refused.stderr
@@ -427,40 +448,40 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
 
 @pytest.fixture(scope="module")
 def read():
-    said: dict[str, Any] = json.loads(
+    data: dict[str, Any] = json.loads(
         files("advchunk.chunkers").joinpath("sensitivity.json").read_text(encoding="utf-8")
     )
-    return said
+    return data
 
 
 def test_verdicts_are_on_what_chunkers_are_now(read):
     assert {label.partition(",")[0] for label in read["chunkers"]} <= set(names())
-    for label, said in read["chunkers"].items():
+    for label, entry in read["chunkers"].items():
         name, _, settings = label.partition(", ")
         chunker = create(name, experimental=True, **dict([settings.split("=")] if settings else []))
-        assert said["version"] == chunker.version
-        if "parameter" in said:
-            mine = [one for one in variations(chunker) if one.parameter == said["parameter"]]
-            assert (said["default"], said["value"]) in [(one.default, one.value) for one in mine]
-            assert said["type"] in read["types"]
+        assert entry["version"] == chunker.version
+        if "parameter" in entry:
+            varied = [variation for variation in variations(chunker) if variation.parameter == entry["parameter"]]
+            assert (entry["default"], entry["value"]) in [(variation.default, variation.value) for variation in varied]
+            assert entry["type"] in read["types"]
 
 
 def test_brittle_and_warned_of_are_the_same(read):
-    for label, said in read["chunkers"].items():
-        assert said["brittle"] == ("warning" in said)
-        if said["brittle"]:
-            assert f"`{said['parameter']}`" in said["warning"]
-            assert f"measured {said['measured']}, see benchmarks/ROBUSTNESS.md" in said["warning"]
-            assert said["failed"] or (said["points"] <= -COSTS and said["p"] < 0.05)
-            assert said["warning"] in describe(label.partition(",")[0])["warnings"]
-            assert notes([label]) == {label: said["warning"]}
+    for label, entry in read["chunkers"].items():
+        assert entry["brittle"] == ("warning" in entry)
+        if entry["brittle"]:
+            assert f"`{entry['parameter']}`" in entry["warning"]
+            assert f"measured {entry['measured']}, see benchmarks/ROBUSTNESS.md" in entry["warning"]
+            assert entry["failed"] or (entry["points"] <= -BRITTLE_LOSS and entry["p"] < 0.05)
+            assert entry["warning"] in describe(label.partition(",")[0])["warnings"]
+            assert brittleness_notes([label]) == {label: entry["warning"]}
 
 
 def test_notes_go_to_the_labels_of_what_is_brittle(monkeypatch):
-    said = {"chunkers": {"a": {"warning": "A"}, "a, preset=b": {"warning": "B"}, "c": {}, "d": {}}}
-    monkeypatch.setattr("advchunk.chunkers.registry.sensitivities", lambda: said)
-    labels = ["a", "a, max_tokens=300", "a, preset=b, max_tokens=3", "a, preset=other", "c", "d", "peer"]
-    assert notes(labels) == {
+    published = {"chunkers": {"a": {"warning": "A"}, "a, preset=b": {"warning": "B"}, "c": {}, "d": {}}}
+    monkeypatch.setattr("advchunk.chunkers.registry.sensitivities", lambda: published)
+    labels = ["a", "a, max_tokens=300", "a, preset=b, max_tokens=3", "a, preset=other", "c", "d", "external"]
+    assert brittleness_notes(labels) == {
         "a": "A",
         "a, max_tokens=300": "A",
         "a, preset=b, max_tokens=3": "B",

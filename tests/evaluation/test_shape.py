@@ -9,22 +9,29 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Document, Span, Units, create
 from advchunk.evaluation import boundary_scores, pk, window_diff
-from advchunk.evaluation.metrics.shape import boundary_means, cohesion, coverage, forced, nearest_cuts, off_target
+from advchunk.evaluation.metrics.shape import (
+    boundary_means,
+    cohesion,
+    coverage,
+    forced_share,
+    nearest_cuts,
+    off_target_shares,
+)
 from advchunk.numerics.signals import unit_rows
 
 TEXT = "One. Two. Three.  \n Four. Five."
 UNITS = Units(TEXT, np.array([0, 5, 10, 19, 26, 31]))
 
 
-def chunk(*spans, **said):
-    return Chunk("".join(TEXT[a:b] for a, b in spans), tuple(Span(*span) for span in spans), 1, metadata=said)
+def chunk(*spans, **fields):
+    return Chunk("".join(TEXT[a:b] for a, b in spans), tuple(Span(*span) for span in spans), 1, metadata=fields)
 
 
 def test_cohesion_by_hand():
     rows = np.array([[1, 0], [0.6, 0.8], [0, 1], [0, 1], [1, 0]])
-    found = cohesion([UNITS], [rows], [[chunk((0, 10)), chunk((10, 26)), chunk((26, 31))]])
-    assert found.within == pytest.approx((0.6 + 1) / 2)  # the last has one sentence, and no pair
-    assert found.between == pytest.approx(((0 + 0 + 0.8 + 0.8) / 4 + (0 + 0) / 2) / 2)
+    score = cohesion([UNITS], [rows], [[chunk((0, 10)), chunk((10, 26)), chunk((26, 31))]])
+    assert score.within == pytest.approx((0.6 + 1) / 2)  # the last has one sentence, and no pair
+    assert score.between == pytest.approx(((0 + 0 + 0.8 + 0.8) / 4 + (0 + 0) / 2) / 2)
     alone = cohesion([UNITS], [rows], [[chunk((0, 5))]])
     assert alone == (None, None)
 
@@ -37,15 +44,15 @@ def test_a_sentence_is_the_chunks_that_holds_its_middle():
 
 def slow_cohesion(units, rows, chunks):
     within, between, members = [], [], []
-    for one in chunks:
-        mine = []
+    for chunk_ in chunks:
+        members_ = []
         for i, (a, b) in enumerate(zip(units.edges[:-1], units.edges[1:], strict=True)):
             ink = units.text[a:b].rstrip()
             middle = (a + a + len(ink)) // 2
-            if any(s <= middle < e for s, e in one.spans):
-                mine.append(i)
-        members.append(mine)
-        pairs = [rows[i] @ rows[j] for i in mine for j in mine if i != j]
+            if any(s <= middle < e for s, e in chunk_.spans):
+                members_.append(i)
+        members.append(members_)
+        pairs = [rows[i] @ rows[j] for i in members_ for j in members_ if i != j]
         if pairs:
             within.append(np.mean(pairs))
     for left, right in pairwise(members):
@@ -67,8 +74,8 @@ def test_cohesion_is_what_pairs_say(chunks, seed):
     rows = unit_rows(np.random.default_rng(seed).normal(size=(5, 3)))
     rows[seed % 7 :][:1] = 0  # of a sentence that the embedder knows no word of
     made = [chunk(*of) for of in chunks]
-    found = cohesion([UNITS], [rows], [made])
-    assert found == tuple(
+    score = cohesion([UNITS], [rows], [made])
+    assert score == tuple(
         figure if figure is None else pytest.approx(figure) for figure in slow_cohesion(UNITS, rows, made)
     )
 
@@ -77,18 +84,18 @@ def test_cohesion_is_what_pairs_say(chunks, seed):
 def test_coverage_is_the_share_of_ink(chunks):
     held = {i for of in chunks for a, b in of for i in range(a, b)}
     ink = [i for i, character in enumerate(TEXT) if not character.isspace()]
-    found = coverage([Document(TEXT)], [[chunk(*of) for of in chunks]])
-    assert found == pytest.approx(sum(i in held for i in ink) / len(ink))
+    score = coverage([Document(TEXT)], [[chunk(*of) for of in chunks]])
+    assert score == pytest.approx(sum(i in held for i in ink) / len(ink))
 
 
 def test_forced_cuts_are_those_of_a_size():
-    assert forced(
+    assert forced_share(
         [[chunk((0, 5), cut="size"), chunk((5, 10), cut="valley"), chunk((10, 31))], [chunk((0, 9), cut="forced")]]
     ) == pytest.approx(2 / 3)
-    assert forced([[chunk((0, 5))]]) is None
+    assert forced_share([[chunk((0, 5))]]) is None
     text = "Cats purr all day. " * 40
-    assert forced([create("recursive", max_tokens=20, add_scores=True).chunk(text)]) == 1
-    assert forced([create("recursive", max_tokens=512, add_scores=True).chunk(text)]) is None
+    assert forced_share([create("recursive", max_tokens=20, add_scores=True).chunk(text)]) == 1
+    assert forced_share([create("recursive", max_tokens=512, add_scores=True).chunk(text)]) is None
 
 
 @pytest.mark.parametrize(
@@ -101,17 +108,17 @@ def test_forced_cuts_are_those_of_a_size():
     ],
 )
 def test_sizes_are_held_against_the_aim(settings, shares):
-    assert off_target(np.array([10, 79, 80, 100, 120]), settings) == shares
+    assert off_target_shares(np.array([10, 79, 80, 100, 120]), settings) == shares
 
 
 def test_ends_of_chunks_are_moved_to_sentences():
     chunks = [chunk((0, 9)), chunk((9, 18)), chunk((18, 31))]
-    found = boundary_means({"a": UNITS, "b": UNITS}, {"a": chunks, "b": []}, {"a": (19,), "b": (5,)})
+    score = boundary_means({"a": UNITS, "b": UNITS}, {"a": chunks, "b": []}, {"a": (19,), "b": (5,)})
     cut, none = [0, 2, 3, 5], [0, 5]
     scores = [boundary_scores([0, 3, 5], cut).f1, boundary_scores([0, 1, 5], none).f1]
-    assert found["f1"] == pytest.approx(np.mean(scores))
-    assert found["pk"] == pytest.approx((pk([0, 3, 5], cut) + pk([0, 1, 5], none)) / 2)
-    assert found["window_diff"] == pytest.approx((window_diff([0, 3, 5], cut) + window_diff([0, 1, 5], none)) / 2)
+    assert score["f1"] == pytest.approx(np.mean(scores))
+    assert score["pk"] == pytest.approx((pk([0, 3, 5], cut) + pk([0, 1, 5], none)) / 2)
+    assert score["window_diff"] == pytest.approx((window_diff([0, 3, 5], cut) + window_diff([0, 1, 5], none)) / 2)
     near = boundary_means({"a": UNITS}, {"a": [chunk((0, 26)), chunk((26, 31))]}, {"a": (19,)})
     assert (near["f1"], near["f1_near"]) == (0, 1)
     assert boundary_means({"a": UNITS}, {"a": chunks}, {}) == {}

@@ -22,11 +22,11 @@ def test_an_interval_has_the_percentiles_of_all_samples():
 def test_p_is_the_share_of_samples_on_the_other_side_twice():
     # Differences of -1, 1, 1, 1: the mean is <= 0 with at most two of four draws positive.
     other = sum(comb(4, k) * 0.75**k * 0.25 ** (4 - k) for k in range(3))
-    said = paired_difference(np.array([1, 3, 5, 7]), np.array([2, 2, 4, 6]), resamples=99_999)
-    assert said.mean == 0.5
-    assert said.p == pytest.approx(2 * other, abs=0.01)
+    difference = paired_difference(np.array([1, 3, 5, 7]), np.array([2, 2, 4, 6]), resamples=99_999)
+    assert difference.mean == 0.5
+    assert difference.p == pytest.approx(2 * other, abs=0.01)
     back = paired_difference(np.array([2, 2, 4, 6]), np.array([1, 3, 5, 7]), resamples=99_999)
-    assert back == pytest.approx((-said.mean, -said.high, -said.low, said.p), abs=0.01)
+    assert back == pytest.approx((-difference.mean, -difference.high, -difference.low, difference.p), abs=0.01)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
@@ -38,17 +38,17 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 def test_p_says_noise_as_often_as_it_may():
     rng = np.random.default_rng(1)
-    found = [paired_difference(rng.normal(0, 2, 60), rng.normal(0, 1, 60), resamples=499).p for _ in range(300)]
-    assert 0.02 < np.mean(np.array(found) < 0.05) < 0.1
-    assert 0.4 < np.mean(found) < 0.6
+    p_values = [paired_difference(rng.normal(0, 2, 60), rng.normal(0, 1, 60), resamples=499).p for _ in range(300)]
+    assert 0.02 < np.mean(np.array(p_values) < 0.05) < 0.1
+    assert 0.4 < np.mean(p_values) < 0.6
 
 
 def test_pairing_sees_what_questions_of_all_kinds_hide():
     rng = np.random.default_rng(2)
     hardness = rng.normal(0, 5, 100)
-    ours, theirs = hardness + rng.normal(0.3, 0.5, 100), hardness + rng.normal(0, 0.5, 100)
-    assert paired_difference(ours, theirs).p < 0.01
-    assert paired_difference(rng.permutation(ours), theirs).p > 0.1
+    ours, baseline = hardness + rng.normal(0.3, 0.5, 100), hardness + rng.normal(0, 0.5, 100)
+    assert paired_difference(ours, baseline).p < 0.01
+    assert paired_difference(rng.permutation(ours), baseline).p > 0.1
 
 
 def test_equal_scores_do_not_differ():
@@ -90,7 +90,7 @@ def test_holm_adjusts_to_the_least_level_that_rejects(p):
         (lambda: mean_interval(np.ones((2, 2))), r"\(n,\)"),
         (lambda: mean_interval(np.ones(3), confidence=1), "confidence must be in 0..1, got 1"),
         (lambda: mean_interval(np.ones(3), resamples=0), "resamples must be >= 1"),
-        (lambda: paired_difference(np.ones(3), np.ones(2)), "theirs must score the 3 questions of ours, got 2"),
+        (lambda: paired_difference(np.ones(3), np.ones(2)), "baseline must score the same 3 questions, got 2"),
         (lambda: holm(np.array([0.5, 1.1])), "p must be"),
         (lambda: holm(np.array([np.nan])), "p must be"),
         (lambda: holm(np.array([[0.5]])), "p must be"),

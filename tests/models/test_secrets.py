@@ -18,7 +18,7 @@ from llama_index.core.ingestion import IngestionPipeline
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, Span
 from advchunk.enrich import Rewriting, Summaries
-from advchunk.evaluation import Question, Reference, Trial, candidate, compare, evaluate
+from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, compare, evaluate
 from advchunk.evaluation.comparison import report
 from conftest import CATS, COURTS
 from langchain_advchunk import LLMChapteringSplitter
@@ -107,13 +107,13 @@ def adapted(llm, cache):
 
 def judged(llm, cache):
     asked = [Question(f"Which? {i}", (Reference("d", Span(0, 20)),)) for i in range(2)]
-    trial = Trial((Document(TEXT, "d"),), tuple(asked), budgets=(100,), budget=100)
+    trial = EvaluationTask((Document(TEXT, "d"),), tuple(asked), budgets=(100,), budget=100)
     cache = None if cache == REDIS else cache
     ours = candidate("llm-chaptering", llm=llm, cache=cache, fallback="auto")
     outcomes = evaluate([candidate("recursive"), ours], trial)
     yield outcomes
     with TemporaryDirectory() as folder:
-        report.write(folder, trial, compare(outcomes, "recursive"))
+        report.write_report(folder, trial, compare(outcomes, "recursive"))
         yield from (path.read_text() for path in Path(folder).iterdir())
 
 

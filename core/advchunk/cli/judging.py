@@ -16,7 +16,7 @@ from advchunk.cli.common import errors_said
 from advchunk.errors import require
 
 if TYPE_CHECKING:
-    from advchunk.evaluation import Candidate, Matched, Trial
+    from advchunk.evaluation import Candidate, EvaluationTask, SizeMatched
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -115,21 +115,21 @@ def evaluate(
 
     Without questions, sentences of the documents are asked, half of them taken out of the text ('advchunk questions' writes them).
     """
-    from advchunk.evaluation import Matched, as_markdown, compare_each, evenly, notes
+    from advchunk.evaluation import SizeMatched, as_markdown, brittleness_notes, compare_by_kind, even_split_candidate
     from advchunk.evaluation import evaluate as run
     from advchunk.evaluation.comparison import report
     from advchunk.evaluation.comparison.candidates import BASELINES
-    from advchunk.evaluation.comparison.standings import check
+    from advchunk.evaluation.comparison.comparisons import check_metric
 
     note = _note(quiet)
     known = {"all": _unaided(None), "stable": _unaided("stable")}
     names = list(dict.fromkeys([*known.get(chunkers, _listed(chunkers)), *BASELINES, baseline]))
     with errors_said():
-        check(metric)
+        check_metric(metric)
         paid = dict(map(_price, prices)) or None
         varied: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in names), *map(_variant, variants)]
         candidates = [one for name, params in varied for one in _both(name, embedder, vectors, mean, published, params)]
-        candidates.append(Matched("even-split", evenly, mean))
+        candidates.append(SizeMatched("even-split", even_split_candidate, mean))
         trial = _trial(data, embedder, budget, k, number, seed, headings, note)
         store = Path(out) / "outcomes" if out else None
         done = count(1)
@@ -139,14 +139,14 @@ def evaluate(
         for name in paid or {}:
             require(name in asked, f"--price must be of a model that was asked, {', '.join(sorted(asked))}", name)
         bases = [one.label for one in _both(baseline, embedder, vectors, mean, published, {})]
-        rows = compare_each(outcomes, bases, metric)
-        remarks = notes(one.label for one in outcomes)
+        rows = compare_by_kind(outcomes, bases, metric)
+        remarks = brittleness_notes(one.label for one in outcomes)
         source = _places(data)[1]
         how = {"questions": str(source) if source.exists() else f"made from the documents, seed {seed}", "mean": mean}
-        tables = as_markdown(rows, metric=metric, prices=paid, notes=remarks, trial=trial, how=how)
+        tables = as_markdown(rows, metric=metric, prices=paid, notes=remarks, task=trial, run_info=how)
         click.echo(tables, nl=False)
         if out:
-            report.write(out, trial, rows, metric=metric, notes=remarks, prices=paid, how=how)
+            report.write_report(out, trial, rows, metric=metric, notes=remarks, prices=paid, run_info=how)
             note(f"see {Path(out) / 'report.html'}")
 
 
@@ -202,7 +202,7 @@ def recommend(
             seed=seed,
             progress=_note(quiet),
         )
-    click.echo(json.dumps(found.said(), indent=2, ensure_ascii=False) if form == "json" else str(found))
+    click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False) if form == "json" else str(found))
 
 
 @click.command()
@@ -221,7 +221,7 @@ def questions(folder: str, number: int, seed: int, out: str | None, llm: str | N
     A model asks a question of each of so many passages, and quotes the answers; they are written to DIR, unless there is --out.
     """
     from advchunk import OpenAIChat
-    from advchunk.evaluation import asked_by, held_out, read_corpus, write_questions
+    from advchunk.evaluation import generate_questions, held_out_questions, read_corpus, write_questions
 
     with errors_said():
         require(bool(out or llm), "--out must name a new folder, as the documents are changed", out)
@@ -231,9 +231,9 @@ def questions(folder: str, number: int, seed: int, out: str | None, llm: str | N
         fresh = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
         require(fresh, f"--out must be a new or empty folder, and DIR must have no {_QUESTIONS} yet", str(target))
         if llm and model:
-            made = asked_by(OpenAIChat(llm, model), documents, number, seed=seed)
+            made = generate_questions(OpenAIChat(llm, model), documents, number, seed=seed)
         else:
-            made = held_out(documents, number, seed=seed)
+            made = held_out_questions(documents, number, seed=seed)
         for document in made.documents if out else ():
             path = target / document.source
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -268,27 +268,34 @@ def _trial(
     seed: int,
     headings: bool,
     note: Callable[[str], None],
-) -> Trial:
+) -> EvaluationTask:
     """Return documents with questions, made if there are none."""
-    from advchunk.evaluation import Built, Trial, held_out, read_corpus, read_questions, section_boundaries
+    from advchunk.evaluation import (
+        Dataset,
+        EvaluationTask,
+        held_out_questions,
+        read_corpus,
+        read_questions,
+        section_boundaries,
+    )
 
     folder, given = _places(data)
     found = read_corpus(folder)
-    built = Built(tuple(found), tuple(read_questions(given, found)) if given.exists() else ())
+    built = Dataset(tuple(found), tuple(read_questions(given, found)) if given.exists() else ())
     if headings:
         built = section_boundaries(built.documents, questions=built.questions)
         for why, dropped in built.dropped.items():
             note(f"{dropped} questions are left out: their answers are {why}")
     if not given.exists():
         note("making questions from the documents' own sentences")
-        built = held_out(built.documents, number, seed=seed, boundaries=built.boundaries or None)
-    budgets = tuple(sorted({*Trial.budgets, budget}))
-    return Trial(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
+        built = held_out_questions(built.documents, number, seed=seed, boundaries=built.boundaries or None)
+    budgets = tuple(sorted({*EvaluationTask.budgets, budget}))
+    return EvaluationTask(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
 
 
 def _both(
     name: str, embedder: str | None, vectors: str, mean: int, published: bool, params: Mapping[str, Any]
-) -> list[Candidate | Matched]:
+) -> list[Candidate | SizeMatched]:
     """Return a method at the size that makes its mean chunk as asked, and as it comes."""
     from advchunk.evaluation import candidate, size_matched
 

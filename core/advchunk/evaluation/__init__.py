@@ -1,48 +1,50 @@
-"""Score chunkers: where they cut, beside known segments; what their chunks let one find, beside known answers.
+"""Score chunkers by their boundaries against true segments, and by retrieval against known answers.
 
->>> from advchunk.evaluation import even_split, pk
->>> from advchunk.evaluation import synthetic
->>> made = synthetic(1, segments=4)
->>> pk(made.cuts, made.cuts), pk(made.cuts, even_split(len(made.units), 4)) > 0
+>>> from advchunk.evaluation import even_split, pk, synthetic
+>>> text = synthetic(1, segments=4)
+>>> pk(text.cuts, text.cuts), pk(text.cuts, even_split(len(text.units), 4)) > 0
 (0.0, True)
 """
 
 from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
 from advchunk.evaluation.comparison.candidates import (
     Candidate,
-    Matched,
+    SizeMatched,
     candidate,
-    evenly,
+    even_split_candidate,
     external,
-    matched,
+    match_size,
     size_matched,
 )
-from advchunk.evaluation.comparison.harness import Outcome, evaluate, run
+from advchunk.evaluation.comparison.comparisons import Comparison, compare, compare_by_kind
+from advchunk.evaluation.comparison.harness import Result, evaluate, run
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, recommend
 from advchunk.evaluation.comparison.robustness import (
     Effect,
-    Scores,
+    ItemScores,
     Sensitivity,
     Variation,
-    answer_measure,
-    boundary_measure,
-    notes,
+    answer_scorer,
+    boundary_scorer,
+    brittleness_notes,
     sensitivity,
     variations,
 )
-from advchunk.evaluation.comparison.standings import Standing, as_csv, as_markdown, compare, compare_each
-from advchunk.evaluation.comparison.trial import Trial
-from advchunk.evaluation.data.builders import (
-    PROMPT,
-    PROMPT_VERSION,
-    Built,
-    asked_by,
-    held_out,
-    section_boundaries,
+from advchunk.evaluation.comparison.tables import as_csv, as_markdown
+from advchunk.evaluation.comparison.task import EvaluationTask
+from advchunk.evaluation.data.dataset import Dataset
+from advchunk.evaluation.data.held_out import held_out_questions
+from advchunk.evaluation.data.llm_questions import QUESTION_PROMPT, QUESTION_PROMPT_VERSION, generate_questions
+from advchunk.evaluation.data.questions import (
+    Question,
+    Reference,
+    find_quote,
+    read_corpus,
+    read_questions,
     write_questions,
 )
-from advchunk.evaluation.data.datasets import Segmented, read_choi, read_folder
-from advchunk.evaluation.data.questions import Question, Reference, find_quote, read_corpus, read_questions
+from advchunk.evaluation.data.section_boundaries import section_boundaries
+from advchunk.evaluation.data.segmented_text import SegmentedText, read_choi, read_folder
 from advchunk.evaluation.data.synthetic import synthetic
 from advchunk.evaluation.metrics.boundaries import (
     BoundaryScores,
@@ -53,13 +55,13 @@ from advchunk.evaluation.metrics.boundaries import (
     random_cuts,
     window_diff,
 )
-from advchunk.evaluation.metrics.metering import Cost, Prices
+from advchunk.evaluation.metrics.metering import RunCost, TokenPrices
 from advchunk.evaluation.metrics.retrieval import (
     Overlaps,
     RetrievalScores,
     at_budget,
     at_k,
-    overlaps,
+    find_overlaps,
     precision_omega,
     rank,
     redundancy,
@@ -68,73 +70,14 @@ from advchunk.evaluation.metrics.retrieval import (
 from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
 
 __all__ = [
-    "PROMPT",
-    "PROMPT_VERSION",
-    "BoundaryScores",
-    "Built",
-    "Candidate",
-    "Claim",
-    "Cost",
-    "Difference",
-    "Effect",
-    "Interval",
-    "Matched",
-    "Option",
-    "Outcome",
-    "Overlaps",
-    "Prices",
-    "Question",
-    "Recommendation",
-    "Reference",
-    "RetrievalScores",
-    "Scores",
-    "Segmented",
-    "Sensitivity",
-    "Standing",
-    "Trial",
-    "Variation",
-    "answer_measure",
-    "as_csv",
-    "as_markdown",
-    "asked_by",
-    "at_budget",
-    "at_k",
-    "boundary_measure",
-    "boundary_scores",
-    "candidate",
-    "compare",
-    "compare_each",
-    "evaluate",
-    "even_split",
-    "evenly",
-    "external",
-    "find_quote",
-    "held_out",
-    "holm",
-    "matched",
-    "mean_interval",
-    "no_boundary",
-    "notes",
-    "numeric_claims",
-    "overlaps",
-    "paired_difference",
-    "pk",
-    "precision_omega",
-    "random_cuts",
-    "rank",
-    "read_choi",
-    "read_corpus",
-    "read_folder",
-    "read_questions",
-    "recommend",
-    "redundancy",
-    "run",
-    "section_boundaries",
-    "sensitivity",
-    "size_matched",
-    "synthetic",
-    "token_scale",
-    "variations",
-    "window_diff",
-    "write_questions",
-]
+    "QUESTION_PROMPT", "QUESTION_PROMPT_VERSION", "BoundaryScores", "Candidate", "Claim", "Comparison", "Dataset",
+    "Difference", "Effect", "EvaluationTask", "Interval", "ItemScores", "Option", "Overlaps", "Question",
+    "Recommendation", "Reference", "Result", "RetrievalScores", "RunCost", "SegmentedText", "Sensitivity",
+    "SizeMatched", "TokenPrices", "Variation", "answer_scorer", "as_csv", "as_markdown", "at_budget", "at_k",
+    "boundary_scorer", "boundary_scores", "brittleness_notes", "candidate", "compare", "compare_by_kind",
+    "evaluate", "even_split", "even_split_candidate", "external", "find_overlaps", "find_quote",
+    "generate_questions", "held_out_questions", "holm", "match_size", "mean_interval", "no_boundary",
+    "numeric_claims", "paired_difference", "pk", "precision_omega", "random_cuts", "rank", "read_choi",
+    "read_corpus", "read_folder", "read_questions", "recommend", "redundancy", "run", "section_boundaries",
+    "sensitivity", "size_matched", "synthetic", "token_scale", "variations", "window_diff", "write_questions",
+]  # fmt: skip

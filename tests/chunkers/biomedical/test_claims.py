@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.evaluation import Question, Reference, numeric_claims
-from advchunk.evaluation.metrics.claims import answered, claims_at_k
+from advchunk.evaluation.metrics.claims import claims_at_k, claims_in_answers
 
 ABSTRACT = (
     "Background: Obesity is common. Methods: 338 adults got XYZ once a week, or placebo. "
@@ -92,7 +92,7 @@ def test_claims_of_an_answer_are_those_with_a_statistic_in_it():
     claims = {"a": numeric_claims(text), "b": numeric_claims(text)}
     inside = Question("?", (Reference("a", Span(0, 30)),))
     later = Question("?", (Reference("b", Span(text.index("rest"), len(text))), Reference("a", Span(0, 5))))
-    assert [[(name, text[slice(*span)]) for name, span in group] for group in answered([inside, later], claims)] == [
+    assert [[(name, text[slice(*span)]) for name, span in group] for group in claims_in_answers([inside, later], claims)] == [
         [("a", "It was 12% vs 2%.")],
         [("b", "The rest was 5%, as in controls.")],
     ]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.evaluation.metrics.retrieval import at_budget, at_k, overlaps, precision_omega, rank, token_scale
+from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega, rank, token_scale
 from advchunk.text.counters import CallableCounter
 
 GOLDEN = np.load(Path(__file__).parents[2] / "data" / "golden_chroma.npz")
@@ -35,7 +35,7 @@ def corpora(draw):
         name: [Chunk("", spans, tokens) for spans, tokens in draw(st.lists(chunk, max_size=6))] for name in DOCUMENTS
     }
     reference = st.builds(Reference, st.sampled_from(DOCUMENTS), filled)
-    question = st.lists(reference, min_size=1, max_size=3).map(lambda found: Question("?", tuple(found)))
+    question = st.lists(reference, min_size=1, max_size=3).map(lambda references: Question("?", tuple(references)))
     questions = draw(st.lists(question, min_size=1, max_size=3))
     steps = st.one_of(st.just([1] * 32), st.lists(st.integers(0, 2), min_size=32, max_size=32))
     scale = {name: np.cumsum([0, *draw(steps)]) for name in DOCUMENTS}
@@ -72,12 +72,12 @@ def scored(texts, answer, heads, tokens):
         best = max(texts, key=lambda text: len(left & set(text)))
         could += len(left & set(best)) / log2(1 + place)
         left -= set(best)
-    found, total = len(seen & answer), sum(map(len, heads))
+    hits, total = len(seen & answer), sum(map(len, heads))
     return (
-        found / len(answer),
-        found / total if total else 0,
-        found / (total + len(answer - seen)),
-        float(found > 0),
+        hits / len(answer),
+        hits / total if total else 0,
+        hits / (total + len(answer - seen)),
+        float(hits > 0),
         1 / first if first else 0,
         min(gained / could, 1) if could else 0,
         tokens,
@@ -105,12 +105,12 @@ def test_first_k_as_sets_of_characters(corpus, k):
     chunks, questions, scale, ranking = corpus
     texts = characters(chunks, scale)
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
-    said = at_k(overlaps(chunks, questions, scale=scale), ranking, k)
+    scores = at_k(find_overlaps(chunks, questions, scale=scale), ranking, k)
     expected = [
         scored(texts, answer(question, scale), [set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k]))
         for question, order in zip(questions, ranking, strict=True)
     ]
-    np.testing.assert_allclose(rows(said), expected, rtol=1e-12)
+    np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
 @given(corpora(), st.integers(1, 60), st.sampled_from(["cut", "stop"]))
@@ -118,7 +118,7 @@ def test_budget_as_sets_of_characters(corpus, budget, crossing):
     chunks, questions, scale, ranking = corpus
     texts = characters(chunks, scale)
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
-    said = at_budget(overlaps(chunks, questions, scale=scale), ranking, budget, crossing=crossing)
+    scores = at_budget(find_overlaps(chunks, questions, scale=scale), ranking, budget, crossing=crossing)
     expected = [
         scored(
             texts,
@@ -127,7 +127,7 @@ def test_budget_as_sets_of_characters(corpus, budget, crossing):
         )
         for question, order in zip(questions, ranking, strict=True)
     ]
-    np.testing.assert_allclose(rows(said), expected, rtol=1e-12)
+    np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
 @given(corpora())
@@ -135,25 +135,25 @@ def test_precision_omega_as_sets_of_characters(corpus):
     chunks, questions, scale, _ = corpus
     expected = []
     for question in questions:
-        wanted = answer(question, scale)
-        opened = set().union(*(text for text in characters(chunks, scale) if set(text) & wanted))
-        expected.append(len(opened & wanted) / len(opened | wanted))
-    np.testing.assert_array_equal(precision_omega(overlaps(chunks, questions, scale=scale)), expected)
+        expected_ = answer(question, scale)
+        opened = set().union(*(text for text in characters(chunks, scale) if set(text) & expected_))
+        expected.append(len(opened & expected_) / len(opened | expected_))
+    np.testing.assert_array_equal(precision_omega(find_overlaps(chunks, questions, scale=scale)), expected)
 
 
 @given(corpora())
 def test_a_scale_of_ones_is_none(corpus):
     chunks, questions, _, ranking = corpus
     ones = {name: np.arange(33) for name in DOCUMENTS}
-    plain, scaled = overlaps(chunks, questions), overlaps(chunks, questions, scale=ones)
+    plain, scaled = find_overlaps(chunks, questions), find_overlaps(chunks, questions, scale=ones)
     np.testing.assert_array_equal(rows(at_k(plain, ranking, 3)), rows(at_k(scaled, ranking, 3)))
     np.testing.assert_array_equal(precision_omega(plain), precision_omega(scaled))
 
 
 @given(st.text("ab c\n", max_size=30), st.integers(0, 3))
-def test_tokens_of_a_text_end_where_their_words_do(text, each):
-    scale = token_scale(text, CallableCounter(lambda word: each * len(word)))
-    assert scale.tolist() == [each * sum(not c.isspace() for c in text[:i]) for i in range(len(text) + 1)]
+def test_tokens_of_a_text_end_where_their_words_do(text, size):
+    scale = token_scale(text, CallableCounter(lambda word: size * len(word)))
+    assert scale.tolist() == [size * sum(not c.isspace() for c in text[:i]) for i in range(len(text) + 1)]
     halves = token_scale(text, CallableCounter(lambda word: (len(word) + 1) // 2))
     ends = [i for i in range(len(text) + 1) if i in (0, len(text)) or text[i - 1].isspace() or text[i].isspace()]
     assert halves[ends].tolist() == [sum((len(word) + 1) // 2 for word in text[:end].split()) for end in ends]
@@ -183,16 +183,16 @@ def published(chunks, references, retrieved, touches):
     def places(ranges):
         return {(document, i) for document, start, end in ranges for i in range(start, end)}
 
-    wanted = places(references)
+    expected = places(references)
     length = sum(end - start for _, start, end in references)
-    seen = places(retrieved) & wanted
+    seen = places(retrieved) & expected
     total = sum(end - start for _, start, end in retrieved)
     opened = places(chunk for chunk in chunks if any(meet(chunk, reference) for reference in references))
     return (
         len(seen) / length,
         len(seen) / total,
-        len(seen) / (total + len(wanted - seen)),
-        len(opened & wanted) / len(opened | wanted),
+        len(seen) / (total + len(expected - seen)),
+        len(opened & expected) / len(opened | expected),
     )
 
 
@@ -204,19 +204,19 @@ def test_the_published_evaluator_question_by_question(name, touched):
     for _, document, start, end in rows[order].tolist():
         chunks[str(document)].append(Chunk("", (Span(start, end),), 1))
     asked = [[tuple(row[1:]) for row in references[references[:, 0] == q].tolist()] for q in range(len(ranking))]
-    questions = [Question("?", tuple(Reference(str(d), Span(a, b)) for d, a, b in found)) for found in asked]
-    found = overlaps(chunks, questions)
-    said = at_k(found, np.argsort(order)[ranking], k=5)
-    ours = np.column_stack([said.recall, said.precision, said.iou, precision_omega(found)])
+    questions = [Question("?", tuple(Reference(str(d), Span(a, b)) for d, a, b in overlaps)) for overlaps in asked]
+    overlaps = find_overlaps(chunks, questions)
+    scores = at_k(overlaps, np.argsort(order)[ranking], k=5)
+    ours = np.column_stack([scores.recall, scores.precision, scores.iou, precision_omega(overlaps)])
 
     def twin(touches):
         ranges = [tuple(row[1:]) for row in rows.tolist()]
         several = zip(asked, ranking, strict=True)
-        return np.array([published(ranges, wanted, [ranges[i] for i in top], touches) for wanted, top in several])
+        return np.array([published(ranges, expected, [ranges[i] for i in top], touches) for expected, top in several])
 
-    theirs, quirk = GOLDEN[f"{name}/scores"].T, twin(lambda start, end: start <= end)
-    np.testing.assert_allclose(quirk, theirs, rtol=1e-14)
+    published_scores, quirk = GOLDEN[f"{name}/scores"].T, twin(lambda start, end: start <= end)
+    np.testing.assert_allclose(quirk, published_scores, rtol=1e-14)
     np.testing.assert_allclose(ours, twin(lambda start, end: start < end), rtol=1e-14)
-    np.testing.assert_allclose(ours[:, :3], theirs[:, :3], rtol=1e-14)
-    more = ours[:, 3] - theirs[:, 3]
+    np.testing.assert_allclose(ours[:, :3], published_scores[:, :3], rtol=1e-14)
+    more = ours[:, 3] - published_scores[:, 3]
     assert np.count_nonzero(abs(more) > 1e-14) == np.count_nonzero(more > 1e-14) == touched

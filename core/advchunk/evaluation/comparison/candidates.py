@@ -1,4 +1,4 @@
-"""What is compared: registered chunkers, splitters of other libraries, and either at a size that is solved."""
+"""Candidates of a comparison: registered chunkers, splitters of other libraries, and either at a matched size."""
 
 from __future__ import annotations
 
@@ -18,68 +18,69 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
 from advchunk.errors import ConfigurationError, require
-from advchunk.evaluation.comparison.trial import Trial
+from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.models.counters import as_counter
 from advchunk.records import Chunk, Document, Span
 from advchunk.text import tiling
 
-Group: TypeAlias = Literal["stable", "experimental", "baseline", "peer"]
+CandidateGroup: TypeAlias = Literal["stable", "experimental", "baseline", "external"]
 Chunks: TypeAlias = Sequence[Sequence[Chunk]]
 
 BASELINES = ("sliding-window", "recursive")
-_MIXED = ("context", "units")  # vectors that say more than a chunk's own text does, so that others are no match
-_CLOSE = 0.02  # of the size asked for, that a matched mean is within if it can be
-_TRIES = 16  # sizes tried to match one
+_CONTEXT_VECTORS = ("context", "units")  # vectors of more than a chunk's own text, named in labels
+_TOLERANCE = 0.02  # relative, of a matched mean size
+_MAX_TRIES = 16  # sizes tried to match a mean
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that cuts documents, and how it is told apart.
+    """A way to chunk documents, with a label.
 
     Parameters
     ----------
-    label : what tables call it; each once.
+    label : unique name in tables.
     cut : returns the chunks of each document, with spans.
-    group : what it is compared as.
-    settings : JSON-able; what it was built with. Its ``target_tokens``, else ``max_tokens``, is the size it aims at.
-    fingerprint : changes whenever its chunks may; "" for what cannot be told, whose outcomes are not kept.
-    chunker : what ``cut`` runs, if it is one of ours: then what it sends to models is known, and why it cuts.
-    matched : whether its size was solved for.
-    aim : the mean tokens that its size was solved for.
-    unaided : whether ``cut`` asks no model; what a chunker asks is known in any case.
+    group : its group in tables.
+    settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
+    fingerprint : changes whenever its chunks may; "" if that is unknown, so that its results are not stored.
+    chunker : the chunker behind ``cut``, if it is one of ours: then its model calls and the reasons for its cuts are
+        recorded.
+    size_matched : True if its size was chosen to match a mean.
+    target_mean : the mean tokens that its size was chosen for.
+    uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
     """
 
     label: str
     cut: Callable[[Sequence[Document]], Chunks]
-    group: Group
+    group: CandidateGroup
     settings: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: str = ""
     chunker: Chunker | None = None
-    matched: bool = False
-    aim: float | None = None
-    unaided: bool = False
+    size_matched: bool = False
+    target_mean: float | None = None
+    uses_no_model: bool = False
 
-    def watched(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
-        """Return ``cut``; that of one of ours is loaded, says the reason for each cut, and has its calls of models told."""
+    def metered_cut(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
+        """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded and its calls watched."""
         if self.chunker is None:
             return self.cut
         chunker = replace(self.chunker, add_scores=True)
         chunker.load()
-        return lambda documents: [found.chunks for found in drive(chunker.jobs(documents), watch)]
+        return lambda documents: [result.chunks for result in drive(chunker.jobs(documents), watch)]
 
 
 @dataclass(frozen=True)
-class Matched:
-    """A candidate whose size is solved where and when it runs.
+class SizeMatched:
+    """A candidate whose size is chosen when it runs, to match a mean.
 
-    Chunks of unlike size are no fair comparison: small ones are precise, large ones complete.
+    Comparing chunks of different sizes is unfair: small ones are precise, large ones complete.
 
     Parameters
     ----------
-    label : what tables call it.
-    make : builds the candidate from its size, a whole number >= 1; larger sizes make larger chunks. To run in another
-        process it must pickle, as a `functools.partial` of a function of a module does, and a ``lambda`` does not.
-    mean : tokens that its mean chunk should have, > 0.
+    label : unique name in tables.
+    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must pickle to run in
+        another process: a `functools.partial` of a module's function does, a ``lambda`` does not.
+    mean : tokens of the mean chunk, > 0.
     """
 
     label: str
@@ -88,214 +89,214 @@ class Matched:
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the chunks may, of whatever size."""
+        """A hash that changes whenever the chunks may, at any size."""
         try:
-            one = self.make(max(round(self.mean), 1))
+            fingerprint = self.make(max(round(self.mean), 1)).fingerprint
         except ConfigurationError:
             return ""
-        return sha256(f"{one.fingerprint}|{self.mean}".encode()).hexdigest()[:16] if one.fingerprint else ""
+        return sha256(f"{fingerprint}|{self.mean}".encode()).hexdigest()[:16] if fingerprint else ""
 
-    def solved(self, trial: Trial) -> Candidate:
-        """Return the candidate of the nearest mean."""
-        return replace(matched(self.make, self.mean, trial)[0], label=self.label)
+    def calibrate(self, task: EvaluationTask) -> Candidate:
+        """Return the candidate with the nearest mean."""
+        return replace(match_size(self.make, self.mean, task)[0], label=self.label)
 
 
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:
-    """Return a registered chunker, experimental or not, as a candidate; a document it fails on is an error.
+    """Return a registered chunker, experimental or not, as a candidate without fallback.
 
-    Its label, if none is given, says the parameters, and of vectors that are not of a chunk's text alone which they are.
+    The default label lists the parameters, and the kind of vectors if they are not of a chunk's text alone.
 
     >>> candidate("recursive", max_tokens=100).label
     'recursive, max_tokens=100'
     """
     chunker = registry.create(name, experimental=True, **{"fallback": None, **params})
-    quiet = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the address of a cache
-    plain = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in quiet}
-    if plain.get("vectors") in _MIXED:
-        del plain["vectors"]
-    said = ", ".join([_titled(name, params), *(f"{key}={value}" for key, value in plain.items())])
-    group: Group = "baseline" if name in BASELINES else registry.TABLE[name].group
+    hidden = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the path of a cache
+    listed = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in hidden}
+    if listed.get("vectors") in _CONTEXT_VECTORS:
+        del listed["vectors"]
+    default = ", ".join([_label(name, params), *(f"{key}={value}" for key, value in listed.items())])
+    group: CandidateGroup = "baseline" if name in BASELINES else registry.TABLE[name].group
     settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
-    return Candidate(label or said, chunker.chunk_many, group, settings, chunker.fingerprint(), chunker)
+    return Candidate(label or default, chunker.chunk_many, group, settings, chunker.fingerprint(), chunker)
 
 
-def size_matched(name: str, mean: float, label: str = "", **params: Any) -> Matched:
-    """Return a registered chunker as a candidate whose ``max_tokens`` is solved, so that its mean chunk has ``mean`` tokens.
+def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:
+    """Return a registered chunker whose ``max_tokens`` is chosen so that its mean chunk has ``mean`` tokens.
 
     >>> size_matched("recursive", 100).label, size_matched("universal-semantic", 100, vectors="units").label
     ('recursive', 'universal-semantic, units')
     """
-    label = label or _titled(name, params)
-    return Matched(label, partial(_of_size, name, label, params), mean)
+    label = label or _label(name, params)
+    return SizeMatched(label, partial(_candidate_of_size, name, label, params), mean)
 
 
-def _titled(name: str, params: Mapping[str, Any]) -> str:
+def _label(name: str, params: Mapping[str, Any]) -> str:
     vectors = params.get("vectors")
-    return f"{name}, {vectors}" if vectors in _MIXED else name
+    return f"{name}, {vectors}" if vectors in _CONTEXT_VECTORS else name
 
 
-def _of_size(name: str, label: str, params: Mapping[str, Any], size: int) -> Candidate:
+def _candidate_of_size(name: str, label: str, params: Mapping[str, Any], size: int) -> Candidate:
     return candidate(name, label, **params, max_tokens=size)
 
 
 def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str = "", **settings: Any) -> Candidate:
     """Return a splitter of another library as a candidate.
 
-    Each of its texts is looked for behind the start of the last, whatever white space it made of the document's: most
-    splitters lose or change some. What cannot be found even so is an error, since it could not be scored.
+    Each of its texts is located after the start of the previous one, ignoring white space, which most splitters change.
+    A text that cannot be located is an error, since it could not be scored.
 
     Parameters
     ----------
     split : returns the texts of a text's chunks, in order.
-    fingerprint : the library's name and version and whatever changes its chunks, so that its outcome can be kept.
-    settings : what it was built with; ``max_tokens`` or ``target_tokens`` is the size it aims at.
+    fingerprint : the library's name and version and all settings that change its chunks, so that its result can be stored.
+    settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
     """
-    return Candidate(label, Placed(label, split), "peer", settings, fingerprint)
+    return Candidate(label, ExternalSplitter(label, split), "external", settings, fingerprint)
 
 
-def evenly(size: int) -> Candidate:
-    """Return the baseline that cuts texts into pieces as equal as the ends of words allow, whatever they say.
+def even_split_candidate(size: int) -> Candidate:
+    """Return the baseline that cuts texts into pieces of equal size, to the nearest word, regardless of content.
 
     Parameters
     ----------
-    size : tokens of a piece at most, >= 1; a word of more is a piece.
+    size : maximum tokens of a piece, >= 1; a longer word is a piece of its own.
 
-    >>> [chunk.text for chunk in evenly(2).cut([Document("One two three four five.")])[0]]
+    >>> [chunk.text for chunk in even_split_candidate(2).cut([Document("One two three four five.")])[0]]
     ['One two ', 'three four ', 'five.']
     """
     require(size >= 1, "size must be >= 1", size)
-    return Candidate("even-split", Evenly(size), "baseline", {"max_tokens": size}, f"even-split {size}", unaided=True)
+    splitter, settings = EvenSplitter(size), {"max_tokens": size}
+    return Candidate("even-split", splitter, "baseline", settings, f"even-split {size}", uses_no_model=True)
 
 
 @dataclass(frozen=True)
-class Evenly:
-    """Cuts texts into equal pieces (`evenly`)."""
+class EvenSplitter:
+    """Split texts into pieces of equal size (`even_split_candidate`)."""
 
     size: int
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
         """Return the chunks of each document."""
-        return [self.pieces(document.text) if document.text.strip() else [] for document in documents]
+        return [self._split(document.text) if document.text.strip() else [] for document in documents]
 
-    def pieces(self, text: str) -> list[Chunk]:
-        """Return the chunks of a text that is not blank."""
+    def _split(self, text: str) -> list[Chunk]:
         edges = tiling.words(text).edges
         before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
         cuts = [0]
         while cuts[-1] < len(before) - 1:
             start, left = cuts[-1], int(before[-1] - before[cuts[-1]])
-            share = left // max(-(-left // self.size), 1)  # of what is left, so that none must be over the size
+            share = left // max(-(-left // self.size), 1)  # of the rest, so that no later piece exceeds the size
             end = int(np.searchsorted(before, before[start] + share, "right")) - 1
             cuts.append(max(end, start + 1))
         return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(pairwise(edges[cuts].tolist()))]
 
 
 @dataclass(frozen=True)
-class Placed:
-    """A splitter of another library, and where its texts stand."""
+class ExternalSplitter:
+    """Split texts by another library and locate its texts (`external`)."""
 
     label: str
     split: Callable[[str], Iterable[str]]
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
         """Return the chunks of each document."""
-        return [_found(document, self.split(document.text), self.label) for document in documents]
+        return [self._locate(document, self.split(document.text)) for document in documents]
+
+    def _locate(self, document: Document, texts: Iterable[str]) -> list[Chunk]:
+        places = [i for i, character in enumerate(document.text) if not character.isspace()]
+        squeezed = "".join([document.text[i] for i in places])
+        chunks, start, end = list[Chunk](), -1, 0
+        for text in texts:
+            if content := "".join(text.split()):
+                # Repeated text is first searched for at the end of the previous text.
+                place = end if squeezed.startswith(content, end) else squeezed.find(content, start + 1)
+                rule = f"{self.label} must return texts of the document {document.source!r}, in order"
+                require(place >= 0, rule, text[:60])
+                span = Span(places[place], places[place + len(content) - 1] + 1)
+                chunks.append(Chunk(document.text[slice(*span)], (span,), 0, len(chunks)))
+                start, end = place, place + len(content)
+        return chunks
 
 
-def _found(document: Document, texts: Iterable[str], label: str) -> list[Chunk]:
-    ink = [i for i, character in enumerate(document.text) if not character.isspace()]
-    squeezed = "".join([document.text[i] for i in ink])
-    chunks, start, end = list[Chunk](), -1, 0
-    for text in texts:
-        if wanted := "".join(text.split()):
-            # What is said twice is looked for where the last text ends, first.
-            place = end if squeezed.startswith(wanted, end) else squeezed.find(wanted, start + 1)
-            require(place >= 0, f"{label} must return texts of the document {document.source!r}, in order", text[:60])
-            span = Span(ink[place], ink[place + len(wanted) - 1] + 1)
-            chunks.append(Chunk(document.text[slice(*span)], (span,), 0, len(chunks)))
-            start, end = place, place + len(wanted)
-    return chunks
+def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
+    """Return the mean size of a candidate's chunks; computed once for all kinds of vectors, which do not change it."""
+    splitter = _without_vectors(candidate, task)
+    key = splitter.fingerprint() if isinstance(splitter, Chunker) else candidate.fingerprint
+    if not key or key not in task.mean_sizes:
+        cut = splitter.chunk_many if isinstance(splitter, Chunker) else splitter
+        texts = [chunk.embed_text for group in cut(task.documents) for chunk in group]
+        counts = task.counter.counts([text for text in texts if text])
+        task.mean_sizes[key] = float(counts.mean()) if len(counts) else 0.0
+    return task.mean_sizes[key]
 
 
-def mean_tokens(one: Candidate, trial: Trial) -> float:
-    """Return the mean size of a candidate's chunks; vectors do not change it, so it is found once for all kinds of them."""
-    plain = _remembering(one, trial)
-    key = plain.fingerprint() if isinstance(plain, Chunker) else one.fingerprint
-    if not key or key not in trial.means:
-        cut = plain.chunk_many if isinstance(plain, Chunker) else plain
-        texts = [chunk.embed_text for several in cut(trial.documents) for chunk in several]
-        counts = trial.counter.counts([text for text in texts if text])
-        trial.means[key] = float(counts.mean()) if len(counts) else 0.0
-    return trial.means[key]
-
-
-def _remembering(one: Candidate, trial: Trial) -> Chunker | Callable[[Sequence[Document]], Chunks]:
-    """Return what cuts as a candidate does, what models answer remembered and the vectors of its chunks not asked for."""
-    if one.chunker is None:
-        return one.cut
-    plain: dict[str, Any] = {"vectors": "none"} if hasattr(one.chunker, "vectors") else {}
-    chunker: Any = replace(one.chunker, **plain)
+def _without_vectors(candidate: Candidate, task: EvaluationTask) -> Chunker | Callable[[Sequence[Document]], Chunks]:
+    """Return a chunker with the same cuts, without chunk vectors and with cached model answers; else the ``cut``."""
+    if candidate.chunker is None:
+        return candidate.cut
+    changes: dict[str, Any] = {"vectors": "none"} if hasattr(candidate.chunker, "vectors") else {}
+    chunker: Any = replace(candidate.chunker, **changes)
     if hasattr(chunker, "cache") and chunker.cache is None:
         with suppress(ConfigurationError):  # of a model without a name
-            chunker = replace(chunker, cache=trial.memo)
-    found: Chunker = chunker
-    return found
+            chunker = replace(chunker, cache=task.embedding_cache)
+    plain: Chunker = chunker
+    return plain
 
 
-def matched(make: Callable[[int], Candidate], mean: float, trial: Trial) -> tuple[Candidate, float]:
-    """Solve the size parameter of a candidate, so that its mean chunk has ``mean`` tokens.
+def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTask) -> tuple[Candidate, float]:
+    """Choose the size of a candidate so that its mean chunk has ``mean`` tokens.
 
-    A mean is about a power of its size, so the first try is already near, and the next is where the line through the
-    nearest sizes on either side says, of logarithms (regula falsi); two to five tries do. The search ends where larger sizes
-    make no larger chunks. Where a larger size makes smaller ones, the nearest of those tried is taken.
+    A mean is roughly a power of the size, so sizes are interpolated between logarithms (regula falsi), which takes two
+    to five tries. The search ends where larger sizes make no larger chunks. If a larger size makes smaller chunks, the
+    nearest of the sizes tried is taken.
 
     Parameters
     ----------
-    make : builds the candidate from its size, a whole number >= 1; larger sizes make larger chunks.
+    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks.
     mean : tokens, > 0.
 
     Returns
     -------
-    The candidate nearest to it of those tried, and its mean.
+    The candidate nearest to ``mean`` of those tried, and its mean.
     """
     require(mean > 0, "mean must be > 0", mean)
     tried = dict[int, float]()
-    low, high, size, same = (0, 0.0), None, max(round(mean), 1), 0
-    while len(tried) < _TRIES and size not in tried:
-        tried[size] = found = _mean_of(make, size, trial)
-        if abs(found - mean) <= _CLOSE * mean:
+    low, high, size, repeats = (0, 0.0), None, max(round(mean), 1), 0
+    while len(tried) < _MAX_TRIES and size not in tried:
+        tried[size] = got = _mean_of_size(make, size, task)
+        if abs(got - mean) <= _TOLERANCE * mean:
             break
-        if found < mean:
-            same = max(same, 0) + 1  # how often in turn the same side moved
-            if high is None and 0 < found <= low[1] and size >= 1.5 * low[0]:
+        if got < mean:
+            repeats = max(repeats, 0) + 1  # how often in a row the same bound moved
+            if high is None and 0 < got <= low[1] and size >= 1.5 * low[0]:
                 break
-            low = size, found
+            low = size, got
         else:
-            same = min(same, 0) - 1
-            high = size, found
-        size = _next(low, high, mean, halve=abs(same) > 2)
+            repeats = min(repeats, 0) - 1
+            high = size, got
+        size = _next_size(low, high, mean, bisect=abs(repeats) > 2)
     best = min(tried, key=lambda size: (abs(tried[size] - mean), size))
-    return replace(make(best), matched=True, aim=mean), tried[best]
+    return replace(make(best), size_matched=True, target_mean=mean), tried[best]
 
 
-def _next(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, halve: bool) -> int:
-    """Return a size between one that is too small and one that is too large, if that is known."""
-    least, small = low
+def _next_size(low: tuple[int, float], high: tuple[int, float] | None, mean: float, *, bisect: bool) -> int:
+    """Return a size between one that is too small and one that is too large, or beyond the former without the latter."""
+    small, small_mean = low
     if high is None:
-        return max(round(least * min(max(mean / small, 1.05), 4)) if small else 2 * least, least + 1)
-    most, large = high
-    if halve:
-        size = (least + most) / 2
-    elif small:
-        size = least * (most / least) ** (log(mean / small) / log(large / small))
+        return max(round(small * min(max(mean / small_mean, 1.05), 4)) if small_mean else 2 * small, small + 1)
+    large, large_mean = high
+    if bisect:
+        size = (small + large) / 2
+    elif small_mean:
+        size = small * (large / small) ** (log(mean / small_mean) / log(large_mean / small_mean))
     else:
-        size = least + mean / large * (most - least)
-    return min(max(round(size), least + 1), max(most - 1, 1))
+        size = small + mean / large_mean * (large - small)
+    return min(max(round(size), small + 1), max(large - 1, 1))
 
 
-def _mean_of(make: Callable[[int], Candidate], size: int, trial: Trial) -> float:
-    """Return the mean that a size gives; one that a rule forbids is too small."""
+def _mean_of_size(make: Callable[[int], Candidate], size: int, task: EvaluationTask) -> float:
+    """Return the mean of a size; 0 for a size that is rejected, which is too small."""
     try:
-        return mean_tokens(make(size), trial)
+        return mean_tokens(make(size), task)
     except ConfigurationError:
         return 0.0

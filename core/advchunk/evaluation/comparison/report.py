@@ -1,4 +1,4 @@
-"""A trial as one page that needs no network: who leads, by how much, at what cost, and the chunks in the text."""
+"""A report on a comparison as one self-contained HTML page, with CSV, Markdown and JSON files."""
 
 from __future__ import annotations
 
@@ -10,188 +10,181 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
 from advchunk.errors import import_extra, require
-from advchunk.evaluation.comparison.standings import (
-    COST,
-    DETAILS,
-    LEADERS,
-    METRICS,
-    RANKS,
-    SHAPE,
-    TRIED,
+from advchunk.evaluation.comparison.candidates import CandidateGroup
+from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.tables import (
+    COST_COLUMNS,
+    DETAIL_TABLES,
+    EXPERIMENTAL_COLUMNS,
+    MAIN_COLUMNS,
+    RETRIEVAL_COLUMNS,
+    SHAPE_COLUMNS,
     Columns,
-    Metric,
-    Standing,
     as_csv,
     as_markdown,
     as_rows,
-    by_kind,
-    called,
-    off,
-    promising,
-    scores,
-    shown,
-    written,
+    column_titles,
+    describe_off_target,
+    embedder_name,
+    format_figures,
+    score_columns,
 )
-from advchunk.evaluation.comparison.trial import Trial
-from advchunk.evaluation.metrics.metering import Prices
+from advchunk.evaluation.comparison.task import EvaluationTask
+from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.models.identity import identity
 from advchunk.records import Floats, Ints
 
-GROUPS = ("stable", "experimental", "baseline", "peer")
-_BESIDE = ("scipy", "networkx", "scikit-learn", "transformers")  # packages that chunks may depend on, where they are
-_WIDE, _HIGH = 560, 380  # of a chart, in its own pixels
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of what is drawn within its axes
-_LINE = 15  # between the base lines of two labels
-_LETTER = 7.4  # wide, on the mean, in a label
-_BOLD = 8.5  # in a bold one
-_LONGEST = 28  # letters of a label in a chart
-_SMALLEST, _BINS_AN_OCTAVE = 8, 3  # of histograms; what is smaller is counted with it
+_DEPENDENCIES = ("scipy", "networkx", "scikit-learn", "transformers")  # that chunks may depend on, if installed
+_WIDTH, _HEIGHT = 560, 380  # of a chart, in pixels
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of the area within its axes
+_LINE_HEIGHT = 15  # between the baselines of two labels
+_CHARACTER_WIDTH = 7.4  # mean, in a label
+_BOLD_WIDTH = 8.5  # mean, in a bold label
+_MAX_LABEL = 28  # characters in a chart
+_SMALLEST, _BINS_PER_OCTAVE = 8, 3  # of histograms; smaller chunks are counted with the smallest
 
 
-def html(
-    trial: Trial,
-    rows: Sequence[Standing],
+def render_html(
+    task: EvaluationTask,
+    rows: Sequence[Comparison],
     *,
     metric: Metric = "recall",
     notes: Mapping[str, str] | None = None,
-    prices: Prices | None = None,
-    how: Mapping[str, Any] | None = None,
+    prices: TokenPrices | None = None,
+    run_info: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the report as one HTML page that loads nothing else; the same for the same arguments.
+    """Return the report as one HTML page that loads nothing else; deterministic.
 
     Parameters
     ----------
-    rows : from `standings.compare`, or from `standings.compare_each`: then each kind has tables of its own.
+    rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
     metric : that the rows were compared by.
-    notes : by label, what else to say of a candidate, such as that it is brittle.
-    prices : of a million tokens, by the name of the model (`costs.Prices`); then what each candidate costs is shown, too.
-    how : what else was run, by name, JSON-able: whether the questions were made from the documents, say.
+    notes : remarks on candidates by label, such as that one is brittle.
+    prices : of a million tokens, by the name of the model (`TokenPrices`); adds the price of each candidate.
+    run_info : further facts by name, JSON-able, such as the source of the questions.
 
     Raises
     ------
-    ConfigurationError : no rows; outcomes of other documents.
+    ConfigurationError : no rows; results of other documents.
     MissingExtra : without Jinja2.
     """
     require(len(rows) > 0, "rows must have a candidate", rows)
-    right = all(len(row.outcome.chunks) in (0, len(trial.documents)) for row in rows)
-    require(right, f"outcomes must be of the trial's {len(trial.documents)} documents", rows[0].outcome.label)
+    matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
+    require(matching, f"results must be of the task's {len(task.documents)} documents", rows[0].result.label)
     jinja = import_extra("jinja2", "report")
-    page = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    environment = jinja.Environment(
+        autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     template = files("advchunk.evaluation.comparison").joinpath("report.html").read_text(encoding="utf-8")
-    said: str = page.from_string(template).render(
-        kinds=[_kind(title, of_kind, metric, prices) for title, of_kind in by_kind(rows).items()],
+    html: str = environment.from_string(template).render(
+        sections=[_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()],
         metric=METRICS[metric],
         notes=_footnotes(rows, notes or {}),
         prices=prices,
-        how=how or {},
-        embedder=called(trial),
-        groups=[group for group in GROUPS if group in {row.outcome.group for row in rows}],
-        wide=_WIDE,
-        high=_HIGH,
+        run_info=run_info or {},
+        embedder=embedder_name(task),
+        groups=[group for group in get_args(CandidateGroup) if group in {row.result.group for row in rows}],
+        width=_WIDTH,
+        height=_HEIGHT,
         left=_LEFT,
-        right=_RIGHT,
         top=_TOP,
         bottom=_BOTTOM,
-        trial=trial,
-        letters=sum(len(document.text) for document in trial.documents),
-        claims=sum(map(bool, trial.claims)),
-        provenance=provenance(trial, how),
-        settings=[(row.outcome.label, json.dumps(row.outcome.settings)) for row in rows],
-        drill=_drill(trial, rows) if any(row.outcome.chunks for row in rows) else None,
+        task=task,
+        characters=sum(len(document.text) for document in task.documents),
+        claims=sum(map(bool, task.claims)),
+        provenance=provenance(task, run_info),
+        settings=[(row.result.label, json.dumps(row.result.settings)) for row in rows],
+        viewer=_viewer_data(task, rows) if any(row.result.chunks for row in rows) else None,
     )
-    return said
+    return html
 
 
-def write(
+def write_report(
     folder: str | Path,
-    trial: Trial,
-    rows: Sequence[Standing],
+    task: EvaluationTask,
+    rows: Sequence[Comparison],
     *,
     metric: Metric = "recall",
     notes: Mapping[str, str] | None = None,
-    prices: Prices | None = None,
-    how: Mapping[str, Any] | None = None,
+    prices: TokenPrices | None = None,
+    run_info: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write ``report.html``, ``standings.csv``, ``standings.md`` and ``outcomes.json``, and return the folder.
+    """Write ``report.html``, ``comparison.csv``, ``comparison.md`` and ``results.json``, and return the folder.
 
     Parameters
     ----------
-    folder : made if it is not there; files of these names in it are replaced.
-    trial, rows, metric, notes, prices, how : as in `html`.
+    folder : created if missing; its files of these names are overwritten.
+    task, rows, metric, notes, prices, run_info : as in `render_html`.
 
     Raises
     ------
-    ConfigurationError, MissingExtra : as in `html`, before anything is written.
+    ConfigurationError, MissingExtra : as in `render_html`, before anything is written.
     """
-    outcomes = {
-        "provenance": provenance(trial, how),
+    results = {
+        "provenance": provenance(task, run_info),
         "metric": metric,
         "prices": prices,
         "notes": notes or {},
-        "standings": as_rows(rows, prices),
-        "outcomes": [row.outcome.said() for row in rows],
+        "comparisons": as_rows(rows, prices),
+        "results": [row.result.to_dict() for row in rows],
     }
-    said = {
-        "report.html": html(trial, rows, metric=metric, notes=notes, prices=prices, how=how),
-        "standings.csv": as_csv(rows, prices),
-        "standings.md": as_markdown(rows, metric=metric, notes=notes, prices=prices, trial=trial, how=how),
-        "outcomes.json": json.dumps(outcomes, indent=1) + "\n",
+    contents = {
+        "report.html": render_html(task, rows, metric=metric, notes=notes, prices=prices, run_info=run_info),
+        "comparison.csv": as_csv(rows, prices),
+        "comparison.md": as_markdown(rows, metric=metric, notes=notes, prices=prices, task=task, run_info=run_info),
+        "results.json": json.dumps(results, indent=1) + "\n",
     }
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in said.items():
-        # Half a surrogate pair, which a label may hold, cannot be written otherwise.
+    for name, text in contents.items():
+        # A label may contain half a surrogate pair, which UTF-8 cannot encode.
         (folder / name).write_bytes(text.encode("utf-8", "xmlcharrefreplace"))
     return folder
 
 
-def provenance(trial: Trial, how: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what it takes to run a trial again: versions, embedder, seeds and how retrieval was scored; JSON-able."""
-    drawn = mean_interval.__kwdefaults__ or {}
+def provenance(task: EvaluationTask, run_info: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the versions, embedder, seeds and settings needed to repeat a run; JSON-able."""
+    bootstrap = mean_interval.__kwdefaults__ or {}
+    versions = dict[str, str]()
+    for name in _DEPENDENCIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     return {
         "advchunk": version("advchunk"),
         "numpy": np.__version__,
-        **_versions(),
+        **versions,
         "python": platform.python_version(),
         "platform": sys.platform,
-        "embedder": identity(trial.embedder),
-        "k": trial.k,
-        "budget": trial.budget,
-        "budgets": list(trial.budgets),
-        "bootstrap": {name: drawn[name] for name in ("confidence", "resamples", "seed")},
-        "documents": {document.source: len(document.text) for document in trial.documents},
-        "questions": len(trial.questions),
-        "digest": trial.digest,
-        **({"how": dict(how)} if how else {}),
+        "embedder": identity(task.embedder),
+        "k": task.k,
+        "budget": task.budget,
+        "budgets": list(task.budgets),
+        "bootstrap": {name: bootstrap[name] for name in ("confidence", "resamples", "seed")},
+        "documents": {document.source: len(document.text) for document in task.documents},
+        "questions": len(task.questions),
+        "digest": task.digest,
+        **({"run": dict(run_info)} if run_info else {}),
     }
 
 
-def _versions() -> dict[str, str]:
-    found = dict[str, str]()
-    for name in _BESIDE:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
-
-
-def _footnotes(rows: Sequence[Standing], notes: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the labels that each note is of, in the order of the rows: what is said of several is said once."""
-    found = dict[str, list[str]]()
-    for label in dict.fromkeys(row.outcome.label for row in rows):
+def _footnotes(rows: Sequence[Comparison], notes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the labels of each distinct note, in the order of the rows."""
+    footnotes = dict[str, list[str]]()
+    for label in dict.fromkeys(row.result.label for row in rows):
         if label in notes:
-            found.setdefault(notes[label], []).append(label)
-    return found
+            footnotes.setdefault(notes[label], []).append(label)
+    return footnotes
 
 
 class _Axis(NamedTuple):
-    """From values to pixels, and what is written along it."""
+    """A linear scale from values to pixels, with ticks."""
 
     low: float
     high: float
@@ -203,134 +196,132 @@ class _Axis(NamedTuple):
         return round(float(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)), 1)
 
 
-def _rounded(values: Sequence[float], start: float, end: float) -> _Axis:
-    """Return an axis from a round number to a round number that holds all values, in percent."""
-    least, most = min(values), max(values)
-    step = next((step for step in (1, 2, 5, 10, 20) if most - least <= 5 * step), 50)
-    low, high = step * np.floor(least / step), step * np.ceil(most / step)
+def _percent_axis(values: Sequence[float], start: float, end: float) -> _Axis:
+    """Return an axis between round percentages that contains all values."""
+    lowest, highest = min(values), max(values)
+    step = next((step for step in (1, 2, 5, 10, 20) if highest - lowest <= 5 * step), 50)
+    low, high = step * np.floor(lowest / step), step * np.ceil(highest / step)
     axis = _Axis(low, max(high, low + step), start, end)
     marks = np.arange(axis.low, axis.high + step / 2, step).tolist()
     return axis._replace(ticks=tuple((axis.at(mark), f"{mark:g}") for mark in marks))
 
 
-def _kind(title: str, rows: Sequence[Standing], metric: Metric, prices: Prices | None) -> dict[str, Any]:
-    """Return what there is to show of those whose size was matched, or of those as published."""
+def _section(title: str, rows: Sequence[Comparison], metric: Metric, prices: TokenPrices | None) -> dict[str, Any]:
+    """Return the tables and charts of the size-matched results, or of the others."""
     flat = as_rows(rows, prices)
-    tried = promising(rows, metric)
+    experimental = compare_experimental(rows, metric)
     return {
         "title": title,
-        "table": _table(rows, flat, LEADERS, metric),
-        "tried": _table(tried, as_rows(tried, prices), TRIED, metric) if tried else None,
-        "more": {title: shown(columns, flat) for title, columns in DETAILS.items()},
-        "curves": _curves(rows),
-        "sizes": _histograms(rows),
-        "costs": _costs(rows, metric),
+        "table": _table(rows, flat, MAIN_COLUMNS, metric),
+        "experimental": _table(experimental, as_rows(experimental, prices), EXPERIMENTAL_COLUMNS, metric)
+        if experimental
+        else None,
+        "details": {name: column_titles(columns, flat) for name, columns in DETAIL_TABLES.items()},
+        "curves": _recall_curves(rows),
+        "sizes": _size_histograms(rows),
+        "costs": _cost_chart(rows, metric),
     }
 
 
 def _table(
-    rows: Sequence[Standing], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
+    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
 ) -> dict[str, Any]:
-    along = _rounded([100 * bound for row in rows for bound in row.score], 4, 156)
-    changes = _rounded([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
+    scores = _percent_axis([100 * bound for row in rows for bound in row.score], 4, 156)
+    differences = _percent_axis([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
+    every = {**score_columns(metric), **MAIN_COLUMNS, **RETRIEVAL_COLUMNS, **SHAPE_COLUMNS, **COST_COLUMNS}
     lines = [
         {
-            **said,
-            "said": written({**scores(metric), **LEADERS, **RANKS, **SHAPE, **COST}, said),
-            "off": off(row.outcome),
-            "score at": [along.at(100 * value) for value in row.score],
-            "change at": [changes.at(100 * value) for value in row.difference[:3]],
+            **figures,
+            "text": format_figures(every, figures),
+            "remark": describe_off_target(row.result),
+            "score_at": [scores.at(100 * value) for value in row.score],
+            "difference_at": [differences.at(100 * value) for value in row.difference[:3]],
         }
-        for row, said in zip(rows, flat, strict=True)
+        for row, figures in zip(rows, flat, strict=True)
     ]
     return {
         "lines": lines,
-        "best": next((line for line in lines if not line["off"]), lines[0]),
-        "columns": shown(columns, flat),
-        "scores": along,
-        "changes": changes,
-        "zero": changes.at(0),
-        "baseline": next((row.outcome.label for row in rows if row.verdict == "baseline"), ""),
+        "best": next((line for line in lines if not line["remark"]), lines[0]),
+        "columns": column_titles(columns, flat),
+        "scores": scores,
+        "differences": differences,
+        "zero": differences.at(0),
+        "baseline": next((row.result.label for row in rows if row.verdict == "baseline"), ""),
         "verdicts": {verdict: sum(row.verdict == verdict for row in rows) for verdict in ("better", "worse", "noise")},
     }
 
 
-def _curves(rows: Sequence[Standing]) -> dict[str, Any]:
-    """Return mean recall by budget; the best of each group is named, the others are faint."""
-    budgets = sorted({budget for row in rows for budget in row.outcome.curve})
-    recalls = [100 * recall for row in rows for recall in row.outcome.curve.values()]
-    y = _rounded(recalls, _BOTTOM, _TOP)
-    firsts = {row.outcome.group: row.outcome.label for row in reversed(rows)}
-    end = _RIGHT - _BOLD * max(len(_short(label)) for label in firsts.values())
+def _recall_curves(rows: Sequence[Comparison]) -> dict[str, Any]:
+    """Return mean recall by budget, with a label on the best curve of each group."""
+    budgets = sorted({budget for row in rows for budget in row.result.curve})
+    recalls = [100 * recall for row in rows for recall in row.result.curve.values()]
+    y = _percent_axis(recalls, _BOTTOM, _TOP)
+    firsts = {row.result.group: row.result.label for row in reversed(rows)}
+    end = _RIGHT - _BOLD_WIDTH * max(len(_shorten(label)) for label in firsts.values())
     x = _Axis(np.log(budgets[0]), max(np.log(budgets[-1]), np.log(budgets[0]) + 1), _LEFT + 8, end)
     x = x._replace(ticks=tuple((x.at(np.log(budget)), f"{budget:,}") for budget in budgets))
-    lines: list[dict[str, Any]] = [
-        {
-            "label": row.outcome.label,
-            "short": _short(row.outcome.label),
-            "group": row.outcome.group,
-            "first": row.outcome.label == firsts[row.outcome.group],
-            "points": [
-                (x.at(np.log(budget)), y.at(100 * recall)) for budget, recall in sorted(row.outcome.curve.items())
-            ],
-            "recalls": [f"{100 * recall:.1f}" for _, recall in sorted(row.outcome.curve.items())],
-        }
-        for row in rows
-    ]
-    named = [line for line in lines if line["first"]]
-    places = _spread([line["points"][-1][1] for line in named])
-    for line, place in zip(named, places, strict=True):
+    lines = list[dict[str, Any]]()
+    for result in (row.result for row in rows):
+        curve = [(budget, 100 * recall) for budget, recall in sorted(result.curve.items())]
+        lines.append({
+            "label": result.label,
+            "short": _shorten(result.label),
+            "group": result.group,
+            "first": result.label == firsts[result.group],
+            "points": [(x.at(np.log(budget)), y.at(recall)) for budget, recall in curve],
+            "recalls": [f"{recall:.1f}" for _, recall in curve],
+        })  # fmt: skip
+    labeled = [line for line in lines if line["first"]]
+    places = _spread([line["points"][-1][1] for line in labeled])
+    for line, place in zip(labeled, places, strict=True):
         line["at"] = place
     return {"x": x, "y": y, "budgets": budgets, "lines": lines}
 
 
 def _spread(places: Sequence[float]) -> list[float]:
-    """Return the places moved apart, so that labels at them do not overlap; none is left of the chart."""
+    """Return the places moved apart so that labels do not overlap, within the chart."""
     order = np.argsort(places, kind="stable")
     moved = np.array(places, dtype=np.float64)[order]
     for i in range(1, len(moved)):
-        moved[i] = max(moved[i], moved[i - 1] + _LINE)
+        moved[i] = max(moved[i], moved[i - 1] + _LINE_HEIGHT)
     moved[-1] = min(moved[-1], _BOTTOM)
     for i in range(len(moved) - 2, -1, -1):
-        moved[i] = min(moved[i], moved[i + 1] - _LINE)
-    back = np.empty_like(moved)
-    back[order] = moved
-    return [round(place, 1) for place in back.tolist()]
+        moved[i] = min(moved[i], moved[i + 1] - _LINE_HEIGHT)
+    original = np.empty_like(moved)
+    original[order] = moved
+    return [round(place, 1) for place in original.tolist()]
 
 
-def _histograms(rows: Sequence[Standing]) -> dict[str, Any]:
+def _size_histograms(rows: Sequence[Comparison]) -> dict[str, Any]:
     """Return the chunk sizes of each candidate, by thirds of an octave on one axis: 160 x 60 pixels."""
-    largest = max(int(row.outcome.tokens.max()) for row in rows)
+    largest = max(int(row.result.tokens.max()) for row in rows)
     octaves = max(int(np.floor(np.log2(max(largest, _SMALLEST) / _SMALLEST))) + 1, 1)
-    edges = _SMALLEST * 2 ** (np.arange(octaves * _BINS_AN_OCTAVE + 1) / _BINS_AN_OCTAVE)
+    edges = _SMALLEST * 2 ** (np.arange(octaves * _BINS_PER_OCTAVE + 1) / _BINS_PER_OCTAVE)
     x = _Axis(0, octaves, 0, 160)
-    every = 2 if octaves > 3 else 1
-    marks = range(0, octaves + 1, every)
+    marks = range(0, octaves + 1, 2 if octaves > 3 else 1)
     x = x._replace(ticks=tuple((x.at(octave), f"{_SMALLEST * 2**octave:,}") for octave in marks))
     charts = []
-    for row in rows:
-        tokens = np.maximum(row.outcome.tokens, _SMALLEST)
-        shares = np.histogram(tokens, edges)[0] / len(tokens)
-        charts.append(
-            {
-                "label": row.outcome.label,
-                "group": row.outcome.group,
-                "bars": [(round(160 * i / len(shares), 1), round(60 * share / shares.max(), 1))
-                         for i, share in enumerate(shares.tolist()) if share > 0],
-                "mean": round(float(row.outcome.tokens.mean()), 1),
-                "mean at": x.at(np.log2(max(float(row.outcome.tokens.mean()), _SMALLEST) / _SMALLEST)),
-                "median": float(np.median(row.outcome.tokens)),
-                "range": [int(row.outcome.tokens.min()), int(row.outcome.tokens.max())],
-                "count": len(tokens),
-            }
-        )  # fmt: skip
+    for result in (row.result for row in rows):
+        shares = np.histogram(np.maximum(result.tokens, _SMALLEST), edges)[0] / len(result.tokens)
+        mean = float(result.tokens.mean())
+        charts.append({
+            "label": result.label,
+            "group": result.group,
+            "bars": [(round(160 * i / len(shares), 1), round(60 * share / shares.max(), 1))
+                     for i, share in enumerate(shares.tolist()) if share > 0],
+            "mean": round(mean, 1),
+            "mean_at": x.at(np.log2(max(mean, _SMALLEST) / _SMALLEST)),
+            "median": float(np.median(result.tokens)),
+            "range": [int(result.tokens.min()), int(result.tokens.max())],
+            "count": len(result.tokens),
+        })  # fmt: skip
     return {"x": x, "width": round(160 / (len(edges) - 1) - 0.6, 2), "charts": charts}
 
 
-def _costs(rows: Sequence[Standing], metric: Metric = "recall") -> dict[str, Any]:
-    """Return the score beside the seconds of cutting and embedding, and the candidates that no other beats at less cost."""
-    seconds = np.log10([max(row.outcome.cost.cpu_seconds, 0.001) for row in rows])
-    y = _rounded([100 * bound for row in rows for bound in row.score], _BOTTOM, _TOP)
+def _cost_chart(rows: Sequence[Comparison], metric: Metric = "recall") -> dict[str, Any]:
+    """Return scores by seconds of chunking and embedding, with the Pareto front."""
+    seconds = np.log10([max(row.result.cost.cpu_seconds, 0.001) for row in rows])
+    y = _percent_axis([100 * bound for row in rows for bound in row.score], _BOTTOM, _TOP)
     marks = np.array([digit * 10.0**decade for decade in range(-3, 7) for digit in (1, 2, 5)])
     first = np.searchsorted(np.log10(marks), seconds.min(), "right") - 1
     last = max(np.searchsorted(np.log10(marks), seconds.max()), first + 1)
@@ -338,17 +329,17 @@ def _costs(rows: Sequence[Standing], metric: Metric = "recall") -> dict[str, Any
     x = x._replace(ticks=tuple((x.at(np.log10(mark)), f"{mark:g}") for mark in marks[first : last + 1].tolist()))
     points: list[dict[str, Any]] = [
         {
-            "label": row.outcome.label,
-            "group": row.outcome.group,
+            "label": row.result.label,
+            "group": row.result.group,
             "x": x.at(second),
             "y": y.at(100 * row.score.mean),
             "bounds": (y.at(100 * row.score.low), y.at(100 * row.score.high)),
-            "seconds": f"{row.outcome.cost.cpu_seconds:.3g}",
-            "score": format(100 * row.score.mean, scores(metric)["score"][1]),
+            "seconds": f"{row.result.cost.cpu_seconds:.3g}",
+            "score": format(100 * row.score.mean, score_columns(metric)["score"][1]),
         }
         for row, second in zip(rows, seconds.tolist(), strict=True)
     ]
-    _name(points)
+    _place_labels(points)
     front, best = [], _BOTTOM + 1.0
     for point in sorted(points, key=lambda point: (point["x"], point["y"])):
         if point["y"] < best:  # pixels count from the top
@@ -357,64 +348,64 @@ def _costs(rows: Sequence[Standing], metric: Metric = "recall") -> dict[str, Any
     return {"x": x, "y": y, "points": points, "front": front}
 
 
-def _name(points: list[dict[str, Any]]) -> None:
-    """Place the label of each point where no point and no other label is; one that has no place is left out."""
-    taken = [(point["x"] - 6, point["y"] - 6, point["x"] + 6, point["y"] + 6) for point in points]
+def _place_labels(points: list[dict[str, Any]]) -> None:
+    """Label each point where its label overlaps no point and no other label; skip labels that do not fit."""
+    boxes = [(point["x"] - 6, point["y"] - 6, point["x"] + 6, point["y"] + 6) for point in points]
     for point in points:
-        short = _short(point["label"])
-        width = _LETTER * len(short)
-        near = [(9, 4), (-9 - width, 4), (-width / 2, -10), (-width / 2, 19), (7, -8), (7, 17), (-7 - width, -8),
-                (-7 - width, 17)]  # fmt: skip
-        boxes = [(x := point["x"] + dx, (y := point["y"] + dy) - 11, x + width, y + 3) for dx, dy in near]
-        free = (
-            box for box in boxes if box[0] >= _LEFT + 2 and box[2] <= _WIDE and not any(_meet(box, it) for it in taken)
-        )
-        if box := next(free, None):
-            taken.append(box)
-            point["name"] = (round(box[0], 1), round(box[3] - 3, 1), short)
+        short = _shorten(point["label"])
+        width = _CHARACTER_WIDTH * len(short)
+        offsets = [(9, 4), (-9 - width, 4), (-width / 2, -10), (-width / 2, 19), (7, -8), (7, 17), (-7 - width, -8),
+                   (-7 - width, 17)]  # fmt: skip
+        for dx, dy in offsets:
+            x, y = point["x"] + dx, point["y"] + dy
+            box = (x, y - 11, x + width, y + 3)
+            if x >= _LEFT + 2 and x + width <= _WIDTH and not any(_overlap(box, other) for other in boxes):
+                boxes.append(box)
+                point["name"] = (round(x, 1), round(box[3] - 3, 1), short)
+                break
 
 
-def _meet(one: Sequence[float], other: Sequence[float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…"
+def _shorten(label: str) -> str:
+    return label if len(label) <= _MAX_LABEL else label[: _MAX_LABEL - 1] + "…"
 
 
-def _drill(trial: Trial, rows: Sequence[Standing]) -> dict[str, list[Any]]:
-    """Return the texts, once, and every span as a browser counts characters."""
-    places = {document.source: _places(document.text) for document in trial.documents}
-    gold: dict[str, list[list[int]]] = {name: [] for name in places}
-    for index, question in enumerate(trial.questions):
+def _viewer_data(task: EvaluationTask, rows: Sequence[Comparison]) -> dict[str, list[Any]]:
+    """Return the texts, once, and all spans in UTF-16 code units, as JavaScript counts characters."""
+    offsets = {document.source: _utf16_offsets(document.text) for document in task.documents}
+    answers: dict[str, list[list[int]]] = {name: [] for name in offsets}
+    for index, question in enumerate(task.questions):
         for name, span in question.references:
-            gold[name].append([index, *places[name][list(span)].tolist()])
+            answers[name].append([index, *offsets[name][list(span)].tolist()])
     return {
         "documents": [
-            {"name": document.source, "text": document.text, "gold": gold[document.source]}
-            for document in trial.documents
+            {"name": document.source, "text": document.text, "answers": answers[document.source]}
+            for document in task.documents
         ],
-        "questions": [question.text for question in trial.questions],
+        "questions": [question.text for question in task.questions],
         "candidates": [
             {
-                "label": row.outcome.label,
-                "recall": _percents(row.outcome.recall),
+                "label": row.result.label,
+                "recall": _whole_percents(row.result.recall),
                 "chunks": [
-                    [[chunk[0], *places[document.source][chunk[1:]].tolist()] for chunk in several]
-                    for document, several in zip(trial.documents, row.outcome.chunks, strict=True)
+                    [[chunk[0], *offsets[document.source][chunk[1:]].tolist()] for chunk in group]
+                    for document, group in zip(task.documents, row.result.chunks, strict=True)
                 ],
             }
             for row in rows
-            if row.outcome.chunks
+            if row.result.chunks
         ],
     }
 
 
-def _places(text: str) -> Ints:
-    """Return where each character, and the end, stands in JavaScript, which counts those beyond U+FFFF as two."""
+def _utf16_offsets(text: str) -> Ints:
+    """Return the offset of each character and of the end in UTF-16 code units."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     return np.concatenate([[0], np.cumsum(1 + (points > 0xFFFF))]).astype(np.int64)
 
 
-def _percents(shares: Floats) -> list[int]:
+def _whole_percents(shares: Floats) -> list[int]:
     return [int(share) for share in np.rint(100 * shares).tolist()]

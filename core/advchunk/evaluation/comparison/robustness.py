@@ -1,19 +1,19 @@
-"""How much hangs on a parameter? Each is moved by a fifth, or to its other values, over documents of several types.
+"""Measure how sensitive a chunker is to each parameter, over documents of several types.
 
-The rule, chosen before any figure was seen. A chunker is *brittle* if one judged change, of one parameter,
+The rule, chosen before any figure was seen: a chunker is *brittle* if one judged change, of one parameter,
 
-* costs at least `COSTS` points (hundredths) of the score on the mean over the items of some document type, where the
-  loss is no noise: its p is under `LEVEL`, adjusted for all the effects measured of that chunker (Holm); or
+* costs at least `BRITTLE_LOSS` points (hundredths) of the mean score over the items of some document type, and the loss
+  is significant: its p is under `SIGNIFICANCE_LEVEL`, adjusted for all effects measured of that chunker (Holm); or
 * makes it fail on an item: raise, or not converge.
 
-Five points are what separates good chunkers from plain ones at one size (benchmarks/RETRIEVAL.md): who is that near a
-wrong value might as well take another chunker. Judged are numbers a fifth, rounded if whole, less and more, and
-another seed, by which nothing should hang. The others are measured and shown, and not judged:
+Five points separate good chunkers from plain ones at one size (benchmarks/RETRIEVAL.md), so a chunker that loses them
+to a slightly wrong value is not worth its choice. Numbers are judged a fifth lower and higher, rounded if whole, and a
+seed at another value, which should not matter. Other changes are measured and reported, but not judged:
 
-* sizes (`SIZES`), because one moves them to move the size of chunks, and what that does to a score is the business of
-  the size curve (benchmarks/RETRIEVAL.md);
-* whole numbers of 1 and 2, whose fifth rounds to nothing: the step of 1 they are moved by halves or doubles them;
-* words and switches, whose values are not near each other.
+* sizes (`SIZE_PARAMETERS`), since changing the size of chunks is their purpose (benchmarks/RETRIEVAL.md has the size
+  curve);
+* whole numbers of 1 and 2, since the smallest step, 1, halves or doubles them;
+* choices and switches, whose values are not near each other.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ from advchunk.chunkers.params import hints, parameters
 from advchunk.chunkers.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
-from advchunk.evaluation.comparison.trial import Trial
-from advchunk.evaluation.data.datasets import Segmented
+from advchunk.evaluation.comparison.task import EvaluationTask
+from advchunk.evaluation.data.segmented_text import SegmentedText
 from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.boundaries import pk
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.records import Floats, Segmentation, Units
 
-COSTS = 5.0
-LEVEL = 0.05
-SIZES = frozenset(
+BRITTLE_LOSS = 5.0
+SIGNIFICANCE_LEVEL = 0.05
+SIZE_PARAMETERS = frozenset(
     {
         "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size",
         "min_segment_length", "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "target_tokens",
         "window_tokens",
     }
 )  # fmt: skip
-_SAME = Difference(0.0, 0.0, 0.0, 1.0)
+_NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 1.0)
 
 
-class Scores(NamedTuple):
-    """What a chunker reaches on documents of one type.
+class ItemScores(NamedTuple):
+    """The scores of a chunker on documents of one type.
 
     Parameters
     ----------
-    each : (n,) one score an item (a text, a question), higher is better; nan where the chunker failed.
+    values : (n,) one score per item (a text, a question), higher is better; NaN where the chunker failed.
     size : of its mean chunk, in any unit.
     """
 
-    each: Floats
+    values: Floats
     size: float
 
 
-Measure: TypeAlias = Callable[[Any], Scores]
+Scorer: TypeAlias = Callable[[Any], ItemScores]
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Variation:
 
     Parameters
     ----------
-    judged : whether the rule applies (see the module).
-    refused : why it cannot be varied so, if it cannot: the rule it breaks, the extra it needs.
+    judged : True if the rule for brittleness applies (see the module).
+    refused : the error if the value is not possible: a rule it breaks, a missing extra; else "".
     """
 
     parameter: str
@@ -85,15 +85,15 @@ class Variation:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a variation does to the score on documents of one type.
+    """The effect of a variation on documents of one type.
 
     Parameters
     ----------
     type : of the documents.
-    difference : of scores, to those of the chunker as it was, over the items that both have a score for.
-    p : of it, adjusted for the number of effects (Holm).
-    size : of the mean chunk, as a share of what it was.
-    failed : items that have no score, and had one.
+    difference : of the scores, over the items that have a score before and after.
+    p : of the difference, adjusted for the number of effects (Holm).
+    size : of the mean chunk, as a share of the size before.
+    failed : number of items that lost their score.
     """
 
     variation: Variation
@@ -105,246 +105,239 @@ class Effect:
 
     @property
     def points(self) -> float:
-        """The difference in points, rounded as it is said."""
+        """The difference in points, rounded for display."""
         return round(100 * self.difference.mean, 1)
 
     @property
-    def real(self) -> bool:
-        """Whether the difference is no noise."""
-        return self.p < LEVEL
+    def significant(self) -> bool:
+        """True if the difference is significant."""
+        return self.p < SIGNIFICANCE_LEVEL
 
     @property
     def brittle(self) -> bool:
-        """Whether it makes a chunker brittle (see the module)."""
-        return self.variation.judged and (self.failed > 0 or (self.real and -100 * self.difference.mean >= COSTS))
+        """True if it makes the chunker brittle (see the module)."""
+        return self.variation.judged and (
+            self.failed > 0 or (self.significant and -100 * self.difference.mean >= BRITTLE_LOSS)
+        )
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """All effects measured of a chunker, and the variations that were refused."""
+    """All measured effects on a chunker, and the variations that are not possible."""
 
     effects: tuple[Effect, ...]
     refused: tuple[Variation, ...]
 
     @property
     def brittle(self) -> tuple[Effect, ...]:
-        """The effects by which it is brittle, the worst first: failures, then losses."""
+        """The effects that make it brittle, worst first: failures, then losses."""
         return tuple(effect for effect in self.judged if effect.brittle)
 
     @property
     def judged(self) -> tuple[Effect, ...]:
-        """The effects of judged variations, the worst first: failures, then losses."""
+        """The effects of judged variations, worst first: failures, then losses."""
         judged = [effect for effect in self.effects if effect.variation.judged]
         return tuple(sorted(judged, key=lambda effect: (-effect.failed, effect.difference.mean)))
 
 
 def variations(chunker: SegmentingChunker | str) -> list[Variation]:
-    """Return what to vary of a chunker, or of the registered one of that name, one parameter at a time.
+    """Return variations of a chunker, or of the registered one of that name, one parameter at a time.
 
-    * A number becomes a fifth less and a fifth more; a whole one is rounded, and moved by at least 1. Where a rule
-      forbids that, it goes as far towards it as rules let it, such as to a bound.
-    * A word of a fixed choice, and a switch, take every other value; a seed, the next.
-    * 0 and None have no fifth and turn something off, so they stay (but for a None that stands for a number); so does
-      free text.
+    * A number is varied by a fifth in both directions; a whole number is rounded, and changes by at least 1. If a rule
+      forbids the value, the nearest permitted one is used, such as a bound.
+    * A choice or a switch takes every other value; a seed, the next one.
+    * 0 and None, which turn something off, are not varied, except for a None that stands for a number; nor is free text.
 
-    What a rule refuses, or needs an extra that is not installed, is returned with the reason.
+    A value that is rejected, or needs an extra that is not installed, is returned with the reason.
 
-    >>> [(one.parameter, one.value) for one in variations("optimal-semantic") if one.judged]
+    >>> [(v.parameter, v.value) for v in variations("optimal-semantic") if v.judged]
     [('penalty', 1.6), ('penalty', 2.4)]
     """
-    base = _built(chunker)
-    mine: Any = type(base)
+    base = _create(chunker)
+    cls: Any = type(base)
     return [
-        _reached(base, name, value, wanted, judged=judged)
-        for name, value in (parameters(base) | _meant(base)).items()
-        for wanted, judged in _wanted(name, value, hints(mine)[name])
+        _nearest_variation(base, name, value, target, judged=judged)
+        for name, value in (parameters(base) | _implied_numbers(base)).items()
+        for target, judged in _other_values(name, value, hints(cls)[name])
     ]
 
 
 def sensitivity(
     chunker: SegmentingChunker | str,
-    measures: Mapping[str, Measure],
+    scorers: Mapping[str, Scorer],
     *,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Sensitivity:
-    """Measure what every variation of a chunker does, on documents of every type.
+    """Measure the effect of every variation of a chunker on documents of every type.
 
-    Items are compared with themselves (`paired_difference`). The bootstrap is drawn so often that the least p there
-    is stays under `LEVEL` when it is adjusted.
+    Scores are paired by item (`paired_difference`). The number of resamples is such that the lowest possible p stays
+    under `SIGNIFICANCE_LEVEL` when adjusted.
 
     Parameters
     ----------
-    chunker : or the name of a registered one, experimental or not; nothing stands in where it fails.
-    measures : by the type of documents: what scores a chunker on some, such as `boundary_measure` or
-        `answer_measure`.
+    chunker : or the name of a registered one, experimental or not; used without its fallback.
+    scorers : by the type of documents, such as `boundary_scorer` or `answer_scorer` of some.
     seed : of the bootstrap.
-    progress : is told of each variation.
+    progress : called with a line per variation.
 
     Raises
     ------
-    ConfigurationError : no measures; a measure that scores other items each time.
+    ConfigurationError : no scorers; a scorer with a varying number of items.
     """
-    require(len(measures) > 0, "measures must be given for a type of documents", measures)
-    base = _built(chunker)
-    before = {kind: measure(base) for kind, measure in measures.items()}
-    found = variations(base)
-    possible = [one for one in found if not one.refused]
-    resamples = max(9999, 100 * len(possible) * len(measures))
+    require(len(scorers) > 0, "scorers must not be empty", scorers)
+    base = _create(chunker)
+    before = {kind: scorer(base) for kind, scorer in scorers.items()}
+    every = variations(base)
+    possible = [variation for variation in every if not variation.refused]
+    resamples = max(9999, 100 * len(possible) * len(scorers))
     effects = list[Effect]()
-    for one in possible:
-        progress(f"{one.parameter}={one.value!r}")
-        varied = replace(base, **{one.parameter: one.value})
-        for kind, measure in measures.items():
-            after = measure(varied)
-            right = after.each.shape == before[kind].each.shape
-            require(right, f"a measure must score the same {len(before[kind].each)} items", len(after.each))
-            difference = _difference(after.each, before[kind].each, resamples, seed)
-            failed = int(np.sum(np.isnan(after.each) & ~np.isnan(before[kind].each)))
-            effects.append(Effect(one, kind, difference, nan, after.size / before[kind].size, failed))
+    for variation in possible:
+        progress(f"{variation.parameter}={variation.value!r}")
+        varied = replace(base, **{variation.parameter: variation.value})
+        for kind, scorer in scorers.items():
+            (old, old_size), (new, new_size) = before[kind], scorer(varied)
+            require(new.shape == old.shape, f"a scorer must score the same {len(old)} items", len(new))
+            difference = _difference(new, old, resamples, seed)
+            failed = int(np.sum(np.isnan(new) & ~np.isnan(old)))
+            effects.append(Effect(variation, kind, difference, nan, new_size / old_size, failed))
     adjusted = holm(np.array([effect.difference.p for effect in effects])).tolist()
     return Sensitivity(
         tuple(replace(effect, p=p) for effect, p in zip(effects, adjusted, strict=True)),
-        tuple(one for one in found if one.refused),
+        tuple(variation for variation in every if variation.refused),
     )
 
 
-def boundary_measure(texts: Sequence[Segmented]) -> Measure:
-    """Return what scores the cuts that a chunker decides on, before sizes: 1 - Pk of each text; sizes in sentences."""
+def boundary_scorer(texts: Sequence[SegmentedText]) -> Scorer:
+    """Return a scorer of a chunker's segmentation, before sizes apply: 1 - Pk of each text; sizes in sentences."""
 
-    def measure(chunker: SegmentingChunker) -> Scores:
-        found = [_segmentation(chunker, text.units) for text in texts]
-        pairs = zip(texts, found, strict=True)
-        each = np.array([nan if said is None else 1 - pk(text.cuts, said.cuts) for text, said in pairs])
-        lengths = [np.diff(said.cuts) for said in found if said is not None]
-        return Scores(each, float(np.concatenate(lengths).mean()) if lengths else nan)
+    def score(chunker: SegmentingChunker) -> ItemScores:
+        pairs = [(text, _segmentation(chunker, text.units)) for text in texts]
+        scores = np.array([nan if result is None else 1 - pk(text.cuts, result.cuts) for text, result in pairs])
+        lengths = [np.diff(result.cuts) for _, result in pairs if result is not None]
+        return ItemScores(scores, float(np.concatenate(lengths).mean()) if lengths else nan)
 
-    return measure
+    return score
 
 
-def answer_measure(trial: Trial) -> Measure:
-    """Return what scores the chunks: the recall of each question's answer within the budget; sizes in tokens."""
+def answer_scorer(task: EvaluationTask) -> Scorer:
+    """Return a scorer of chunks: the recall of each question's answer within the budget; sizes in tokens."""
 
-    def measure(chunker: Chunker) -> Scores:
-        found = chunker.chunk_many(trial.documents, on_error="collect")
-        names = [document.source for document in trial.documents]
-        lost = {names[failure.index] for failure in found.failures}
-        by_name = {
-            name: [chunk for chunk in chunks if chunk.embed_text] for name, chunks in zip(names, found, strict=True)
+    def score(chunker: Chunker) -> ItemScores:
+        results = chunker.chunk_many(task.documents, on_error="collect")
+        names = [document.source for document in task.documents]
+        failed = {names[failure.index] for failure in results.failures}
+        by_document = {
+            name: [chunk for chunk in chunks if chunk.embed_text] for name, chunks in zip(names, results, strict=True)
         }
-        texts = [chunk.embed_text for chunks in by_name.values() for chunk in chunks]
+        texts = [chunk.embed_text for chunks in by_document.values() for chunk in chunks]
         if not texts:
-            return Scores(np.full(len(trial.questions), nan), nan)
-        tokens = np.maximum(trial.counter.counts(texts), 1)
-        held = retrieval.overlaps(by_name, trial.questions, tokens=tokens)
-        ranking = retrieval.rank(trial.asked, trial.embed_texts(texts))
-        recall = retrieval.at_budget(held, ranking, trial.budget).recall
-        unasked = [any(reference.document in lost for reference in question.references) for question in trial.questions]
-        return Scores(np.where(unasked, nan, recall), float(tokens.mean()))
+            return ItemScores(np.full(len(task.questions), nan), nan)
+        tokens = np.maximum(task.counter.counts(texts), 1)
+        overlaps = retrieval.find_overlaps(by_document, task.questions, tokens=tokens)
+        ranking = retrieval.rank(task.question_vectors, task.embed_texts(texts))
+        recall = retrieval.at_budget(overlaps, ranking, task.budget).recall
+        missing = [any(reference.document in failed for reference in q.references) for q in task.questions]
+        return ItemScores(np.where(missing, nan, recall), float(tokens.mean()))
 
-    return measure
+    return score
 
 
-def warning(worst: Effect, of: str, *, where: str = "", measured: str = "") -> str:
-    """Return in a sentence why a chunker is brittle.
+def brittleness_warning(worst: Effect, score: str, *, settings: str = "", source: str = "") -> str:
+    """Return a sentence on why a chunker is brittle.
 
     Parameters
     ----------
-    worst : the effect to tell (see `Sensitivity.brittle`).
-    of : what the points are points of, such as "boundary accuracy".
-    where : under which settings, if not the defaults.
-    measured : when, and where to read more.
+    worst : the effect to describe (see `Sensitivity.brittle`).
+    score : name of the score, such as "boundary accuracy".
+    settings : of the chunker, if not the defaults.
+    source : of the measurement.
 
     >>> change = Variation("threshold", 0.7, 0.56, judged=True)
-    >>> warning(Effect(change, "clinical", Difference(-0.091, -0.12, -0.06, 0.0002), 0.004, 0.8, 0), "recall")
+    >>> brittleness_warning(Effect(change, "clinical", Difference(-0.091, -0.12, -0.06, 0.0002), 0.004, 0.8, 0), "recall")
     'brittle: a fifth less of `threshold` (0.56 instead of 0.7) costs 9.1 points of recall on clinical text'
     """
     change = worst.variation
-    much = {0.8: "a fifth less of ", 1.2: "a fifth more of "}.get(
-        round(change.value / change.default, 9) if change.default else nan, ""
-    )
-    what = f"{much}`{change.parameter}` ({change.value:g} instead of {change.default:g})"
-    harm = f"costs {-worst.points:.1f} points of {of}" if not worst.failed else f"fails on {worst.failed} items"
-    said = f"brittle{' ' * bool(where)}{where}: {what} {harm} on {worst.type} text"
-    return f"{said} ({measured})" if measured else said
+    ratio = round(change.value / change.default, 9) if change.default else nan
+    amount = {0.8: "a fifth less of ", 1.2: "a fifth more of "}.get(ratio, "")
+    varied = f"{amount}`{change.parameter}` ({change.value:g} instead of {change.default:g})"
+    harm = f"costs {-worst.points:.1f} points of {score}" if not worst.failed else f"fails on {worst.failed} items"
+    sentence = f"{' '.join(filter(None, ['brittle', settings]))}: {varied} {harm} on {worst.type} text"
+    return f"{sentence} ({source})" if source else sentence
 
 
-def notes(labels: Iterable[str]) -> dict[str, str]:
-    """Return what was published of brittle chunkers, for those among ``labels`` that are: their names, or what `candidate` calls them.
+def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
+    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`.
 
-    >>> notes(["recursive, max_tokens=100", "a peer"])
+    >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
     {}
     """
-    said = registry.sensitivities()["chunkers"]
-    found = {label: said.get(_configuration(label), {}).get("warning", "") for label in labels}
-    return {label: text for label, text in found.items() if text}
+    published = registry.sensitivities()["chunkers"]
+    warnings = {label: published.get(_configuration(label), {}).get("warning", "") for label in labels}
+    return {label: text for label, text in warnings.items() if text}
 
 
 def _configuration(label: str) -> str:
-    """Return the name, with the preset if there is one, that a label begins with."""
+    """Return the name that a label starts with, and the preset if it has one."""
     name, *rest = label.split(", ")
     return ", ".join([name, *(part for part in rest if part.startswith("preset="))])
 
 
-def _built(chunker: SegmentingChunker | str) -> Any:
-    """Return the chunker without what stands in where it fails, for then that would be measured."""
-    built = registry.create(chunker, experimental=True) if isinstance(chunker, str) else chunker
-    return replace(built, fallback=None)
+def _create(chunker: SegmentingChunker | str) -> Any:
+    """Return the chunker without its fallback, which is not to be measured."""
+    instance = registry.create(chunker, experimental=True) if isinstance(chunker, str) else chunker
+    return replace(instance, fallback=None)
 
 
-def _meant(base: Any) -> dict[str, float]:
-    """Return the numbers that a None of this chunker stands for."""
+def _implied_numbers(base: Any) -> dict[str, float]:
+    """Return the numbers that None stands for in this chunker."""
     if isinstance(base, SemanticThresholdChunker) and base.breakpoint_threshold_amount is None:
         return {"breakpoint_threshold_amount": DEFAULT_AMOUNTS[base.breakpoint_threshold_type]}
     return {}
 
 
-def _wanted(name: str, value: Any, hint: Any) -> list[tuple[Any, bool]]:
-    """Return the values to try for a parameter, and whether they are judged."""
+def _other_values(name: str, value: Any, hint: Any) -> list[tuple[Any, bool]]:
+    """Return the values to try for a parameter, and for each True if it is judged."""
     if name == "seed":
         return [(value + 1, True)]
-    if name == "markup":  # which the texts are in; all but these two make other texts of them
+    if name == "markup":  # any value but these two changes the texts
         return [(other, False) for other in ("markdown", "plain") if other != value]
-    if choice := _choice(hint):
-        # The values of a preset are varied themselves; beside them, another preset would be half taken.
+    if choice := _choices(hint):
+        # The parameters of a preset are varied; with their values fixed, another preset would apply only in part.
         return [(other, False) for other in choice if other != value and (name != "preset" or value is None)]
     if value is None or isinstance(value, str) or value == 0:
         return []
     if isinstance(value, int) and hint is not float:
         step = round(abs(value) / 5)
-        judged = step > 0 and name not in SIZES
+        judged = step > 0 and name not in SIZE_PARAMETERS
         return [(value - max(step, 1), judged), (value + max(step, 1), judged)]
-    return [(float(f"{value * factor:.12g}"), name not in SIZES) for factor in (0.8, 1.2)]
+    return [(float(f"{value * factor:.12g}"), name not in SIZE_PARAMETERS) for factor in (0.8, 1.2)]
 
 
-def _choice(hint: Any) -> list[Any]:
-    """Return the values that a type lists, None among them where that is one."""
+def _choices(hint: Any) -> list[Any]:
+    """Return the values that a type lists, including None if it does."""
     if hint is bool:
         return [False, True]
     if get_origin(hint) is Literal:
         return list(get_args(hint))
     options = get_args(hint)
-    listed = [value for option in options for value in _choice(option)]
+    listed = [value for option in options for value in _choices(option)]
     return listed + [None] * (type(None) in options) if listed else []
 
 
-def _reached(base: Any, name: str, value: Any, wanted: Any, *, judged: bool) -> Variation:
-    """Return a variation that goes as far towards the value wanted as rules let it."""
-    refused = _refusal(base, name, wanted)
+def _nearest_variation(base: Any, name: str, value: Any, target: Any, *, judged: bool) -> Variation:
+    """Return the variation nearest to the target value that the rules permit."""
+    refused = _refusal(base, name, target)
     if not refused:
-        return Variation(name, value, wanted, judged)
-    if _moves(value, wanted):
-        inside, outside = value, wanted
-        # To the last bit, or whole number: a bound is then met exactly.
+        return Variation(name, value, target, judged)
+    if all(isinstance(number, int | float) and not isinstance(number, bool) for number in (value, target)):
+        inside, outside = value, target
+        # To the last bit, or whole number, so that a bound is met exactly.
         while (middle := _middle(inside, outside)) not in (inside, outside):
             inside, outside = (inside, middle) if _refusal(base, name, middle) else (middle, outside)
         if inside != value:
             return Variation(name, value, inside, judged)
-    return Variation(name, value, wanted, judged, refused)
-
-
-def _moves(value: Any, wanted: Any) -> bool:
-    return all(isinstance(one, int | float) and not isinstance(one, bool) for one in (value, wanted))
+    return Variation(name, value, target, judged, refused)
 
 
 def _middle(inside: Any, outside: Any) -> Any:
@@ -352,31 +345,31 @@ def _middle(inside: Any, outside: Any) -> Any:
 
 
 def _refusal(base: Any, name: str, value: Any) -> str:
-    """Return why a chunker does not take a value, if it does not."""
+    """Return the reason why a chunker rejects a value; else ""."""
     try:
         varied = replace(base, **{name: value})
         varied.load()
     except (ConfigurationError, MissingExtra) as error:
         return first_line(error)
-    held = getattr(varied, name)
-    return "" if held == value else f"{name} stays {held!r}: a preset or another parameter says so"
+    actual = getattr(varied, name)
+    return "" if actual == value else f"{name} stays {actual!r}: a preset or another parameter sets it"
 
 
 def _segmentation(chunker: SegmentingChunker, units: Units) -> Segmentation | None:
-    """Return what a chunker decides, None if it fails; the engine tells, whatever the error."""
+    """Return a chunker's segmentation; None if it fails, with any error that the engine recovers from."""
 
     def plan() -> Plan[Segmentation | None]:
         yield from ()
         return chunker.segmentation(units)
 
-    (found,) = drive([Job(plan(), recover=lambda _: Job(completed(None)))])
-    return found
+    (segmentation,) = drive([Job(plan(), recover=lambda _: Job(completed(None)))])
+    return segmentation
 
 
-def _difference(ours: Floats, theirs: Floats, resamples: int, seed: int) -> Difference:
-    """Return the difference over items that both have; there is nothing to draw if none differs."""
-    both = ~(np.isnan(ours) | np.isnan(theirs))
-    ours, theirs = ours[both], theirs[both]
-    if len(ours) < 2 or np.array_equal(ours, theirs):
-        return _SAME
-    return paired_difference(ours, theirs, resamples=resamples, seed=seed)
+def _difference(new: Floats, old: Floats, resamples: int, seed: int) -> Difference:
+    """Return the difference over items with both scores."""
+    both = ~(np.isnan(new) | np.isnan(old))
+    new, old = new[both], old[both]
+    if len(new) < 2 or np.array_equal(new, old):
+        return _NO_DIFFERENCE
+    return paired_difference(new, old, resamples=resamples, seed=seed)

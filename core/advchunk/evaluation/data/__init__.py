@@ -1,1 +1,1 @@
-"""What chunkers are evaluated on: questions, segmented texts, and both made from documents."""
+"""Questions and segmented texts to evaluate chunkers on: read from files, or built from documents."""

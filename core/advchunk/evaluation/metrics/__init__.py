@@ -1,1 +1,1 @@
-"""Scores: of boundaries, of retrieval, of the shape and the cost of chunks, and statistics over them."""
+"""Metrics of boundaries, retrieval, chunk shape and cost, and statistics over them."""

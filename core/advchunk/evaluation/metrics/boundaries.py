@@ -1,17 +1,17 @@
-"""Compare the cuts that were found with those of a reference, and make the trivial ones to beat.
+"""Compare cuts with reference cuts, and make trivial cuts to beat.
 
-Pk and WindowDiff slide a window over T positions: units or, where ``weights`` says how many each unit has, words.
-Published figures differ in its width k and in where its ends stand, so they compare within one *convention* and one
-unit only. With S segments in the reference:
+Pk and WindowDiff slide a window over T positions: units or, with ``weights``, words. Published figures differ in the
+window's width k and in where its ends stand, so compare figures of one *convention* and one unit only. With S
+segments in the reference:
 
-``nltk``      k = round(T / 2S), half to even. T - k windows, which compare the positions i and i + k. What this
-              project reports, in sentences. `nltk.metrics` says the same if given this k and the T - 1 gaps between
-              positions; its own default k counts gaps and boundaries instead.
+``nltk``      k = round(T / 2S), half to even. T - k windows, which compare the positions i and i + k. The convention
+              of this project's figures, in sentences. `nltk.metrics` agrees if it is given this k and the T - 1 gaps
+              between positions; its own default k counts gaps and boundaries instead.
 ``choi``      k = round(T / 2S), half up. The same windows. Choi (2000), Utiyama and Isahara (2001); in words.
 ``bayesseg``  k = T // 2S. T - k windows, which hold the boundaries before the positions i ... i + k, so they are one
-              wider. What bayes-seg prints (Eisenstein and Barzilay 2008); in words.
+              wider. Printed by bayes-seg (Eisenstein and Barzilay 2008); in words.
 
-Unlike in all three, a k that nobody gave is never 0, with which every segmentation would be right.
+Unlike in all three, a default k is never 0, with which every segmentation would score as correct.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ _HALF_A_SEGMENT: Mapping[Convention, Callable[[int, int], int]] = {
 
 
 class BoundaryScores(NamedTuple):
-    """How many boundaries were found and right, 0..1, and the segments on either side."""
+    """Precision, recall and F1 of boundaries, 0..1, and the number of segments on either side."""
 
     precision: float
     recall: float
     f1: float
     reference_segments: int
-    found_segments: int
+    hypothesis_segments: int
 
 
 def pk(
     reference: Cuts,
-    found: Cuts,
+    hypothesis: Cuts,
     *,
     k: int | None = None,
     weights: Sequence[int] | Ints | None = None,
     convention: Convention = "nltk",
 ) -> float:
-    """Return how often two positions k apart are wrongly said to share a segment, or wrongly said not to.
+    """Return the share of position pairs k apart that are wrongly put into one segment or wrongly separated.
 
     Parameters
     ----------
-    reference, found : the true cuts and those to judge (see `records`), of the same units.
-    k : distance in positions, 1..T - 1; None for half the mean reference segment, as the convention rounds it.
-    weights : (n,) positions in each unit, usually its words; None for one each.
-    convention : where the windows stand (see the module).
+    reference, hypothesis : the true cuts and the cuts to score (see `records`), of the same units.
+    k : distance in positions, 1..T - 1; None for half the mean reference segment, rounded as the convention does.
+    weights : (n,) positions in each unit, usually its words; None for 1 per unit.
+    convention : placement of the windows (see the module).
 
     Returns
     -------
@@ -67,7 +67,7 @@ def pk(
 
     Raises
     ------
-    ConfigurationError : cuts that do not rise from 0 to the same n, and what is out of range.
+    ConfigurationError : cuts that do not rise from 0 to the same n; a parameter out of range.
 
     References
     ----------
@@ -76,22 +76,21 @@ def pk(
     >>> pk([0, 4, 8], [0, 5, 8])  # k is 2: of six pairs, (2, 4) and (4, 6) are wrong
     0.3333333333333333
     """
-    true, said = _crossed(reference, found, k, weights, convention)
-    return float(np.mean((true > 0) != (said > 0))) if len(true) else 0.0
+    true, predicted = _boundaries_per_window(reference, hypothesis, k, weights, convention)
+    return float(np.mean((true > 0) != (predicted > 0))) if len(true) else 0.0
 
 
 def window_diff(
     reference: Cuts,
-    found: Cuts,
+    hypothesis: Cuts,
     *,
     k: int | None = None,
     weights: Sequence[int] | Ints | None = None,
     convention: Convention = "nltk",
 ) -> float:
-    """Return how often a window of k positions holds a wrong number of boundaries.
+    """Return the share of windows of k positions with a wrong number of boundaries.
 
-    So it also punishes two boundaries where one is right, which `pk` cannot see. Parameters, result and errors are
-    those of `pk`.
+    Unlike `pk`, it also penalizes two boundaries in place of one. Parameters, result and errors are those of `pk`.
 
     References
     ----------
@@ -100,19 +99,19 @@ def window_diff(
     >>> pk([0, 4, 8], [0, 4, 5, 8], k=3), window_diff([0, 4, 8], [0, 4, 5, 8], k=3)
     (0.2, 0.6)
     """
-    true, said = _crossed(reference, found, k, weights, convention)
-    return float(np.mean(true != said)) if len(true) else 0.0
+    true, predicted = _boundaries_per_window(reference, hypothesis, k, weights, convention)
+    return float(np.mean(true != predicted)) if len(true) else 0.0
 
 
-def boundary_scores(reference: Cuts, found: Cuts, *, tolerance: int = 0) -> BoundaryScores:
-    """Count a boundary as right if it has a reference boundary to itself within ``tolerance`` units.
+def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) -> BoundaryScores:
+    """Count a boundary as correct if a reference boundary of its own is within ``tolerance`` units.
 
-    The matching is the largest there is. Without boundaries on either side all is right and every score is 1;
-    without any on one side every score is 0.
+    The matching is the largest possible one. If neither side has boundaries every score is 1; if only one side has
+    any, every score is 0.
 
     Parameters
     ----------
-    reference, found : the true cuts and those to judge, of the same units. Their ends are no boundaries.
+    reference, hypothesis : the true cuts and the cuts to score, of the same units. Their ends are not boundaries.
     tolerance : in units, >= 0.
 
     Raises
@@ -120,16 +119,17 @@ def boundary_scores(reference: Cuts, found: Cuts, *, tolerance: int = 0) -> Boun
     ConfigurationError : cuts that do not rise from 0 to the same n, or a negative tolerance.
 
     >>> boundary_scores([0, 4, 8, 12], [0, 5, 6, 7, 12], tolerance=1)
-    BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8, reference_segments=3, found_segments=4)
+    BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8, reference_segments=3, hypothesis_segments=4)
     """
     require(tolerance >= 0, "tolerance must be >= 0", tolerance)
-    true, said = _of_one_text(reference, found)
-    segments = len(true) - 1, len(said) - 1
-    wanted, given = segments[0] - 1, segments[1] - 1
-    if not (wanted or given):
+    true, predicted = _check_pair(reference, hypothesis)
+    segments = len(true) - 1, len(predicted) - 1
+    relevant, retrieved = segments[0] - 1, segments[1] - 1
+    if not (relevant or retrieved):
         return BoundaryScores(1.0, 1.0, 1.0, *segments)
-    right = _matched(true[1:-1].tolist(), said[1:-1].tolist(), tolerance)
-    return BoundaryScores(right / max(given, 1), right / max(wanted, 1), 2 * right / (wanted + given), *segments)
+    correct = _count_matches(true[1:-1].tolist(), predicted[1:-1].tolist(), tolerance)
+    f1 = 2 * correct / (relevant + retrieved)
+    return BoundaryScores(correct / max(retrieved, 1), correct / max(relevant, 1), f1, *segments)
 
 
 def no_boundary(n: int) -> Ints:
@@ -147,53 +147,53 @@ def even_split(n: int, segments: int) -> Ints:
     >>> even_split(10, 4).tolist()
     [0, 2, 5, 8, 10]
     """
-    _splittable(n, segments)
+    _check_splittable(n, segments)
     cuts: Ints = np.rint(np.arange(segments + 1) * n / segments).astype(np.int64)
     return cuts
 
 
 def random_cuts(n: int, segments: int, seed: int) -> Ints:
-    """Return one of all the ways to cut ``n`` units into so many segments, each equally likely.
+    """Return random cuts of ``n`` units into ``segments`` segments, every choice equally likely.
 
     >>> len(random_cuts(10, 4, seed=1))
     5
     """
-    _splittable(n, segments)
+    _check_splittable(n, segments)
     inner = np.random.default_rng(seed).choice(n - 1, segments - 1, replace=False) + 1
     cuts: Ints = np.r_[0, np.sort(inner), n].astype(np.int64)
     return cuts
 
 
-def rising(cuts: Cuts, what: str = "cuts") -> Ints:
-    """Return ``cuts`` as an array if they rise strictly from 0; raise `ConfigurationError` if not.
+def check_cuts(cuts: Cuts, name: str = "cuts") -> Ints:
+    """Return ``cuts`` as an array; raise `ConfigurationError` unless they rise strictly from 0.
 
-    >>> rising([0, 3, 3])
+    >>> check_cuts([0, 3, 3])
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: cuts must be at least two whole numbers that rise strictly from 0, got [0, 3, 3]
     """
     array = np.asarray(cuts)
-    right = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1
-    right = right and array[0] == 0 and bool(np.all(array[:-1] < array[1:]))
-    require(right, f"{what} must be at least two whole numbers that rise strictly from 0", cuts)
+    valid = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1
+    valid = valid and array[0] == 0 and bool(np.all(array[:-1] < array[1:]))
+    require(valid, f"{name} must be at least two whole numbers that rise strictly from 0", cuts)
     return array.astype(np.int64)
 
 
-def _crossed(
-    reference: Cuts, found: Cuts, k: int | None, weights: Sequence[int] | Ints | None, convention: Convention
+def _boundaries_per_window(
+    reference: Cuts, hypothesis: Cuts, k: int | None, weights: Sequence[int] | Ints | None, convention: Convention
 ) -> tuple[Ints, Ints]:
-    """Return the number of boundaries in each window, in the reference and as found."""
-    true, said = _of_one_text(reference, found)
+    """Return the number of boundaries in each window, in the reference and in the hypothesis."""
+    true, predicted = _check_pair(reference, hypothesis)
     require(convention in _HALF_A_SEGMENT, f"convention must be one of {get_args(Convention)}", convention)
     words = np.ones(true[-1], dtype=np.int64) if weights is None else np.asarray(weights)
-    right = words.shape == (true[-1],) and words.dtype.kind in "iu" and bool(np.all(words >= 0)) and bool(words.any())
-    require(right, f"weights must be {true[-1]} whole numbers >= 0 and not all 0", weights)
+    valid = words.shape == (true[-1],) and words.dtype.kind in "iu" and bool(np.all(words >= 0)) and bool(words.any())
+    require(valid, f"weights must be {true[-1]} whole numbers >= 0 and not all 0", weights)
     edges = np.r_[0, np.cumsum(words, dtype=np.int64)]
     total = int(edges[-1])
     if k is None:
         k = max(_HALF_A_SEGMENT[convention](total, len(true) - 1), 1)
     else:
         require(1 <= k < total, f"k must be in 1..{total - 1}", k)
-    # bayes-seg's windows see a boundary before their first position too: so there is one more, before the text's first.
+    # bayes-seg's windows include a boundary before their first position, so the text's first position needs one too.
     lead = int(convention == "bayesseg")
 
     def crossed(cuts: Ints) -> Ints:
@@ -202,31 +202,30 @@ def _crossed(
         segment = np.repeat(np.arange(len(lengths)), lengths)
         return segment[k + lead :] - segment[: -k - lead]
 
-    return crossed(true), crossed(said)
+    return crossed(true), crossed(predicted)
 
 
-def _of_one_text(reference: Cuts, found: Cuts) -> tuple[Ints, Ints]:
+def _check_pair(reference: Cuts, hypothesis: Cuts) -> tuple[Ints, Ints]:
     """Return both cuts as arrays; raise unless they end at the same unit."""
-    true, said = rising(reference, "reference"), rising(found, "found")
-    require(true[-1] == said[-1], f"found must cut the {true[-1]} units of the reference", int(said[-1]))
-    return true, said
+    true, predicted = check_cuts(reference, "reference"), check_cuts(hypothesis, "hypothesis")
+    require(true[-1] == predicted[-1], f"hypothesis must end at {true[-1]} as the reference does", int(predicted[-1]))
+    return true, predicted
 
 
-def _matched(reference: list[int], found: list[int], tolerance: int) -> int:
+def _count_matches(reference: list[int], hypothesis: list[int], tolerance: int) -> int:
     """Return the size of the largest one-to-one matching of two rising lists.
 
-    Each takes the leftmost partner still free: as all reach equally far, no later one could use it better.
+    Taking the leftmost free partner is optimal: all boundaries reach equally far, so no later one could use it better.
     """
-    right = j = 0
+    matches = j = 0
     for boundary in reference:
-        while j < len(found) and found[j] < boundary - tolerance:
+        while j < len(hypothesis) and hypothesis[j] < boundary - tolerance:
             j += 1
-        if j < len(found) and found[j] <= boundary + tolerance:
-            right, j = right + 1, j + 1
-    return right
+        if j < len(hypothesis) and hypothesis[j] <= boundary + tolerance:
+            matches, j = matches + 1, j + 1
+    return matches
 
 
-def _splittable(n: int, segments: int) -> None:
-    """Raise unless ``n`` units can make so many segments."""
+def _check_splittable(n: int, segments: int) -> None:
     require(n >= 1, "n must be >= 1", n)
     require(1 <= segments <= n, f"segments must be in 1..{n}", segments)

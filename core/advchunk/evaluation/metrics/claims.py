@@ -1,7 +1,7 @@
-"""How many of an answer's numeric claims are found whole.
+"""Score how many numeric claims of an answer are retrieved whole.
 
-A cut between a number and what it is compared with loses the claim (`advchunk.chunkers.biomedical.claims`) though every character is still
-retrieved. So a claim counts as found only where one chunk holds the whole of it.
+A cut between a number and its comparator loses the claim (`advchunk.chunkers.biomedical.claims`) though every
+character is still retrieved. So a claim counts only if one chunk holds all of it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from advchunk.evaluation.data.questions import Question
 from advchunk.records import Chunk, Floats, Ints, Span
 
 
-def answered(
+def claims_in_answers(
     questions: Sequence[Question], claims: Mapping[str, Sequence[Claim]]
 ) -> tuple[tuple[tuple[str, Span], ...], ...]:
-    """Return the claims in each question's answer: those with a statistic in it, their comparators too if outside.
+    """Return the claims with a statistic in each question's answer, with their comparators even where those are outside.
 
     Parameters
     ----------
@@ -46,34 +46,38 @@ def claims_at_k(
 
     Parameters
     ----------
-    claims : of each question, from `answered`.
-    chunks : of each document, in the order that ``ranking`` counts them in.
-    ranking : (q, r) indices of chunks, best first, r >= k or all there are.
+    claims : of each question, from `claims_in_answers`.
+    chunks : of each document, in the order in which ``ranking`` numbers them.
+    ranking : (q, r) indices of chunks, best first; r >= k, or all chunks.
 
     Returns
     -------
-    (q,) 0..1, NaN where an answer has no claim.
+    (q,) 0..1, NaN for an answer without claims.
     """
-    each = [(name, _joined(chunk.spans)) for name, several in chunks.items() for chunk in several]
+    indexed = [(name, _merge_spans(chunk.spans)) for name, group in chunks.items() for chunk in group]
     scores = np.full(len(claims), np.nan)
-    for q, wanted in enumerate(claims):
-        first = [each[chunk] for chunk in ranking[q, :k].tolist()]
-        if wanted:
-            held = [any(name == of and _holds(spans, span) for of, spans in first) for name, span in wanted]
-            scores[q] = sum(held) / len(held)
+    for q, expected in enumerate(claims):
+        first = [indexed[chunk] for chunk in ranking[q, :k].tolist()]
+        if expected:
+            scores[q] = np.mean(
+                [
+                    any(document == name and _holds(spans, claim) for document, spans in first)
+                    for name, claim in expected
+                ]
+            )
     return scores
 
 
-def _holds(spans: Sequence[Span], wanted: Span) -> bool:
-    return any(span.start <= wanted.start and wanted.end <= span.end for span in spans)
+def _holds(spans: Sequence[Span], claim: Span) -> bool:
+    return any(span.start <= claim.start and claim.end <= span.end for span in spans)
 
 
-def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Return spans in order, with those that touch or overlap made one."""
-    joined = list[Span]()
+def _merge_spans(spans: Sequence[Span]) -> list[Span]:
+    """Return spans in order, those that touch or overlap merged."""
+    merged = list[Span]()
     for span in sorted(spans):
-        if joined and span.start <= joined[-1].end:
-            joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
         else:
-            joined.append(span)
-    return joined
+            merged.append(span)
+    return merged

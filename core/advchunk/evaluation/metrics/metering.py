@@ -1,4 +1,4 @@
-"""What work costs: time, memory, and what is sent to models."""
+"""Measure the cost of work: time, memory, and what is sent to models."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from advchunk.errors import require
 from advchunk.models.identity import model_name
 from advchunk.text.counters import Counter
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-Prices: TypeAlias = Mapping[str, float | Sequence[float]]
-"""What a million tokens cost, by the name of the model: one price, or those of what is sent and of what is written."""
+TokenPrices: TypeAlias = Mapping[str, float | Sequence[float]]
+"""The price of a million tokens, by the name of the model: one price, or those of input and output tokens."""
 
 _PROC = Path("/proc/self")
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a piece of work took; None where it cannot be known.
+class RunCost:
+    """The cost of a piece of work; None where unknown.
 
     Parameters
     ----------
-    wall_seconds : by the clock on the wall, other processes' turns included.
-    cpu_seconds : of this process, all its threads together; what models served elsewhere take is not in it.
-    gpu_seconds : within calls to models, their queue awaited, where torch holds something on a GPU; None without one.
-    peak_bytes : resident memory at its highest, over what was resident before, models loaded; the same again to a few
-        megabytes. On Linux only.
-    calls, texts, tokens : sent to models, by the trial's counter; what a cache answers counts as well. None for a peer, whose
-        models are its own.
-    gpu_bytes : of torch's tensors on the GPU at their highest, the model itself included.
-    models, answers : tokens sent, and those of what was written in answer, by the name of the model.
+    wall_seconds : elapsed time.
+    cpu_seconds : processor time of this process, all threads together; models served elsewhere are not included.
+    gpu_seconds : time in calls to models, their queue included, if torch uses a GPU; None without one.
+    peak_bytes : peak resident memory above that at the start, models loaded; reproducible to a few megabytes. Linux
+        only.
+    calls, texts, tokens : sent to models, in tokens of the task's counter; answers from a cache count as well. None
+        for an external splitter, whose models are its own.
+    gpu_bytes : peak memory of torch's tensors on the GPU, the model included.
+    models, answers : input and output tokens by the name of the model.
     """
 
     wall_seconds: float = 0.0
@@ -54,39 +54,39 @@ class Cost:
     models: Mapping[str, int] = field(default_factory=dict)
     answers: Mapping[str, int] = field(default_factory=dict)
 
-    def __add__(self, other: Cost) -> Cost:
-        """Return the cost of both, one after the other: what was sent is known if it is known of both."""
-        return Cost(
+    def __add__(self, other: RunCost) -> RunCost:
+        """Return the cost of both, one after the other; what was sent is known if it is known of both."""
+        return RunCost(
             self.wall_seconds + other.wall_seconds,
             self.cpu_seconds + other.cpu_seconds,
-            _either(self.gpu_seconds, other.gpu_seconds),
-            _most(self.peak_bytes, other.peak_bytes),
-            _both(self.calls, other.calls),
-            _both(self.texts, other.texts),
-            _both(self.tokens, other.tokens),
-            _most(self.gpu_bytes, other.gpu_bytes),
+            _add_known(self.gpu_seconds, other.gpu_seconds),
+            _max_known(self.peak_bytes, other.peak_bytes),
+            _add_if_both(self.calls, other.calls),
+            _add_if_both(self.texts, other.texts),
+            _add_if_both(self.tokens, other.tokens),
+            _max_known(self.gpu_bytes, other.gpu_bytes),
             dict(Tally(self.models) + Tally(other.models)),
             dict(Tally(self.answers) + Tally(other.answers)),
         )
 
-    def money(self, prices: Prices) -> float | None:
-        """Return what the tokens cost; None if a model has no price, or what was sent is unknown.
+    def money(self, prices: TokenPrices) -> float | None:
+        """Return the price of the tokens; None if a model has no price, or if what was sent is unknown.
 
-        >>> Cost(tokens=500_000, models={"small": 500_000}).money({"small": 0.02})
+        >>> RunCost(tokens=500_000, models={"small": 500_000}).money({"small": 0.02})
         0.01
         """
         if self.tokens is None or set(self.models) - set(prices):
             return None
-        each = {name: price if isinstance(price, Sequence) else (price, price) for name, price in prices.items()}
-        require(all(min(pair) >= 0 for pair in each.values()), "prices must be >= 0", dict(prices))
-        read = sum(each[name][0] * tokens for name, tokens in self.models.items())
-        return (read + sum(each[name][1] * tokens for name, tokens in self.answers.items())) / 1e6
+        pairs = {name: price if isinstance(price, Sequence) else (price, price) for name, price in prices.items()}
+        require(all(min(pair) >= 0 for pair in pairs.values()), "prices must be >= 0", dict(prices))
+        sent = sum(pairs[name][0] * tokens for name, tokens in self.models.items())
+        return (sent + sum(pairs[name][1] * tokens for name, tokens in self.answers.items())) / 1e6
 
 
 class Meter:
-    """Counts what is asked of models, and what they write; it is the ``watch`` of `engine.drive`.
+    """Count requests to models and their answers; pass it as the ``watch`` of `engine.drive`.
 
-    What a cache answers counts as well, so that the cost is that of a first run.
+    Answers from a cache count as well, so that the cost is that of a first run.
     """
 
     def __init__(self) -> None:
@@ -96,15 +96,15 @@ class Meter:
         self.received: list[tuple[str, str]] = []
 
     def __call__(self, ask: Ask, rows: Any, seconds: float) -> None:
-        """Take note of a call."""
-        name = _name(ask.model)
+        """Record a call."""
+        name = _unwrapped_name(ask.model)
         self.calls += 1
         self.seconds += seconds
         self.sent += [(name, text) for item in ask.items for text in _texts(item)]
         self.received += [(name, row) for row in (rows if isinstance(rows, list) else ()) if isinstance(row, str)]
 
 
-def _name(model: Any) -> str:
+def _unwrapped_name(model: Any) -> str:
     """Return the name of a model, however it is wrapped."""
     while not model_name(model) and hasattr(model, "model"):
         model = model.model
@@ -112,56 +112,56 @@ def _name(model: Any) -> str:
 
 
 def _texts(item: Any) -> Iterator[str]:
-    """Yield the texts in what is asked (`engine.METHODS`): a text, one with edges or options, or the messages of a dialogue."""
+    """Yield the texts of a request item (`engine.METHODS`): a text, a tuple with texts, or the messages of a chat."""
     if isinstance(item, str):
         yield item
     elif isinstance(item, ChatRequest):
-        yield from (said for _, said in item.messages)
+        yield from (content for _, content in item.messages)
     elif isinstance(item, tuple):
         yield from (text for part in item for text in _texts(part))
 
 
-def measured(work: Callable[[], T], meter: Meter | None, counter: Counter) -> tuple[T, Cost]:
-    """Do some work and say what it cost; without a meter, what it sends to models is unknown.
+def measure_cost(work: Callable[[], _T], meter: Meter | None, counter: Counter) -> tuple[_T, RunCost]:
+    """Run ``work`` and return its result and cost; without a meter, what it sends to models is unknown.
 
-    Tokens are counted when it is done, so that counting costs nothing.
+    Tokens are counted afterwards, so that counting is not part of the cost.
     """
-    torch = _gpu()
+    torch = _torch_with_gpu()
     if torch:
         torch.cuda.reset_peak_memory_stats()
-    resident = _fresh_peak()
+    resident = _reset_peak_memory()
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = None if resident is None else max(_memory("VmHWM") - resident, 0)
-    torch = _gpu()  # which the work may have been the first to load
-    held = int(torch.cuda.max_memory_allocated()) if torch else None
+    torch = _torch_with_gpu()  # the work may have been the first to load it
+    gpu_bytes = int(torch.cuda.max_memory_allocated()) if torch else None
     if meter is None:
-        return result, Cost(wall, cpu, peak_bytes=peak, gpu_bytes=held)
-    gpu = None if held is None else meter.seconds if held else 0.0
-    models, answers = (_tally(texts, counter) for texts in (meter.sent, meter.received))
+        return result, RunCost(wall, cpu, peak_bytes=peak, gpu_bytes=gpu_bytes)
+    gpu = None if gpu_bytes is None else meter.seconds if gpu_bytes else 0.0
+    models, answers = (_count_tokens(texts, counter) for texts in (meter.sent, meter.received))
     sent = len(meter.sent), sum(models.values())
-    return result, Cost(wall, cpu, gpu, peak, meter.calls, *sent, held, models, answers)
+    return result, RunCost(wall, cpu, gpu, peak, meter.calls, *sent, gpu_bytes, models, answers)
 
 
-def _tally(texts: Sequence[tuple[str, str]], counter: Counter) -> dict[str, int]:
+def _count_tokens(texts: Sequence[tuple[str, str]], counter: Counter) -> dict[str, int]:
     """Return the tokens of each model."""
-    found = Tally[str]()
+    totals = Tally[str]()
     for (name, _), tokens in zip(texts, counter.counts([text for _, text in texts]).tolist(), strict=True):
-        found[name] += tokens
-    return dict(found)
+        totals[name] += tokens
+    return dict(totals)
 
 
-def _gpu() -> Any:
-    """Return torch if some other has loaded it and it has a GPU."""
+def _torch_with_gpu() -> Any:
+    """Return torch if it is already loaded and has a GPU."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and torch.cuda.is_available() else None
 
 
-def _fresh_peak() -> int | None:
-    """Let the high-water mark of memory fall to what is resident now, and return that; None where no system does so.
+def _reset_peak_memory() -> int | None:
+    """Reset the peak of resident memory to its current value and return it; None where the system cannot.
 
-    What was freed goes back to the system first: work that found it at hand would seem to need no memory.
+    Freed memory is returned to the system first, since work that reuses it would seem to need none.
     """
     gc.collect()
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):  # of glibc
@@ -174,17 +174,17 @@ def _fresh_peak() -> int | None:
 
 
 def _memory(name: str) -> int:
-    found = re.search(rf"{name}:\s+(\d+) kB", (_PROC / "status").read_text(encoding="utf-8"))
-    return 1024 * int(found[1]) if found else 0
+    match = re.search(rf"{name}:\s+(\d+) kB", (_PROC / "status").read_text(encoding="utf-8"))
+    return 1024 * int(match[1]) if match else 0
 
 
-def _both(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _add_if_both(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
 
 
-def _either(one: float | None, other: float | None) -> float | None:
-    return None if one is None and other is None else (one or 0) + (other or 0)
+def _add_known(a: float | None, b: float | None) -> float | None:
+    return None if a is None and b is None else (a or 0) + (b or 0)
 
 
-def _most(one: int | None, other: int | None) -> int | None:
-    return max((value for value in (one, other) if value is not None), default=None)
+def _max_known(a: int | None, b: int | None) -> int | None:
+    return max((value for value in (a, b) if value is not None), default=None)

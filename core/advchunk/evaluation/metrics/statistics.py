@@ -1,4 +1,4 @@
-"""Tell a difference from noise: intervals over questions, and many comparisons at once."""
+"""Bootstrap intervals over questions, paired differences, and corrections for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from advchunk.records import Floats
 
 
 class Interval(NamedTuple):
-    """A mean, and the bounds that hold it at the confidence asked for."""
+    """A mean and its confidence bounds."""
 
     mean: float
     low: float
@@ -19,7 +19,7 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A mean difference, its bounds, and how likely one as large would be if there were none."""
+    """A mean difference, its confidence bounds, and its p-value under the hypothesis of no difference."""
 
     mean: float
     low: float
@@ -28,18 +28,18 @@ class Difference(NamedTuple):
 
 
 def mean_interval(values: Floats, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0) -> Interval:
-    """Return the mean of a score over questions, with the interval that questions drawn anew would leave it in.
+    """Return the mean score over questions with its bootstrap percentile interval.
 
     Parameters
     ----------
-    values : (n,) one score a question, n >= 2.
+    values : (n,) one score per question, n >= 2.
     confidence : of the interval, 0..1.
-    resamples : how often n questions are drawn, with replacement, >= 1.
-    seed : of the draws: equal for equal questions, so that intervals can be compared.
+    resamples : number of bootstrap samples, >= 1.
+    seed : of the samples: the same for the same questions, so that intervals can be compared.
 
     Raises
     ------
-    ConfigurationError : what is out of range or not a number.
+    ConfigurationError : a parameter out of range; scores that are not finite.
 
     References
     ----------
@@ -48,27 +48,27 @@ def mean_interval(values: Floats, *, confidence: float = 0.95, resamples: int = 
     >>> mean_interval(np.array([0.0, 1.0, 1.0, 1.0]))
     Interval(mean=0.75, low=0.25, high=1.0)
     """
-    means = _means(values, confidence, resamples, seed)
+    means = _bootstrap_means(values, confidence, resamples, seed)
     return Interval(float(np.mean(values)), *_bounds(means, confidence))
 
 
 def paired_difference(
-    ours: Floats, theirs: Floats, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0
+    scores: Floats, baseline: Floats, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0
 ) -> Difference:
-    """Return by how much ``ours`` is more on the mean over questions, and whether that is noise.
+    """Return the mean of ``scores - baseline`` over questions, with its interval and p-value.
 
-    Each question is compared with itself, so that hard and easy ones cancel. p is two-sided, the least level at which
-    the interval leaves out 0, and never less than 2 / (resamples + 1), nor than a sign test can give, 2^(1 - n). Questions are taken as independent: those of
-    few documents are less so, and then both are somewhat too good.
+    Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
+    excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
+    independent; many questions on few documents are not, which makes the interval too narrow and p too low.
 
     Parameters
     ----------
-    ours, theirs : (n,) scores of the same n >= 2 questions.
+    scores, baseline : (n,) scores of the same n >= 2 questions.
     confidence, resamples, seed : as in `mean_interval`.
 
     Raises
     ------
-    ConfigurationError : scores of different questions; what is out of range or not a number.
+    ConfigurationError : different numbers of questions; a parameter out of range; scores that are not finite.
 
     References
     ----------
@@ -78,30 +78,30 @@ def paired_difference(
     >>> paired_difference(np.array([0.5, 0.7, 0.9]), np.array([0.4, 0.7, 0.7])).low
     0.0
     """
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    require(ours.shape == theirs.shape, f"theirs must score the {len(ours)} questions of ours", len(theirs))
-    values = ours - theirs
-    means = _means(values, confidence, resamples, seed)
+    scores, baseline = np.asarray(scores), np.asarray(baseline)
+    require(scores.shape == baseline.shape, f"baseline must score the same {len(scores)} questions", len(baseline))
+    values = scores - baseline
+    means = _bootstrap_means(values, confidence, resamples, seed)
     beyond = 1 + min(int(np.sum(means <= 0)), int(np.sum(means >= 0)))
-    # Of few questions the bootstrap makes too much: less than a sign test can give it does not get.
+    # The bootstrap is overconfident on few questions, so p is never below that of a sign test.
     p = max(min(1.0, 2 * beyond / (resamples + 1)), 2.0 ** (1 - len(values)))
     return Difference(float(np.mean(values)), *_bounds(means, confidence), p)
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for their number: one below a level is a finding among all of them at that level.
+    """Return p-values adjusted for multiple comparisons by the Holm step-down method.
 
     Parameters
     ----------
-    p : (n,) of the n comparisons made, 0..1.
+    p : (n,) p-values of all n comparisons, 0..1.
 
     Returns
     -------
-    (n,) in the same order, each at least what it was.
+    (n,) in the same order, none lower than before.
 
     Raises
     ------
-    ConfigurationError : what is no p-value.
+    ConfigurationError : values that are not p-values.
 
     References
     ----------
@@ -118,24 +118,23 @@ def holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _means(values: Floats, confidence: float, resamples: int, seed: int) -> Floats:
-    """Return the (resamples,) means of questions drawn anew."""
+def _bootstrap_means(values: Floats, confidence: float, resamples: int, seed: int) -> Floats:
+    """Return the (resamples,) means of bootstrap samples."""
     from scipy.stats import bootstrap
 
     values = np.asarray(values, dtype=np.float64)
-    right = values.ndim == 1 and len(values) >= 2 and bool(np.isfinite(values).all())
-    require(right, "scores must be (n,) finite numbers of n >= 2 questions", values)
+    valid = values.ndim == 1 and len(values) >= 2 and bool(np.isfinite(values).all())
+    require(valid, "scores must be (n,) finite numbers of n >= 2 questions", values)
     require(0 < confidence < 1, "confidence must be in 0..1", confidence)
     require(resamples >= 1, "resamples must be >= 1", resamples)
-    drawn = bootstrap(
+    samples = bootstrap(
         (values,), np.mean, n_resamples=resamples, vectorized=True, method="percentile",
         random_state=np.random.default_rng(seed), batch=256,
     )  # fmt: skip
-    means: Floats = drawn.bootstrap_distribution
+    means: Floats = samples.bootstrap_distribution
     return means
 
 
 def _bounds(means: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentiles that leave out half of the rest on either side."""
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)

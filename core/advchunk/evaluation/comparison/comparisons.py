@@ -1,0 +1,148 @@
+"""Compare results with a baseline, question by question, and decide if the difference is more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from advchunk.errors import did_you_mean, require
+from advchunk.evaluation.comparison.harness import Result
+from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
+
+Metric: TypeAlias = Literal[
+    "recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg", "precision_omega",
+    "claims_at_k",
+]  # fmt: skip
+ComparisonVerdict: TypeAlias = Literal["better", "worse", "noise", "baseline"]
+
+METRICS: Mapping[Metric, str] = {
+    "recall": "recall in the budget",
+    "iou": "IoU in the budget",
+    "recall_at_k": "recall of the first k",
+    "precision_at_k": "precision of the first k",
+    "iou_at_k": "IoU of the first k",
+    "hit_at_k": "hit rate of the first k",
+    "reciprocal_rank": "reciprocal rank in the first k",
+    "ndcg": "nDCG of the first k",
+    "precision_omega": "precision omega",
+    "claims_at_k": "numeric claims in the first k",
+}
+_LEVEL = 0.05
+_MIN_SECONDS = 0.01  # smaller differences of processor time are noise
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A result compared with the baseline.
+
+    Parameters
+    ----------
+    score : mean of the metric over the questions it applies to, with its 95 % interval.
+    difference : from the baseline, paired by question.
+    p : of the difference, adjusted for the number of candidates (Holm).
+    verdict : "noise" unless p < .05.
+    per_second : points (hundredths) of the difference per processor second above the baseline's; None if that is at most
+        .01 seconds, which clocks cannot tell from none.
+    """
+
+    result: Result
+    score: Interval
+    difference: Difference
+    p: float
+    verdict: ComparisonVerdict
+    per_second: float | None
+
+
+def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall") -> list[Comparison]:
+    """Compare all results with one of them, best first; ties in their order.
+
+    Parameters
+    ----------
+    baseline : label of the result to compare with, ideally of a similar chunk size (`candidates.match_size`).
+    metric : a field of `Result` with one score per question.
+
+    Raises
+    ------
+    ConfigurationError : no result with the label ``baseline``; fewer than two questions that the metric applies to.
+    """
+    check_metric(metric)
+    base = _by_label(results, baseline)
+    applies = np.isfinite(getattr(base, metric))
+    scores = {result.label: getattr(result, metric)[applies] for result in results}
+    differences = {
+        result.label: paired_difference(scores[result.label], scores[baseline])
+        for result in results
+        if result is not base
+    }
+    adjusted = holm(np.array([difference.p for difference in differences.values()])).tolist()
+    p_values = dict(zip(differences, adjusted, strict=True))
+    rows = []
+    for result in results:
+        difference = differences.get(result.label, Difference(0.0, 0.0, 0.0, 1.0))
+        p = p_values.get(result.label, 1.0)
+        seconds = result.cost.cpu_seconds - base.cost.cpu_seconds
+        verdict = "baseline" if result is base else _verdict(difference, p)
+        per_second = 100 * difference.mean / seconds if seconds > _MIN_SECONDS else None
+        rows.append(Comparison(result, mean_interval(scores[result.label]), difference, p, verdict, per_second))
+    return sorted(rows, key=lambda row: -row.score.mean)
+
+
+def check_metric(metric: str) -> None:
+    """Raise `ConfigurationError` for an unknown metric, before any candidate is run."""
+    metrics = get_args(Metric)
+    require(metric in metrics, f"metric must be one of {metrics}{did_you_mean(metric, metrics)}", metric)
+
+
+def compare_by_kind(results: Sequence[Result], baselines: Sequence[str], metric: Metric = "recall") -> list[Comparison]:
+    """Compare size-matched results with their baseline, then those at published sizes with theirs.
+
+    Parameters
+    ----------
+    baselines : labels, at most one of either kind; a kind without a baseline is left out.
+    metric : as in `compare`.
+    """
+    bases = sorted((_by_label(results, label) for label in baselines), key=lambda base: not base.size_matched)
+    kinds = [base.size_matched for base in bases]
+    require(len(kinds) == len(set(kinds)), "baselines must be one per kind, size-matched or published", list(baselines))
+    return [
+        row
+        for base in bases
+        for row in compare([r for r in results if r.size_matched == base.size_matched], base.label, metric)
+    ]
+
+
+def group_by_kind(rows: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """Return the size-matched and the other comparisons by title, without empty groups."""
+    titles = {"Size-matched": True, "As published": False}
+    groups = {title: [r for r in rows if r.result.size_matched == matched] for title, matched in titles.items()}
+    return {title: group for title, group in groups.items() if group}
+
+
+def best_stable(rows: Sequence[Comparison]) -> Comparison | None:
+    """Return the best stable or baseline result at its target size, which an experimental one must beat."""
+    eligible = (row for row in rows if row.result.group in ("stable", "baseline") and not row.result.off_target)
+    return next(eligible, None)
+
+
+def compare_experimental(rows: Sequence[Comparison], metric: Metric = "recall") -> list[Comparison]:
+    """Compare the experimental results, of one kind, with the best stable one; [] if that is the baseline already."""
+    best = best_stable(rows)
+    experimental = [row.result for row in rows if row.result.group == "experimental"]
+    if best is None or best.verdict == "baseline" or not experimental:
+        return []
+    return compare([best.result, *experimental], best.result.label, metric)
+
+
+def _by_label(results: Sequence[Result], label: str) -> Result:
+    by_label = {result.label: result for result in results}
+    require(label in by_label, f"baseline must be one of the candidates{did_you_mean(label, by_label)}", label)
+    return by_label[label]
+
+
+def _verdict(difference: Difference, p: float) -> ComparisonVerdict:
+    if p >= _LEVEL:
+        return "noise"
+    return "better" if difference.mean > 0 else "worse"

@@ -1,0 +1,219 @@
+"""Comparisons as tables: flat rows, CSV and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.harness import Result
+from advchunk.evaluation.comparison.task import EvaluationTask
+from advchunk.evaluation.metrics.metering import TokenPrices
+from advchunk.models.identity import model_name
+from advchunk.models.static import default_embedder
+from advchunk.records import Floats
+
+Columns: TypeAlias = Mapping[str, tuple[str, str]]
+"""The title and the format of each column, by its key in `as_rows`."""
+
+_SCORES = {
+    "recall in budget": "recall", "IoU in budget": "iou", "IoU at k": "iou_at_k", "recall at k": "recall_at_k",
+    "precision at k": "precision_at_k", "hit at k": "hit_at_k", "reciprocal rank": "reciprocal_rank", "nDCG at k": "ndcg",
+    "precision omega": "precision_omega", "claims at k": "claims_at_k",
+}  # fmt: skip
+_BOUNDARY_SCORES = {"F1": "f1", "F1 (1 near)": "f1_near", "Pk": "pk", "WindowDiff": "window_diff"}
+MAIN_COLUMNS: Columns = {
+    "mean tokens": ("tokens", ".1f"), "IoU in budget": ("IoU", ".2f"), "IoU at k": ("IoU@k", ".2f"),
+    "recall at k": ("recall@k", ".1f"), "nDCG at k": ("nDCG@k", ".1f"), "precision omega": ("omega", ".1f"),
+    "claims at k": ("claims@k", ".1f"),
+}  # fmt: skip
+RETRIEVAL_COLUMNS: Columns = {
+    "recall in budget": ("recall", ".1f"), "hit at k": ("hit@k", ".1f"), "reciprocal rank": ("MRR@k", ".1f"),
+    "precision at k": ("precision@k", ".1f"),
+}  # fmt: skip
+SHAPE_COLUMNS: Columns = {
+    "chunks": ("chunks", ","), "within": ("within", ".3f"), "between": ("between", ".3f"), "forced": ("forced, %", ".1f"),
+    "over": ("over, %", ".1f"), "under": ("under, %", ".1f"), "redundancy": ("redundancy", ".2f"),
+    "coverage": ("coverage, %", ".1f"), **{name: (name, ".3f") for name in _BOUNDARY_SCORES},
+}  # fmt: skip
+COST_COLUMNS: Columns = {
+    "seconds": ("CPU s", ".3g"), "wall seconds": ("wall s", ".3g"), "GPU seconds": ("GPU s", ".3g"),
+    "peak MB": ("peak MB", ".1f"), "GPU MB": ("GPU MB", ".1f"), "calls": ("calls", ","), "tokens sent": ("tokens sent", ","),
+    "money": ("money", ".3g"), "points per second": ("points/s", ".3g"),
+}  # fmt: skip
+EXPERIMENTAL_COLUMNS: Columns = {**MAIN_COLUMNS, "points per second": COST_COLUMNS["points per second"]}
+DETAIL_TABLES: Mapping[str, Columns] = {"Retrieval": RETRIEVAL_COLUMNS, "Shape": SHAPE_COLUMNS, "Cost": COST_COLUMNS}
+
+
+def as_rows(rows: Sequence[Comparison], prices: TokenPrices | None = None) -> list[dict[str, Any]]:
+    """Return a flat dict of figures for each comparison; shares in percent, None for unknown figures.
+
+    Parameters
+    ----------
+    prices : of a million tokens, by the name of the model, in any currency; None leaves ``money`` out.
+    """
+    return [_as_row(row, row.result, prices) for row in rows]
+
+
+def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict[str, Any]:
+    cost = result.cost
+    return {
+        "candidate": result.label,
+        "group": result.group,
+        "size matched": result.size_matched,
+        "chunks": len(result.tokens),
+        "mean tokens": round(float(result.tokens.mean()), 1),
+        "target mean": result.target_mean,
+        **{name: _percent(value, 2) for name, value in zip(("score", "low", "high"), row.score, strict=True)},
+        "difference": _percent(row.difference.mean, 2),
+        "difference low": _percent(row.difference.low, 2),
+        "difference high": _percent(row.difference.high, 2),
+        "p (Holm)": round(row.p, 4),
+        "verdict": row.verdict,
+        **{name: _mean_percent(getattr(result, field), 2 if "iou" in field else 1) for name, field in _SCORES.items()},
+        **{name: _round(result.boundaries.get(key), 3) for name, key in _BOUNDARY_SCORES.items()},
+        "within": _round(result.within, 3),
+        "between": _round(result.between, 3),
+        "forced": _percent(result.forced),
+        "over": _percent(result.over),
+        "under": _percent(result.under),
+        "redundancy": round(result.redundancy, 3),
+        "coverage": _percent(result.coverage),
+        "seconds": round(cost.cpu_seconds, 3),
+        "wall seconds": round(cost.wall_seconds, 3),
+        "GPU seconds": _round(cost.gpu_seconds, 3),
+        "peak MB": _megabytes(cost.peak_bytes),
+        "GPU MB": _megabytes(cost.gpu_bytes),
+        "calls": cost.calls,
+        "tokens sent": cost.tokens,
+        **({} if prices is None else {"money": _round(cost.money(prices), 6)}),
+        "points per second": _round(row.per_second, 3),
+    }
+
+
+def _percent(share: float | None, digits: int = 1) -> float | None:
+    return None if share is None else round(100 * share, digits) + 0.0  # turns -0.0 into 0.0
+
+
+def _mean_percent(scores: Floats, digits: int = 1) -> float | None:
+    finite = scores[np.isfinite(scores)]
+    return _percent(float(finite.mean()), digits) if len(finite) else None
+
+
+def _round(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def _megabytes(size: int | None) -> float | None:
+    return None if size is None else round(size / 1e6, 1)
+
+
+def score_columns(metric: Metric) -> Columns:
+    """Return the columns of the score, the difference and their bounds."""
+    form = ".2f" if metric in ("iou", "iou_at_k") else ".1f"  # IoU is only a few percent
+    scores = {name: (name, form) for name in ("score", "low", "high")}
+    return scores | {name: (name, f"+{form}") for name in ("difference", "difference low", "difference high")}
+
+
+def describe_off_target(result: Result) -> str:
+    """Return a remark on a mean size that could not be matched; else ""."""
+    return f"mean {result.tokens.mean():,.0f}, target {result.target_mean:,.0f}" if result.off_target else ""
+
+
+def embedder_name(task: EvaluationTask) -> str:
+    """Return the name of a task's embedder."""
+    if isinstance(task.embedder, str):
+        return task.embedder
+    embedder = default_embedder() if task.embedder is None else task.embedder
+    return model_name(embedder) or type(embedder).__qualname__
+
+
+def column_titles(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the titles of the columns in which some row has a figure."""
+    return {key: title for key, (title, _) in columns.items() if any(row.get(key) is not None for row in rows)}
+
+
+def format_figures(columns: Columns, row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the formatted figures of a row, "" for unknown ones."""
+    return {key: "" if row.get(key) is None else format(row[key], form) for key, (_, form) in columns.items()}
+
+
+def as_csv(rows: Sequence[Comparison], prices: TokenPrices | None = None) -> str:
+    """Return the figures of `as_rows` as CSV."""
+    flat, file = as_rows(rows, prices), io.StringIO()
+    writer = csv.DictWriter(file, list(flat[0]))
+    writer.writeheader()
+    writer.writerows(flat)
+    return file.getvalue()
+
+
+def as_markdown(
+    rows: Sequence[Comparison],
+    *,
+    metric: Metric = "recall",
+    prices: TokenPrices | None = None,
+    notes: Mapping[str, str] | None = None,
+    task: EvaluationTask | None = None,
+    run_info: Mapping[str, Any] | None = None,
+) -> str:
+    """Return Markdown tables: scores and differences with intervals and verdicts, then retrieval, shape and cost.
+
+    Parameters
+    ----------
+    rows : from `compare` or `compare_by_kind`.
+    metric : that they were compared by.
+    prices : as in `as_rows`.
+    notes : remarks on candidates by label, such as that one is brittle.
+    task : adds its budget, k and embedder to the first line.
+    run_info : further facts for the first line, by name, such as the source of the questions.
+    """
+    groups = group_by_kind(rows)
+    lines = [_headline(rows, metric, task, run_info or {}), ""]
+    for title, group in groups.items():
+        if len(groups) > 1:
+            lines += [f"### {title}", ""]
+        flat = as_rows(group, prices)
+        lines += [*_main_table(group, flat, MAIN_COLUMNS, metric), ""]
+        if experimental := compare_experimental(group, metric):
+            table = _main_table(experimental, as_rows(experimental, prices), EXPERIMENTAL_COLUMNS, metric)
+            lines += ["Experimental chunkers against the best stable one:", "", *table, ""]
+        for name, columns in DETAIL_TABLES.items():
+            titles = column_titles(columns, flat)
+            cells = [[row["candidate"], *(format_figures(columns, row)[key] for key in titles)] for row in flat]
+            lines += [*_table([name.lower(), *titles.values()], cells), ""]
+    labels = {row.result.label for row in rows}
+    lines += [f"⚠ {label}: {note}" for label, note in (notes or {}).items() if label in labels]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _headline(
+    rows: Sequence[Comparison], metric: Metric, task: EvaluationTask | None, run_info: Mapping[str, Any]
+) -> str:
+    parts = [f"By {METRICS[metric]}", f"{len(rows[0].result.recall):,} questions"]
+    if task:
+        parts += [f"a budget of {task.budget:,} tokens", f"k = {task.k}", f"embedder {embedder_name(task)}"]
+    return "; ".join([*parts, *(f"{name} {value}" for name, value in run_info.items())]) + "."
+
+
+def _main_table(
+    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
+) -> list[str]:
+    titles, cells = column_titles(columns, flat), list[list[str]]()
+    for row, figures in zip(rows, flat, strict=True):
+        text = format_figures({**score_columns(metric), **columns}, figures)
+        remark = describe_off_target(row.result)
+        name = f"{row.result.label} ({remark})" if remark else row.result.label
+        score = f"{text['score']} [{text['low']}, {text['high']}]"
+        difference = f"{text['difference']} [{text['difference low']}, {text['difference high']}]"
+        difference = "" if row.verdict == "baseline" else difference
+        cells.append([name, row.result.group, score, difference, row.verdict, *(text[key] for key in titles)])
+    return _table(["candidate", "group", "score", "difference", "verdict", *titles.values()], cells)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in (head, *rows)]
+    return [lines[0], "|---" * len(head) + "|", *lines[1:]]

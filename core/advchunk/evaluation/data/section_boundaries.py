@@ -1,0 +1,104 @@
+"""Segment boundaries from headings, which are removed from the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+
+from advchunk.errors import require
+from advchunk.evaluation.data.dataset import Dataset, check_sources, document_blocks, edit_document, trim_span
+from advchunk.evaluation.data.questions import Question, Reference
+from advchunk.records import Block, Document, Span
+
+
+def section_boundaries(
+    documents: Sequence[Document], *, deepest: int = 6, questions: Sequence[Question] = ()
+) -> Dataset:
+    r"""Remove the headings of documents and return their places as true boundaries.
+
+    A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
+    trace of it. The returned documents have a layout, so that no headings are read in their text.
+
+    Parameters
+    ----------
+    documents : read as Markdown if they have no layout.
+    deepest : level of the deepest headings that are boundaries, 1..6; those below are only removed.
+    questions : about ``documents``; their references are moved. A question whose answer contains a heading is dropped
+        and counted.
+
+    Returns
+    -------
+    The documents, the boundaries of those that have any, and the questions. A heading at the start of a document is
+    not a boundary.
+
+    Raises
+    ------
+    ConfigurationError : no document with a boundary; documents without unique names; a question about others.
+
+    References
+    ----------
+    Koshorek et al. (2018), Text segmentation as a supervised learning task: Wikipedia's sections as gold.
+
+    >>> dataset = section_boundaries([Document("# Tea\n\nGreen.\n\n## Brewing\n\nHot.", "tea.md")])
+    >>> dataset.documents[0].text, dataset.boundaries
+    ('Green.\n\nHot.', {'tea.md': (8,)})
+    """
+    require(1 <= deepest <= 6, "deepest must be in 1..6", deepest)
+    check_sources(documents)
+    edited_documents, boundaries = list[Document](), dict[str, Sequence[int]]()
+    movers = dict[str, Callable[[Span], Span | None]]()
+    for document in documents:
+        text, blocks = document.text, document_blocks(document)
+        edits, places = list[tuple[Span, str]](), list[int]()
+        for span, level in _heading_runs(text, blocks):
+            inside = span.start > 0 and span.end < len(text)
+            edits.append((span, "\n\n" if inside else ""))
+            if inside and level <= deepest:
+                places.append(span.end)
+        body = tuple(block for block in blocks if block.kind != "heading")
+        edited, move = edit_document(replace(document, blocks=body), edits)
+        edited_documents.append(edited)
+        movers[document.source] = partial(_move_span, text=text, removed=[span for span, _ in edits], move=move)
+        if places:
+            boundaries[document.source] = tuple(map(move, places))
+    require(bool(boundaries), f"documents must have headings within, down to level {deepest}", len(documents))
+    moved = [_move_question(question, movers) for question in questions]
+    kept = tuple(question for question in moved if question)
+    dropped = {"in a heading": len(moved) - len(kept)} if len(kept) < len(moved) else {}
+    return Dataset(tuple(edited_documents), kept, boundaries, dropped)
+
+
+def _move_question(question: Question, movers: Mapping[str, Callable[[Span], Span | None]]) -> Question | None:
+    """Return a question with its references moved; None if one was removed."""
+    names = {reference.document for reference in question.references}
+    require(names <= set(movers), "questions must be about the documents", sorted(names - set(movers)))
+    moved = [(reference.document, movers[reference.document](reference.span)) for reference in question.references]
+    references = tuple(Reference(name, span) for name, span in moved if span)
+    return replace(question, references=references) if len(references) == len(moved) else None
+
+
+def _move_span(span: Span, text: str, removed: Sequence[Span], move: Callable[[int], int]) -> Span | None:
+    """Return a span trimmed and moved; None if it is blank or some of it was removed."""
+    start, end = trim_span(text, span)
+    if start >= end or any(start < gap.end and gap.start < end for gap in removed):
+        return None
+    return Span(move(start), move(end))
+
+
+def _heading_runs(text: str, blocks: Sequence[Block]) -> Iterator[tuple[Span, int]]:
+    """Yield each run of headings, with the white space and rules around it, and its highest level."""
+    runs = [list(run) for _, run in groupby(blocks, lambda block: block.kind == "heading")]
+    ends = [0, *(run[-1].span.end for run in runs)]
+    starts = [*(run[0].span.start for run in runs[1:]), len(text)]
+    for end, run, start in zip(ends, runs, starts, strict=False):
+        if run[0].kind == "heading":
+            first, last = run[0].span.start, run[-1].span.end
+            above = 0 if _has_words(text[end:first]) else first - end
+            below = 0 if _has_words(text[last:start]) else start - last
+            yield Span(first - above, last + below), min(block.level for block in run)
+
+
+def _has_words(text: str) -> bool:
+    return any(character.isalnum() for character in text)

@@ -1,0 +1,129 @@
+"""Texts with true segment boundaries, and Choi's file format for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from advchunk.errors import ConfigurationError, require
+from advchunk.evaluation.metrics.boundaries import check_cuts
+from advchunk.records import Document, Ints, Units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentedText:
+    """A text with its units and its true segment boundaries.
+
+    Parameters
+    ----------
+    units : the text and its sentences.
+    cuts : (k + 1,) boundaries of the k true segments (see `records`).
+    name : identifies the text.
+
+    Raises
+    ------
+    ConfigurationError : cuts that do not rise from 0 to the number of units.
+    """
+
+    units: Units
+    cuts: Ints
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        last = int(check_cuts(self.cuts)[-1])
+        require(last == len(self.units), f"cuts must end at {len(self.units)}, the number of units", last)
+
+    def document(self) -> Document:
+        """Return the text as a document."""
+        return Document(self.units.text, self.name)
+
+    def words(self, pattern: str = r"\S+") -> Ints:
+        r"""Return the number of words in each unit, as weights for `pk` and `window_diff`.
+
+        Parameters
+        ----------
+        pattern : regular expression of a word. Choi's scorer splits at white space; that of bayes-seg counts
+            ``[a-zA-Z0-9$]+`` other than "inaudible".
+
+        >>> join_sentences(["It's 2. ", "Three? "], [0, 2]).words().tolist()
+        [2, 1]
+        """
+        return np.array([len(re.findall(pattern, text)) for text in self.units.strings()], dtype=np.int64)
+
+
+def join_sentences(sentences: list[str], cuts: list[int], name: str = "") -> SegmentedText:
+    """Return the text made of ``sentences`` joined as they are, with ``cuts`` as its segment boundaries."""
+    edges = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+    return SegmentedText(Units("".join(sentences), edges), np.array(cuts, dtype=np.int64), name)
+
+
+def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText:
+    r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
+
+    The text is made of the sentences, each with a line feed, regardless of the file's line ends. The first and the
+    last separator are optional. Blank lines are skipped.
+
+    Parameters
+    ----------
+    encoding : of the file; the default is UTF-8, with or without a byte order mark.
+
+    Raises
+    ------
+    ConfigurationError : with file and line: bytes that do not decode, an empty segment, or a line that starts with
+        "=====" and is not a separator; and a file without sentences.
+
+    References
+    ----------
+    Choi (2000), Advances in domain independent linear text segmentation, whose data has this format.
+    """
+    path = Path(path)
+    raw = path.read_bytes()
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = len(re.findall(rb"\r\n?|\n", raw[: error.start]))
+        msg = f"{path}, line {before + 1}: not {encoding}, pass the right encoding ({error.reason})"
+        raise ConfigurationError(msg) from error
+    sentences, cuts, last = list[str](), [0], 0
+    # Not splitlines, which also splits at characters that sentences contain, such as U+2028 and U+0085.
+    for number, line in enumerate(re.split(r"\r\n?|\n", text), start=1):
+        if line.startswith("====="):
+            valid = re.fullmatch(r"={10,}\s*", line) is not None
+            require(valid, f'{path}, line {number}: a separator must be ten or more "=", alone', line)
+            empty = last and len(sentences) == cuts[-1]
+            require(not empty, f"{path}, line {number}: a segment must have a sentence", f"none since line {last}")
+            if sentences:
+                cuts.append(len(sentences))
+            last = number
+        elif line.strip():
+            sentences.append(line + "\n")
+    require(bool(sentences), f"{path}: a file must have a sentence", f"{len(raw)} bytes")
+    if len(sentences) > cuts[-1]:
+        cuts.append(len(sentences))
+    return join_sentences(sentences, cuts, path.name)
+
+
+def read_folder(folder: str | Path, pattern: str = "*.ref", *, encoding: str = "utf-8-sig") -> list[SegmentedText]:
+    """Read the matching files of a folder in natural order, each named by its path within the folder.
+
+    Parameters
+    ----------
+    pattern : for `pathlib.Path.glob`; "**/*.ref" includes subfolders.
+    encoding : of the files (see `read_choi`).
+
+    Raises
+    ------
+    ConfigurationError : a folder without such a file; as `read_choi`.
+    """
+    folder = Path(folder)
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
+    require(bool(paths), f"{folder} must contain a file that matches", pattern)
+    return [replace(read_choi(paths[name], encoding=encoding), name=name) for name in sorted(paths, key=_natural_key)]
+
+
+def _natural_key(name: str) -> tuple[list[tuple[str, int]], str]:
+    """Return a sort key that orders 2.ref before 10.ref, and equal numbers such as 1 and 01 by name."""
+    return [(rest, int(digits or 0)) for rest, digits in re.findall(r"([^0-9]*)([0-9]*)", name)], name
