@@ -94,4 +94,4 @@ def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
         assert result.context.endswith(result.metadata["summary"])
     else:
         assert result.metadata == {"summary_status": "failed: BadModelOutput"}
-        assert "stays as it was: BadModelOutput" in caplog.text
+        assert "is left unchanged: BadModelOutput" in caplog.text

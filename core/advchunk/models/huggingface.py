@@ -82,7 +82,7 @@ class HuggingFaceLM:
         return min(limits)
 
     def surprise(self, text: str) -> tuple[Ints, Floats]:
-        """Return where each token of a text ends, and its surprise in nats given the context before it."""
+        """Return the end of each token of a text, and its surprise in nats given the context before it."""
         torch, reader = import_extra("torch", "transformers"), self.reader
         encoding = reader.plain.encode(_SURROGATE.sub("\ufffd", text), add_special_tokens=False)
         tokens = torch.tensor([*reader.lead, *encoding.ids], dtype=torch.long)

@@ -79,7 +79,7 @@ class Window:
 
 
 def key_rotations(reader: TokenReader, context: int) -> Sequence[Rotation | None] | None:
-    """Return how the keys of each layer depend on positions, None for a layer where they do not; None if unknown.
+    """Return the dependence of each layer's keys on positions, None for a layer where they do not; None if unknown.
 
     Tested by experiment, so that it holds for any model: some tokens are read at the start and at the end of the context.
     """

@@ -28,7 +28,7 @@ _REDIS = re.compile(r"(rediss?|unix)://")
 
 
 class _Codec(NamedTuple):
-    """How the rows that answer one kind of request are stored."""
+    """Encoder and decoder of the rows that answer a kind of request."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
