@@ -756,7 +756,7 @@ def test_a_run_of_short_calls_holds_up_no_answer():
 
 def test_rows_of_documents_are_remembered_but_not_for_ever():
     model = Writer(1)
-    items = [f"{i}" for i in range(Complete.remembered + 10)]
+    items = [f"{i}" for i in range(Complete.cache_size + 10)]
 
     def plan():
         for item in items:

@@ -44,7 +44,7 @@ def drive(jobs: Iterable[Job[T]], watch: Watch = lambda ask, rows, seconds: None
     while True:
         yield from scheduler.ready()
         batch = scheduler.batch() if answers.empty() else None
-        if batch and scheduler.slots(batch.ask.model) == 1:
+        if batch and scheduler.concurrency(batch.ask.model) == 1:
             answer(batch, *_called(batch))
         elif batch:
             begin(batch)
