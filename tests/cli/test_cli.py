@@ -183,7 +183,7 @@ def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert chunking._standard_input().text == TOWN.read_text(encoding="utf-8")
+        assert chunking._read_stdin().text == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 
