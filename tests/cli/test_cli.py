@@ -44,31 +44,31 @@ def two_files(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.parametrize("method", [name for name in registry.names() if registry.required_model(name) is None])
 def test_jsonl_says_what_the_chunker_says(method):
-    given = STAND_INS.get(method, {})
-    pairs = [part for name, value in given.items() for part in ("-p", f"{name}={json.dumps(value)}")]
+    params = STAND_INS.get(method, {})
+    pairs = [part for name, value in params.items() for part in ("-p", f"{name}={json.dumps(value)}")]
     result = run("chunk", TOWN, "-m", method, "-f", "jsonl", "--experimental", *pairs)
     text = TOWN.read_text(encoding="utf-8")
-    found = lines(result.output)
+    rows = lines(result.output)
     assert result.exit_code == 0
-    assert all(row["document"] == str(TOWN) for row in found)
-    assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in found)
-    chunks = registry.create(method, experimental=True, **given).chunk(Document(text, str(TOWN)))
-    assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in found] == [
+    assert all(row["document"] == str(TOWN) for row in rows)
+    assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in rows)
+    chunks = registry.create(method, experimental=True, **params).chunk(Document(text, str(TOWN)))
+    assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in rows] == [
         (c.index, c.text, c.tokens, c.metadata) for c in chunks
     ]
 
 
 def test_the_default_puts_distant_passages_of_the_demo_together():
-    found = lines(run("chunk", TOWN, "-f", "jsonl").output)
-    assert any(len(row["spans"]) > 1 for row in found)
+    rows = lines(run("chunk", TOWN, "-f", "jsonl").output)
+    assert any(len(row["spans"]) > 1 for row in rows)
     assert "[...]" in run("chunk", TOWN).output
 
 
 def test_json_lists_each_document(two_files):
-    found = json.loads(run("chunk", *two_files, "-f", "json").output)
-    assert [row["document"] for row in found] == [str(path) for path in two_files]
-    assert [c["text"] for c in found[1]["chunks"]] == ["Boats are moored in the harbour.\n"]
-    assert set(found[1]["chunks"][0]) == {
+    rows = json.loads(run("chunk", *two_files, "-f", "json").output)
+    assert [row["document"] for row in rows] == [str(path) for path in two_files]
+    assert [c["text"] for c in rows[1]["chunks"]] == ["Boats are moored in the harbour.\n"]
+    assert set(rows[1]["chunks"][0]) == {
         "index", "id", "text", "spans", "tokens", "context", "level", "parent", "metadata", "source_spans",
     }  # fmt: skip
 
@@ -103,8 +103,8 @@ def test_standard_input_is_read_without_files_and_for_a_dash():
 def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     path = tmp_path / "windows.md"
     path.write_bytes("\ufeffOne.\r\n\r\nTwo.\r\n".encode())
-    found = lines(run("chunk", path, "-f", "jsonl").output)
-    assert "".join(row["text"] for row in found) == "One.\r\n\r\nTwo.\r\n"
+    rows = lines(run("chunk", path, "-f", "jsonl").output)
+    assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
 
 
 def test_a_file_that_cannot_be_read_is_reported_and_the_rest_go_on(two_files, tmp_path):
@@ -142,9 +142,9 @@ def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
     boats = tmp_path / "boats.md"
     boats.write_text("Boats sail.\n\nCats sleep.\n")
     result = run("chunk", boats, "--fallback", "recursive", "-p", "max_tokens=3", "-f", "jsonl")
-    found = lines(result.stdout)
-    assert [row["text"].strip() for row in found] == ["Boats sail.", "Cats sleep."]
-    assert all(row["metadata"]["fallback_from"] == "mst-semantic" for row in found)
+    rows = lines(result.stdout)
+    assert [row["text"].strip() for row in rows] == ["Boats sail.", "Cats sleep."]
+    assert all(row["metadata"]["fallback_from"] == "mst-semantic" for row in rows)
     assert result.exit_code == 0
 
 
@@ -229,9 +229,9 @@ def test_a_mistake_in_the_options_is_explained(args, says):
 
 def test_params_are_json_where_they_are_json():
     pairs = ["-p", "n_segments=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
-    found = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
+    rows = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
     chunker = registry.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
-    assert [row["text"] for row in found] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
+    assert [row["text"] for row in rows] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
 
 
 def test_explain_gives_the_reason_and_score_of_each_cut():
@@ -245,8 +245,8 @@ def test_explain_gives_the_reason_and_score_of_each_cut():
 def test_tokenizer_and_cache_are_passed_on(tmp_path):
     cache = tmp_path / "cache.db"
     text = "One two three.\n\nFour five.\n"
-    found = lines(run("chunk", "--tokenizer", "words", "--cache", cache, "-f", "jsonl", stdin=text).output)
-    assert sum(row["tokens"] for row in found) == 5
+    rows = lines(run("chunk", "--tokenizer", "words", "--cache", cache, "-f", "jsonl", stdin=text).output)
+    assert sum(row["tokens"] for row in rows) == 5
     assert cache.stat().st_size > 0
 
 
@@ -287,14 +287,14 @@ def test_list_names_every_method_of_a_group():
 
 @pytest.mark.parametrize("name", registry.names())
 def test_describe_shows_every_parameter_with_its_default_and_what_it_does(name):
-    known = registry.describe(name)
+    method = registry.describe(name)
     output = run("describe", name).output
-    for param, default in known["parameters"].items():
+    for param, default in method["parameters"].items():
         _, _, after = output.partition(f"\n  {param} = {json.dumps(default)}\n")
         assert after.startswith("    ")
         assert not after.startswith("    as in")
         assert after.partition("\n")[0].strip()
-    assert json.loads(run("describe", name, "-f", "json").output) == known
+    assert json.loads(run("describe", name, "-f", "json").output) == method
 
 
 def test_describe_hints_at_the_nearest_name():
@@ -347,8 +347,8 @@ def test_files_are_read_as_what_they_are(tmp_path):
         f"{abstract}</Article></MedlineCitation></PubmedArticle>",
         encoding="utf-8",
     )
-    found = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
-    assert [(row["text"], row["metadata"]["title"]) for row in found] == [
+    rows = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
+    assert [(row["text"], row["metadata"]["title"]) for row in rows] == [
         ("Green tea.", "Tea"),
         ("AIM: To see.", "Tea"),
     ]
@@ -373,9 +373,9 @@ def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
     assert [row["document"] for row in lines(result.stdout)] == [str(notes)]
     assert f"{paper}: ConfigurationError: grobid-section, which tei documents need, is experimental" in result.stderr
     assert "--experimental" in result.stderr
-    found = lines(run(*args, "--experimental").stdout)
-    assert [row["metadata"]["chunker"] for row in found] == ["grobid-section", "universal-semantic"]
-    assert found[0]["metadata"]["imrad"] == "Results"
+    rows = lines(run(*args, "--experimental").stdout)
+    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "universal-semantic"]
+    assert rows[0]["metadata"]["imrad"] == "Results"
 
 
 def test_a_file_that_is_not_what_its_name_says_is_reported(tmp_path):

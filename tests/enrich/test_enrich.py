@@ -100,12 +100,12 @@ def cut(text=GUIDE, **params):
     return RecursiveChunker(**{"max_tokens": 12, "include_context": True, **params}).chunk(text)
 
 
-def sync(enricher, pairs, **given):
-    return enricher.enrich_many(pairs, **given)
+def sync(enricher, pairs, **params):
+    return enricher.enrich_many(pairs, **params)
 
 
-def awaited(enricher, pairs, **given):
-    return asyncio.run(enricher.aenrich_many(pairs, **given))
+def awaited(enricher, pairs, **params):
+    return asyncio.run(enricher.aenrich_many(pairs, **params))
 
 
 both = pytest.mark.parametrize("enrich", [sync, awaited])
@@ -119,14 +119,14 @@ kinds = pytest.mark.parametrize("kind", [Summaries, Rewriting])
 def test_a_summary_takes_two_stages_and_stands_behind_titles(enrich):
     scribe = Scribe(survey={"needs": "Ada is\na cat.", "says": " She naps. "}, condense={"summary": " Of\nAda's naps."})
     chunks = cut(max_tokens=20)
-    (found,) = enrich(Summaries(llm=scribe, **WORDS), [(GUIDE, chunks)])
+    (enriched,) = enrich(Summaries(llm=scribe, **WORDS), [(GUIDE, chunks)])
     assert [len(scribe.of(stage)) for stage in ("survey", "condense")] == [len(chunks), 1]  # the notes are the same
     assert tagged(scribe.of("survey")[0], "document") == GUIDE
     assert tagged(scribe.of("survey")[0], "passage") == chunks[0].text
     assert tagged(scribe.of("survey")[-1], "place") == "Guide to Ada > Meals"
     assert tagged(scribe.of("condense")[0], "needs") == "Ada is a cat."
     assert tagged(scribe.of("condense")[0], "says") == "She naps."
-    for before, after in zip(chunks, found, strict=True):
+    for before, after in zip(chunks, enriched, strict=True):
         assert after.context == "\n".join(filter(None, (before.context, "Of Ada's naps.")))
         assert after.metadata == {**before.metadata, "summary": "Of Ada's naps."}
         assert after.tokens == len(after.embed_text.split())
@@ -138,9 +138,9 @@ def test_a_summary_takes_two_stages_and_stands_behind_titles(enrich):
 def test_rewriting_takes_three_stages_and_leaves_the_text(enrich):
     text = "Ada is a cat. She naps all day. Fish is food."
     scribe, chunks = Scribe(), cut(text, max_tokens=5, include_context=False, tokenizer="words")
-    (found,) = enrich(Rewriting(llm=scribe), [(text, chunks)])
-    assert [chunk.text for chunk in found] == ["Ada is a cat. ", "She naps all day. ", "Fish is food."]
-    assert [chunk.metadata for chunk in found] == [
+    (enriched,) = enrich(Rewriting(llm=scribe), [(text, chunks)])
+    assert [chunk.text for chunk in enriched] == ["Ada is a cat. ", "She naps all day. ", "Fish is food."]
+    assert [chunk.metadata for chunk in enriched] == [
         {"rewritten_status": "nothing missing"},
         {"rewritten": "Ada the cat naps all day."},
         {"rewritten_status": "nothing missing"},
@@ -150,8 +150,8 @@ def test_rewriting_takes_three_stages_and_leaves_the_text(enrich):
     assert tagged(scribe.of("refine")[0], "document") == text
     assert tagged(scribe.of("complete")[0], "facts") == "- Ada, a cat"
     assert "<document>" not in scribe.of("complete")[0]
-    assert [enriched_text(chunk) for chunk in found][1:] == ["Ada the cat naps all day.", "Fish is food."]
-    assert [chunk.tokens for chunk in found] == [chunk.tokens for chunk in chunks]
+    assert [enriched_text(chunk) for chunk in enriched][1:] == ["Ada the cat naps all day.", "Fish is food."]
+    assert [chunk.tokens for chunk in enriched] == [chunk.tokens for chunk in chunks]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_rewriting_takes_three_stages_and_leaves_the_text(enrich):
 def test_a_fact_counts_if_its_quote_stands_in_the_document(quote, counts):
     scribe = Scribe(refine={"stated": [{"answer": "a fact", "quote": quote}]})
     text = "Ada is a cat. She naps all day."
-    found = Rewriting(llm=scribe).enrich(text, cut(text, max_tokens=5, tokenizer="words"))[1]
-    assert ("rewritten" in found.metadata) is counts
-    assert counts or found.metadata["rewritten_status"] == "nothing stated"
+    enriched = Rewriting(llm=scribe).enrich(text, cut(text, max_tokens=5, tokenizer="words"))[1]
+    assert ("rewritten" in enriched.metadata) is counts
+    assert counts or enriched.metadata["rewritten_status"] == "nothing stated"
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_a_fact_counts_if_its_quote_stands_in_the_document(quote, counts):
 def test_a_completion_holds_what_the_chunk_does(completed, good, caplog):
     text = "Ada is a cat of 4 kg. In 1999 She ate 2 fish."
     chunk = Chunk(text[22:], (Span(22, len(text)),), 8)
-    (found,) = Rewriting(llm=Scribe(complete={"text": completed}), least_kept=0.4).enrich(text, [chunk])
-    assert found.metadata == ({"rewritten": completed} if good else {"rewritten_status": "failed: BadModelOutput"})
+    (enriched,) = Rewriting(llm=Scribe(complete={"text": completed}), least_kept=0.4).enrich(text, [chunk])
+    assert enriched.metadata == ({"rewritten": completed} if good else {"rewritten_status": "failed: BadModelOutput"})
     assert good or "a completed chunk must" in caplog.text
 
 
@@ -212,8 +212,8 @@ def test_what_is_said_again_replaces_what_was_said():
 def test_vectors_of_before_are_dropped():
     chunks = SemanticClusterChunker(vectors="units", max_tokens=20).chunk(GUIDE)
     assert chunks[0].vector is not None
-    found = Summaries(llm=Scribe()).enrich(GUIDE, chunks)
-    assert [(c.vector, c.rows, c.row_spans, c.row_texts) for c in found] == [(None, None, (), ())] * len(chunks)
+    enriched = Summaries(llm=Scribe()).enrich(GUIDE, chunks)
+    assert [(c.vector, c.rows, c.row_spans, c.row_texts) for c in enriched] == [(None, None, (), ())] * len(chunks)
     rewritten = Rewriting(llm=Scribe()).enrich(GUIDE, chunks)  # which changes nothing that is embedded
     assert all(chunk.vector is not None for chunk in rewritten)
 
@@ -237,17 +237,17 @@ def test_within_a_budget_the_summary_gives_way(most, summary, status):
     text = "She naps all day."
     chunk = Chunk(text, (Span(0, len(text)),), 7, context="Guide > Ada")
     enricher = Summaries(llm=Scribe(condense={"summary": "one two three four five six"}), max_tokens=most, **WORDS)
-    (found,) = enricher.enrich(text, [chunk])
-    assert found.text == text
-    assert found.context.startswith("Guide > Ada")
-    assert (found.metadata.get("summary"), found.metadata.get("summary_status")) == (summary, status)
-    assert found.tokens == len(found.embed_text.split()) <= max(most or 13, 7)
+    (enriched,) = enricher.enrich(text, [chunk])
+    assert enriched.text == text
+    assert enriched.context.startswith("Guide > Ada")
+    assert (enriched.metadata.get("summary"), enriched.metadata.get("summary_status")) == (summary, status)
+    assert enriched.tokens == len(enriched.embed_text.split()) <= max(most or 13, 7)
 
 
 def test_a_summary_that_goes_on_is_cut_off():
     scribe = Scribe(condense={"summary": "word " * 12})
-    (found,) = Summaries(llm=scribe, summary_tokens=8, **WORDS).enrich("A.", [Chunk("A.", (Span(0, 2),), 1)])
-    assert found.metadata == {"summary": " ".join(["word"] * 8) + "…", "summary_status": "shortened"}
+    (enriched,) = Summaries(llm=scribe, summary_tokens=8, **WORDS).enrich("A.", [Chunk("A.", (Span(0, 2),), 1)])
+    assert enriched.metadata == {"summary": " ".join(["word"] * 8) + "…", "summary_status": "shortened"}
     assert "at most 5 words" in scribe.of("condense")[0]
 
 
@@ -255,18 +255,20 @@ def test_a_completion_over_the_budget_is_dropped():
     text = "Ada is a cat. She naps."
     chunk = Chunk("She naps.", (Span(14, 23),), 3, context="Cats")
     for most, written in ((6, {"rewritten": "Ada the cat naps."}), (4, {"rewritten_status": "over max_tokens"})):
-        (found,) = Rewriting(llm=Scribe(), least_kept=0.5, max_tokens=most, **WORDS).enrich(text, [chunk])
-        assert found.metadata == written
+        (enriched,) = Rewriting(llm=Scribe(), least_kept=0.5, max_tokens=most, **WORDS).enrich(text, [chunk])
+        assert enriched.metadata == written
 
 
 @given(st.text("ab 猫é,.", min_size=1, max_size=40).map(lambda t: " ".join(t.split())).filter(bool), st.integers(0, 40))
 def test_shortened_is_the_longest_that_fits(sentence, most):
-    found = shorten(sentence, lambda text: len(text) <= most)
+    enriched = shorten(sentence, lambda text: len(text) <= most)
     if len(sentence) <= most:
-        assert found == sentence
+        assert enriched == sentence
         return
-    assert len(found) <= max(most, 0)
-    assert not found or (sentence.startswith(found[:-1]) and found[-1] == "…" and 2 * len(found) > len(sentence))
+    assert len(enriched) <= max(most, 0)
+    assert not enriched or (
+        sentence.startswith(enriched[:-1]) and enriched[-1] == "…" and 2 * len(enriched) > len(sentence)
+    )
 
 
 # What is shown of a document.
@@ -285,13 +287,13 @@ def by_hand(units, spans, room):
         if sum(sizes[j] for j in {*seen, i}) > room:
             break
         seen.add(i)
-    said = ["own" if i in own else i if i in seen else "hidden" for i in range(len(units))]
+    shown = ["own" if i in own else i if i in seen else "hidden" for i in range(len(units))]
     parts = []
-    for i, what in enumerate(said):
-        if isinstance(what, int):
+    for i, kind in enumerate(shown):
+        if isinstance(kind, int):
             parts.append(units.strings()[i])
-        elif i == 0 or said[i - 1] != what:
-            parts.append({"own": "\n[passage]\n", "hidden": "\n[...]\n"}[what])
+        elif i == 0 or shown[i - 1] != kind:
+            parts.append({"own": "\n[passage]\n", "hidden": "\n[...]\n"}[kind])
     return "".join(parts)
 
 
@@ -361,19 +363,19 @@ def test_distant_passages_are_one_chunk():
     )
     chunk = Chunk("".join(text[slice(*span)] for span in spans), spans, 10)
     scribe = Scribe()
-    (found,) = Summaries(llm=scribe, max_context=2048, **WORDS).enrich(text, [chunk])
+    (enriched,) = Summaries(llm=scribe, max_context=2048, **WORDS).enrich(text, [chunk])
     shown = tagged(scribe.prompts[0], "document")
     assert shown.count("[passage]") == 2
     assert shown.count("[...]") == 3
     assert "Sentence 99 says this. \n[passage]\nSentence 101 says" in shown
-    assert found.metadata["summary"].startswith("Summary of notes on Sentence 100")
+    assert enriched.metadata["summary"].startswith("Summary of notes on Sentence 100")
 
 
 def test_a_chunk_too_large_for_the_model_stays_as_it_was(caplog):
     text = book(30)
     chunk = Chunk(text, (Span(0, len(text)),), 2700)
-    (found,) = Summaries(llm=Scribe(), max_context=2048, **WORDS).enrich(text, [chunk])
-    assert found == replace(chunk, metadata={"summary_status": "failed: ValueError"})
+    (enriched,) = Summaries(llm=Scribe(), max_context=2048, **WORDS).enrich(text, [chunk])
+    assert enriched == replace(chunk, metadata={"summary_status": "failed: ValueError"})
     assert "leaves no room for its document in max_context=2048" in caplog.text
 
 
@@ -406,11 +408,11 @@ def test_any_text_can_be_enriched(odd, kind):
     text, scribe = ODD[odd], Scribe(reflect={"missing": ["Who?"]}, refine={"stated": []})
     every = RecursiveChunker(max_tokens=60).chunk(text)
     chunks = [*every[:3], every[len(every) // 2], every[-1]]
-    found = kind(llm=scribe, max_tokens=100).enrich(Document(text, "odd"), chunks)
-    assert [(c.text, c.spans, c.id) for c in found] == [(c.text, c.spans, c.id) for c in chunks]
-    assert all(chunk.tokens <= 100 for chunk in found)
-    said = {chunk.metadata.get(f"{kind.writes}_status") for chunk in found}
-    assert said <= ({"nothing stated"} if kind is Rewriting else {None, "shortened", "dropped"})
+    enriched = kind(llm=scribe, max_tokens=100).enrich(Document(text, "odd"), chunks)
+    assert [(c.text, c.spans, c.id) for c in enriched] == [(c.text, c.spans, c.id) for c in chunks]
+    assert all(chunk.tokens <= 100 for chunk in enriched)
+    statuses = {chunk.metadata.get(f"{kind.writes}_status") for chunk in enriched}
+    assert statuses <= ({"nothing stated"} if kind is Rewriting else {None, "shortened", "dropped"})
 
 
 # Running it.
@@ -421,10 +423,14 @@ def test_any_text_can_be_enriched(odd, kind):
 def test_many_documents_come_back_in_order(kind, enrich):
     pairs = [(Document(text, f"d{i}"), cut(text)) for i, text in enumerate([GUIDE, "", "She naps.", "Ada is a cat."])]
     done = []
-    found = enrich(kind(llm=Scribe()), iter(pairs), progress=done.append)
-    assert [[chunk.text for chunk in chunks] for chunks in found] == [[c.text for c in chunks] for _, chunks in pairs]
-    assert done == [*range(1, sum(map(len, found)) + 1)]
-    assert all({*chunk.metadata} & {"summary", "rewritten", "rewritten_status"} for chunks in found for chunk in chunks)
+    enriched = enrich(kind(llm=Scribe()), iter(pairs), progress=done.append)
+    assert [[chunk.text for chunk in chunks] for chunks in enriched] == [
+        [c.text for c in chunks] for _, chunks in pairs
+    ]
+    assert done == [*range(1, sum(map(len, enriched)) + 1)]
+    assert all(
+        {*chunk.metadata} & {"summary", "rewritten", "rewritten_status"} for chunks in enriched for chunk in chunks
+    )
 
 
 @both
@@ -482,16 +488,16 @@ def test_a_bad_answer_costs_its_chunk_alone(bad, kind, enrich, caplog):
         return BAD[bad] if "fish" in tagged(prompt, "passage") else usual(prompt)
 
     scribe, chunks = Scribe(**{stage: answer}), cut()
-    (found,) = enrich(kind(llm=scribe), [(Document(GUIDE, "guide"), chunks)])
+    (enriched,) = enrich(kind(llm=scribe), [(Document(GUIDE, "guide"), chunks)])
     (good,) = enrich(kind(llm=Scribe()), [(Document(GUIDE, "guide"), chunks)])
     wrong = [i for i, chunk in enumerate(chunks) if "fish" in chunk.text]
     status = {f"{kind.writes}_status": "failed: BadModelOutput"}
     for i in wrong:
-        assert found[i] == replace(chunks[i], metadata={**chunks[i].metadata, **status})
+        assert enriched[i] == replace(chunks[i], metadata={**chunks[i].metadata, **status})
         assert f"chunk {i} of document 0 ('guide') stays as it was: BadModelOutput: " in caplog.text
-    assert [c for i, c in enumerate(found) if i not in wrong] == [c for i, c in enumerate(good) if i not in wrong]
+    assert [c for i, c in enumerate(enriched) if i not in wrong] == [c for i, c in enumerate(good) if i not in wrong]
     assert len(wrong) == 1
-    assert len(found) > 2
+    assert len(enriched) > 2
 
 
 @both
@@ -503,12 +509,12 @@ def test_what_is_done_about_a_failure(enrich):
         return Scribe().survey(prompt)
 
     enricher, pairs = Summaries(llm=Scribe(survey=broken)), [("One.", cut("One.")), (Document(GUIDE, "g"), cut())]
-    found = enrich(enricher, pairs, on_error="collect")
-    (failure,) = found.failures
+    enriched = enrich(enricher, pairs, on_error="collect")
+    (failure,) = enriched.failures
     assert (failure.index, failure.source, str(failure.error)) == (1, "g", "down")
     assert "fish" in failure.chunk.text
     met = []
-    assert enrich(enricher, pairs, on_error=met.append) == found
+    assert enrich(enricher, pairs, on_error=met.append) == enriched
     assert [failure.chunk for failure in met] == [failure.chunk]
     with pytest.raises(OSError, match="down") as caught:
         enrich(enricher, pairs, on_error="raise")
@@ -522,26 +528,26 @@ def test_what_is_done_about_a_failure(enrich):
 def test_an_answer_that_cannot_be_read_is_asked_for_again_with_another_seed():
     seeds = []
     chat = Seeds(seeds)
-    (found,) = Summaries(llm=chat, seed=5, attempts=3).enrich("Cats nap.", cut("Cats nap."))
+    (enriched,) = Summaries(llm=chat, seed=5, attempts=3).enrich("Cats nap.", cut("Cats nap."))
     assert seeds == [5, 6, 7, 5]
-    assert found.metadata["summary"] == "Of cats."
+    assert enriched.metadata["summary"] == "Of cats."
     seeds.clear()
-    (found,) = Summaries(llm=chat, seed=5, attempts=2).enrich("Cats nap.", cut("Cats nap."))
+    (enriched,) = Summaries(llm=chat, seed=5, attempts=2).enrich("Cats nap.", cut("Cats nap."))
     assert seeds == [5, 6]
-    assert found.metadata == {"summary_status": "failed: BadModelOutput"}
+    assert enriched.metadata == {"summary_status": "failed: BadModelOutput"}
 
 
 def test_a_bad_answer_is_kept_like_any_other_until_there_is_another_attempt():
     seeds, cache = [], {}
     for attempts, asked in ((2, [5, 6]), (2, []), (3, [7, 5])):
         seeds.clear()
-        (found,) = Summaries(llm=Seeds(seeds), seed=5, attempts=attempts, cache=cache).enrich("A.", cut("A."))
+        (enriched,) = Summaries(llm=Seeds(seeds), seed=5, attempts=attempts, cache=cache).enrich("A.", cut("A."))
         assert seeds == asked
-        assert ("summary" in found.metadata) is (attempts == 3)
+        assert ("summary" in enriched.metadata) is (attempts == 3)
 
 
 class Seeds(Chat):
-    """Answers the third request for notes, and says which seeds it was given."""
+    """Answers the third request for notes, and says which seeds it was params."""
 
     concurrency, budget, identity = 1, None, "seeds"
 
@@ -626,10 +632,10 @@ def test_a_chunk_has_its_time(enrich, caplog):
             until.wait(20)
         return Scribe().survey(prompt)
 
-    (found,) = enrich(Summaries(llm=Scribe(survey=hangs), timeout=0.5), [(GUIDE, cut())])
+    (enriched,) = enrich(Summaries(llm=Scribe(survey=hangs), timeout=0.5), [(GUIDE, cut())])
     until.set()
-    assert ["summary" in chunk.metadata for chunk in found] == ["fish" not in chunk.text for chunk in found]
-    assert {chunk.metadata.get("summary_status") for chunk in found} == {None, "failed: TimeoutError"}
+    assert ["summary" in chunk.metadata for chunk in enriched] == ["fish" not in chunk.text for chunk in enriched]
+    assert {chunk.metadata.get("summary_status") for chunk in enriched} == {None, "failed: TimeoutError"}
     assert "stays as it was: TimeoutError" in caplog.text
 
 
@@ -691,11 +697,11 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(kind):
     first, second, third = Named(900 * stages, interrupted), Named(), Named()
     with pytest.raises(KeyboardInterrupt):
         kind(llm=first, cache=cache).enrich(text, chunks)
-    found = kind(llm=second, cache=cache).enrich(text, chunks)
+    enriched = kind(llm=second, cache=cache).enrich(text, chunks)
     assert not {*first.prompts} & {*second.prompts}
     assert len(first.prompts) == 900 * stages
     assert len(second.prompts) <= 102 * stages
-    assert found == kind(llm=third).enrich(text, chunks)
+    assert enriched == kind(llm=third).enrich(text, chunks)
     assert len(first.prompts) + len(second.prompts) == len(third.prompts)
 
 
@@ -719,8 +725,8 @@ def test_a_process_that_was_killed_loses_nothing(tmp_path):
     )
     assert dead.returncode == -9, dead.stderr
     (text, chunks), first, second = naps(40), Named(), Named()
-    found = Summaries(llm=second, cache=cache).enrich(text, chunks)
-    assert found == Summaries(llm=first).enrich(text, chunks)
+    enriched = Summaries(llm=second, cache=cache).enrich(text, chunks)
+    assert enriched == Summaries(llm=first).enrich(text, chunks)
     assert second.prompts == first.prompts[31:]
 
 
@@ -776,10 +782,10 @@ def test_what_a_document_says_spoils_its_own_at_worst():
     texts = [plain, f"{orders} Ada is a cat.", "Dogs bark."]
     pairs = [(text, cut(text)) for text in texts]
     quiet = Summaries(llm=Scribe()).enrich_many(pairs)
-    found = Summaries(llm=Scribe(survey=obeys(Scribe().survey))).enrich_many(pairs)
-    assert (found[0], found[2]) == (quiet[0], quiet[2])
-    assert found[1] != quiet[1]
-    assert [[(c.text, c.spans, c.id) for c in chunks] for chunks in found] == [
+    enriched = Summaries(llm=Scribe(survey=obeys(Scribe().survey))).enrich_many(pairs)
+    assert (enriched[0], enriched[2]) == (quiet[0], quiet[2])
+    assert enriched[1] != quiet[1]
+    assert [[(c.text, c.spans, c.id) for c in chunks] for chunks in enriched] == [
         [(c.text, c.spans, c.id) for c in chunks] for _, chunks in pairs
     ]
     hacked = Rewriting(llm=Scribe(reflect={"missing": ["what?"]}, complete={"text": "HACKED"})).enrich(*pairs[1])
@@ -795,8 +801,8 @@ def test_a_document_cannot_end_its_tag():
         survey={"needs": "</needs>", "says": "</says> x"},
     )
     for kind in (Rewriting, Summaries):
-        (found,) = kind(llm=scribe).enrich(text, cut(text, max_tokens=100))
-        assert f"{kind.writes}_status" not in found.metadata
+        (enriched,) = kind(llm=scribe).enrich(text, cut(text, max_tokens=100))
+        assert f"{kind.writes}_status" not in enriched.metadata
     for prompt in scribe.prompts:
         for name in ("outline", "document", "place", "passage", "questions", "facts", "needs", "says"):
             assert len(re.findall(rf"(?i)<\s*/\s*{name}\s*>", prompt)) == len(re.findall(rf"<{name}>\n", prompt))
@@ -806,8 +812,8 @@ def test_a_document_cannot_end_its_tag():
 # A real endpoint.
 
 
-def at(endpoint, **given):
-    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 1, **given})
+def at(endpoint, **params):
+    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 1, **params})
 
 
 def answers(body):
@@ -835,11 +841,11 @@ def test_an_endpoint_that_fails_loses_no_chunk(trouble, enrich, caplog):
     chunks = cut()
     with Endpoint(reading(step)) as endpoint:
         llm = at(endpoint, timeout=0.5 if trouble == "too slow" else 20, concurrency=3)
-        (found,) = enrich(Summaries(llm=llm), [(GUIDE, chunks)])
+        (enriched,) = enrich(Summaries(llm=llm), [(GUIDE, chunks)])
         assert endpoint.most <= 3
-    assert [chunk.text for chunk in found] == [chunk.text for chunk in chunks]
-    assert ["summary" in chunk.metadata for chunk in found] == ["fish" not in chunk.text for chunk in chunks]
-    (lost,) = (chunk for chunk in found if "summary" not in chunk.metadata)
+    assert [chunk.text for chunk in enriched] == [chunk.text for chunk in chunks]
+    assert ["summary" in chunk.metadata for chunk in enriched] == ["fish" not in chunk.text for chunk in chunks]
+    (lost,) = (chunk for chunk in enriched if "summary" not in chunk.metadata)
     assert lost.metadata["summary_status"].startswith("failed: ")
     assert "stays as it was" in caplog.text
 
@@ -847,18 +853,18 @@ def test_an_endpoint_that_fails_loses_no_chunk(trouble, enrich, caplog):
 @both
 def test_an_endpoint_by_its_url_is_asked_for_json(enrich):
     with Endpoint(reading(answers)) as endpoint:
-        (found,) = enrich(Summaries(llm=endpoint.url, llm_model="m"), [(GUIDE, cut())])
+        (enriched,) = enrich(Summaries(llm=endpoint.url, llm_model="m"), [(GUIDE, cut())])
         assert {body["model"] for body in endpoint.asked} == {"m"}
         formats = [body["response_format"]["json_schema"]["schema"]["required"] for body in endpoint.asked]
-        assert sorted(map(tuple, formats)) == [("needs", "says")] * len(found) + [("summary",)] * len(found)
+        assert sorted(map(tuple, formats)) == [("needs", "says")] * len(enriched) + [("summary",)] * len(enriched)
         assert {body["temperature"] for body in endpoint.asked} == {0.1}
-    assert all("summary" in chunk.metadata for chunk in found)
+    assert all("summary" in chunk.metadata for chunk in enriched)
 
 
 def test_a_budget_that_is_spent_leaves_the_rest_as_it_was(caplog):
-    found = Summaries(llm=as_chat(Scribe(), budget=Budget(requests=4))).enrich(GUIDE, cut())
-    assert ["summary" in chunk.metadata for chunk in found] == [True] * 2 + [False] * (len(found) - 2)
-    assert {c.metadata["summary_status"] for c in found[2:]} == {"failed: BudgetExceeded"}
+    enriched = Summaries(llm=as_chat(Scribe(), budget=Budget(requests=4))).enrich(GUIDE, cut())
+    assert ["summary" in chunk.metadata for chunk in enriched] == [True] * 2 + [False] * (len(enriched) - 2)
+    assert {c.metadata["summary_status"] for c in enriched[2:]} == {"failed: BudgetExceeded"}
     assert "the budget of 4 requests is spent" in caplog.text
 
 
@@ -883,9 +889,9 @@ def test_any_pieces_stand_verbatim_in_what_they_make(text, data):
         marks = data.draw(ends)
         spans = tuple(Span(a, b) for a, b in zip(marks[::2], marks[1::2], strict=False))
         pieces.append(FrameworkChunk("".join(text[slice(*span)] for span in spans), spans))
-    found, places = reassemble(pieces)
+    enriched, places = reassemble(pieces)
     for piece, spans in zip(pieces, places, strict=True):
-        assert "".join(found[slice(*span)] for span in spans) == piece.text
+        assert "".join(enriched[slice(*span)] for span in spans) == piece.text
         assert [b - a for a, b in spans] == [b - a for a, b in piece.spans]
         for (a, _), (c, d) in zip(spans, piece.spans, strict=True):
             assert c == d or a <= c + 14 * 6

@@ -227,7 +227,7 @@ class Scheduler(Generic[_T]):
 
     @property
     def done(self) -> bool:
-        """Whether all jobs have been started, finished and returned."""
+        """True once every job has been started and its result returned."""
         return self._exhausted and not self._running and not self._results
 
     def _start_job(self) -> bool:
