@@ -21,13 +21,10 @@ Examples:
 """
 
 
-@click.group(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+_COMMANDS = [chunk_command, list_command, describe_command, evaluate_command, recommend_command, questions_command]
+
+
+@click.group(commands=_COMMANDS, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
     """Split text into chunks for retrieval."""
-
-
-for command in (
-    chunk_command, list_command, describe_command, evaluate_command, recommend_command, questions_command,
-):  # fmt: skip
-    main.add_command(command)

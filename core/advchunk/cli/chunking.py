@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import click
 
@@ -27,14 +27,7 @@ from advchunk.readers.files import decoded
 from advchunk.records import Chunk, Document, flat_spans
 
 _Report: TypeAlias = Callable[[str, str], None]
-
-
-class _ChunkedFile(NamedTuple):
-    """A document, its chunks, and the seconds since the previous document."""
-
-    document: Document
-    chunks: list[Chunk]
-    seconds: float
+_Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds since the previous document
 
 
 @click.command("chunk")
@@ -125,7 +118,7 @@ def _parse_params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
 
 def _chunk_files(
     chunker: Chunker, names: Iterable[str], by_name: bool, report: _Report, advance: Callable[[], object]
-) -> Iterator[_ChunkedFile]:
+) -> Iterator[_Result]:
     """Yield the chunks of each file and report failures; batches of the models span files.
 
     ``by_name`` takes the format of a file from its name, unless the chunker has its own reader.
@@ -155,7 +148,7 @@ def _chunk_files(
         document = pending.popleft()
         now = time.perf_counter()
         if index not in failed:
-            yield _ChunkedFile(document, chunks, now - start)
+            yield document, chunks, now - start
         start = now
         advance()
 
@@ -193,12 +186,12 @@ def _open_output(path: str) -> Iterator[TextIO]:
             partial.unlink(missing_ok=True)
 
 
-def _write_jsonl(results: Iterable[_ChunkedFile]) -> Iterator[str]:
+def _write_jsonl(results: Iterable[_Result]) -> Iterator[str]:
     for document, chunks, _ in results:
         yield "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
 
 
-def _write_json(results: Iterable[_ChunkedFile]) -> Iterator[str]:
+def _write_json(results: Iterable[_Result]) -> Iterator[str]:
     separator = "[\n"
     for document, chunks, _ in results:
         yield separator + _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
@@ -214,7 +207,7 @@ def _record(c: Chunk) -> dict[str, Any]:
     return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans", "row_texts")}
 
 
-def _write_text(results: Iterable[_ChunkedFile]) -> Iterator[str]:
+def _write_text(results: Iterable[_Result]) -> Iterator[str]:
     for document, chunks, seconds in results:
         yield "\n".join([*map(_format_chunk, chunks), _format_summary(document, chunks, seconds), "", ""])
 
@@ -245,6 +238,6 @@ def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> 
     return click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
 
 
-_WRITERS: dict[str, Callable[[Iterable[_ChunkedFile]], Iterator[str]]] = {
+_WRITERS: dict[str, Callable[[Iterable[_Result]], Iterator[str]]] = {
     "text": _write_text, "json": _write_json, "jsonl": _write_jsonl,
 }  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 from advchunk.chunkers.results import Failure, OnError, Progress, ProgressReporter, Results
 from advchunk.engine import ChatRequest, Complete, Job, Plan, adrive, completed, drive
 from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
+from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Chat, is_number, is_whole
@@ -84,7 +85,7 @@ class Enricher(ABC):
     attempts: int = 2
     timeout: float | None = None
     markup: Markup = "markdown"
-    prompts: Any = field(repr=False)
+    prompts: SummaryPrompts | RewritingPrompts = field(repr=False)
 
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
@@ -251,7 +252,7 @@ class Enricher(ABC):
         if available <= 0:
             msg = f"a chunk of {chunk.tokens} tokens leaves no room for its document in max_context={self.max_context}"
             raise ValueError(msg)
-        return fill_prompt(prompt, **values, **context.excerpt(chunk, available)._asdict())
+        return fill_prompt(prompt, **values, **context.excerpt(chunk, available))
 
     def ask(self, prompt: str, schema: Mapping[str, Any], parse: Callable[[Any], _T], max_tokens: int) -> Plan[_T]:
         """Ask until an answer can be parsed.

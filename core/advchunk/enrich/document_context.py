@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain, groupby
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -22,13 +22,6 @@ _OUTLINE_SHARE: Final = 4  # an outline takes at most 1/4 of the tokens
 _MARKERS: Final = {"own": "[passage]", "hidden": "[...]"}
 # The tags of our prompts.
 _TAG = re.compile(r"<(?=\s*/?\s*(?:outline|document|place|passage|needs|says|questions|facts)\b)", re.IGNORECASE)
-
-
-class Excerpt(NamedTuple):
-    """The parts of a document that a prompt shows: its outline, unless it is shown whole, and its text."""
-
-    outline: str
-    document: str
 
 
 class DocumentContext:
@@ -61,13 +54,13 @@ class DocumentContext:
         path = self._headings.path(max(chunk.start, first))
         return escape_tags(" > ".join([*([str(title)] if title else []), *path])) or "unknown"
 
-    def excerpt(self, chunk: Chunk, max_tokens: int) -> Excerpt:
-        """Return the whole document if it fits, else its outline and the text nearest to the chunk."""
+    def excerpt(self, chunk: Chunk, max_tokens: int) -> dict[str, str]:
+        """Return the ``document`` if it fits, else its ``outline`` and the text nearest to the chunk."""
         if int(self.units.token_counts().sum()) <= max_tokens:
-            return Excerpt("see the document", escape_tags(self.document.text))
+            return {"outline": "see the document", "document": escape_tags(self.document.text)}
         outline = self._outline(max_tokens // _OUTLINE_SHARE)
         text = nearest_text(self.units, chunk.spans, max_tokens - self._counter(outline))
-        return Excerpt(escape_tags(outline) or "unknown", escape_tags(text))
+        return {"outline": escape_tags(outline) or "unknown", "document": escape_tags(text)}
 
     def _outline(self, max_tokens: int) -> str:
         """Return the headings as an indented list, without the deepest levels if it is too long."""

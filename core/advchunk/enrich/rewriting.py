@@ -69,7 +69,7 @@ class Rewriting(Enricher):
 
     writes: ClassVar[str] = "rewritten"
     least_kept: float = 0.7
-    prompts: Any = field(default=RewritingPrompts(), repr=False)
+    prompts: RewritingPrompts = field(default=RewritingPrompts(), repr=False)
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a parameter is invalid."""

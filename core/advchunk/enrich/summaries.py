@@ -58,7 +58,7 @@ class Summaries(Enricher):
 
     writes: ClassVar[str] = "summary"
     summary_tokens: int = 64
-    prompts: Any = field(default=SummaryPrompts(), repr=False)
+    prompts: SummaryPrompts = field(default=SummaryPrompts(), repr=False)
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a parameter is invalid."""
