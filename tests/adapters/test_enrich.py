@@ -82,7 +82,7 @@ SPLITTERS = {
 
 @both
 @pytest.mark.parametrize("splitter", SPLITTERS)
-def test_documents_are_put_together_again_from_their_chunks(splitter, transform):
+def test_documents_are_reassembled_from_chunks(splitter, transform):
     scribe, parents = Scribe(), [Document(CATS), Document(LAWS), Document(LAWS)]
     chunks = SPLITTERS[splitter].split_documents(parents)
     before = copy.deepcopy(chunks)
@@ -110,7 +110,7 @@ def test_titles_stand_before_the_summary():
     assert tagged(scribe.prompts[-2], "place") == "All of Ada > Cats > Meals"
 
 
-def test_passages_of_a_group_stand_where_they_did():
+def test_non_contiguous_chunks_keep_their_positions():
     splitter = MSTSemanticSplitter(contiguous=False, max_tokens=30)
     chunks = splitter.split_documents([Document(CATS_AND_LAWS)])
     scribe = Scribe()
@@ -119,21 +119,21 @@ def test_passages_of_a_group_stand_where_they_did():
     assert scribe.documents() == {CATS_AND_LAWS}
 
 
-def test_pages_of_one_source_are_documents_of_their_own():
+def test_pages_of_a_source_are_separate_documents():
     parents = [Document(text, metadata={"source": "a.pdf", "page": i}) for i, text in enumerate([CATS, LAWS])]
     scribe = Scribe()
     ChunkEnricher(Summaries(llm=scribe)).transform_documents(SPLITTERS["ours"].split_documents(parents))
     assert scribe.documents() == {CATS, LAWS}
 
 
-def test_documents_of_one_chunk_are_documents_of_their_own():
+def test_single_chunk_documents_stay_separate():
     scribe = Scribe()
     chunks = SPLITTERS["ours"].split_documents([Document("One."), Document("Two."), Document("Three.")])
     ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
     assert scribe.documents() == {"One.", "Two.", "Three."}
 
 
-def test_chunks_that_come_mixed_belong_together_by_id():
+def test_shuffled_chunks_are_grouped_by_source_id():
     chunks = SPLITTERS["ours"].split_documents([Document(CATS, id="c"), Document(LAWS, id="l")])
     scribe = Scribe()
     enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks[::-1])
@@ -142,7 +142,7 @@ def test_chunks_that_come_mixed_belong_together_by_id():
 
 
 @both
-def test_some_chunks_of_a_document_are_shown_in_it(transform):
+def test_partial_chunks_are_shown_in_their_parent(transform):
     parents = [Document(CATS, id="c"), Document(LAWS, id="l")]
     chunks = SPLITTERS["in context"].split_documents(parents)[1:2]
     alone, whole = Scribe(), Scribe()
@@ -181,7 +181,7 @@ def test_chunks_of_other_splitters(splitter):
     }
 
 
-def test_chunks_of_which_nothing_is_known_stand_alone():
+def test_chunks_without_metadata_are_separate_documents():
     scribe = Scribe()
     enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(
         [Document("One."), Document("Two.\n\n"), Document(" ")]
@@ -191,7 +191,7 @@ def test_chunks_of_which_nothing_is_known_stand_alone():
     assert enriched[1].page_content == "S: Two.\n\nTwo.\n\n"
 
 
-def test_what_was_rewritten_stands_in_metadata_or_in_place_of_the_text():
+def test_rewritten_text_is_in_metadata_or_replaces_the_text():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
     enriched = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=0.5)).transform_documents(chunks)
     assert [document.page_content for document in enriched] == [document.page_content for document in chunks]
@@ -209,7 +209,7 @@ def test_what_was_rewritten_stands_in_metadata_or_in_place_of_the_text():
     assert again[-1].metadata["rewritten_status"] == "failed: BadModelOutput"
 
 
-def test_it_stands_after_a_splitter_wherever_langchain_takes_transformers():
+def test_enricher_works_in_a_langchain_pipeline():
     scribe = Scribe()
     pipeline = DocumentCompressorPipeline(transformers=[SPLITTERS["ours"], ChunkEnricher(Summaries(llm=scribe))])
     enriched = pipeline.compress_documents([Document(CATS)], "cats?")
@@ -217,7 +217,7 @@ def test_it_stands_after_a_splitter_wherever_langchain_takes_transformers():
     assert scribe.documents() == {CATS}
 
 
-def test_a_chat_model_of_langchain_and_what_is_refused():
+def test_langchain_chat_models_are_accepted_and_other_types_refused():
     llm = FakeListChatModel(responses=['{"needs": "", "says": "x"}', '{"summary": "Of one."}'])
     (enriched,) = ChunkEnricher(Summaries(llm=llm)).transform_documents([Document("One.")])
     assert enriched.page_content == "Of one.\n\nOne."
@@ -227,7 +227,7 @@ def test_a_chat_model_of_langchain_and_what_is_refused():
         ChunkEnricher(Summaries())
 
 
-def test_a_failure_leaves_a_document_as_it_was():
+def test_failed_documents_stay_unchanged():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
     met = []
     enriched = ChunkEnricher(Summaries(llm=lambda _: "no"), on_error=met.append).transform_documents(chunks)
@@ -283,7 +283,7 @@ def test_nodes_are_enriched_in_a_pipeline(run, params):
             assert b.prev_node == a.as_related_node_info()
 
 
-def test_nodes_that_come_in_are_left_alone():
+def test_input_nodes_are_not_modified():
     nodes = RecursiveNodeParser(max_tokens=12)(documents())
     before = [node.model_dump() for node in nodes]
     NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
@@ -291,7 +291,7 @@ def test_nodes_that_come_in_are_left_alone():
 
 
 @runs
-def test_a_pipelines_cache_knows_what_was_asked(run):
+def test_pipeline_cache_depends_on_the_enricher(run):
     cache, scribe = IngestionCache(), Scribe()
 
     def calls(**params):
@@ -335,7 +335,7 @@ def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run
 
 
 @runs
-def test_a_pipelines_cache_is_cleared_to_ask_again_for_what_failed(run):
+def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
     scribe, cache, bad = Scribe(), IngestionCache(), ["fish"]
 
     class Moody:
@@ -362,7 +362,7 @@ def test_a_pipelines_cache_is_cleared_to_ask_again_for_what_failed(run):
 
 
 @pytest.mark.parametrize("name", ["plain", "image", "entry"])
-def test_what_is_no_chunk_passes(name):
+def test_other_nodes_pass_unchanged(name):
     node = {
         "plain": TextNode(text=" "),
         "image": ImageDocument(image="aGk="),
@@ -383,7 +383,7 @@ def test_nodes_of_another_parser():
     assert all(long[node.start_char_idx : node.end_char_idx] == node.text for node in enriched)
 
 
-def test_nodes_of_which_no_place_is_known_follow_each_other():
+def test_nodes_without_offsets_are_joined_in_order():
     scribe = Scribe()
     source = LlamaDocument(text="x", id_="d").as_related_node_info()
     nodes = [TextNode(text=text, relationships={NodeRelationship.SOURCE: source}) for text in ("One.", "Two.")]
@@ -402,7 +402,7 @@ def test_a_hierarchy_keeps_its_links():
     assert all(child.metadata["summary"] for child in below)
 
 
-def test_an_embedding_is_dropped_where_it_is_of_something_else():
+def test_embedding_is_dropped_if_the_content_changes():
     nodes = MSTSemanticNodeParser(max_tokens=12, vectors="plain")(documents())
     assert all(node.embedding for node in nodes)
     kept = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5))(nodes)
@@ -411,7 +411,7 @@ def test_an_embedding_is_dropped_where_it_is_of_something_else():
     assert not any(node.embedding for node in NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes))
 
 
-def test_a_rewritten_text_takes_the_place_of_the_text():
+def test_rewritten_text_replaces_the_node_text():
     nodes = RecursiveNodeParser(max_tokens=12)(documents())
     enriched = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True)(nodes)
     assert any("Ada the cat eats fish." in node.text for node in enriched)
@@ -425,7 +425,7 @@ def test_a_rewritten_text_takes_the_place_of_the_text():
     assert [node.text for node in again] == [node.text for node in enriched]
 
 
-def test_it_is_serialised_without_keys_and_pickled_whole(monkeypatch):
+def test_serialization_omits_keys_and_pickling_keeps_them(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
     component = NodeEnricher(enricher=Summaries(llm=OpenAIChat("http://localhost/v1", "m")))
     data = component.to_json()

@@ -43,7 +43,7 @@ def two_files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("method", [name for name in registry.names() if registry.required_model(name) is None])
-def test_jsonl_says_what_the_chunker_says(method):
+def test_jsonl_equals_the_output_of_the_chunker(method):
     params = STAND_INS.get(method, {})
     pairs = [part for name, value in params.items() for part in ("-p", f"{name}={json.dumps(value)}")]
     result = run("chunk", TOWN, "-m", method, "-f", "jsonl", "--experimental", *pairs)
@@ -107,7 +107,7 @@ def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_the_rest_go_on(two_files, tmp_path):
+def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"ab\xff")
     result = run("chunk", two_files[0], tmp_path, tmp_path / "none", bad, two_files[1], "-f", "json")
@@ -127,7 +127,7 @@ def fail_on_boats(_self, texts):
     return np.eye(len(texts), 8, dtype=np.float32)
 
 
-def test_a_file_on_which_the_chunker_fails_is_reported_and_the_rest_go_on(two_files, tmp_path, monkeypatch):
+def test_file_that_fails_to_chunk_is_reported_and_skipped(two_files, tmp_path, monkeypatch):
     monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
     boats = tmp_path / "boats.md"
     boats.write_text("Boats.\n\nCats.\n")
@@ -137,7 +137,7 @@ def test_a_file_on_which_the_chunker_fails_is_reported_and_the_rest_go_on(two_fi
     assert result.exit_code == 1
 
 
-def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
+def test_fallback_uses_the_same_sizes(tmp_path, monkeypatch):
     monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
     boats = tmp_path / "boats.md"
     boats.write_text("Boats sail.\n\nCats sleep.\n")
@@ -148,7 +148,7 @@ def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
     assert result.exit_code == 0
 
 
-def test_a_fallback_has_no_time_limit_of_the_method(tmp_path, monkeypatch):
+def test_fallback_ignores_the_timeout_of_the_method(tmp_path, monkeypatch):
     def slow(_self, texts):
         time.sleep(0.2)
         return np.eye(len(texts), 8, dtype=np.float32)
@@ -172,14 +172,14 @@ def test_a_fallback_has_no_time_limit_of_the_method(tmp_path, monkeypatch):
         ("a.md", ["-p", "markup=plain"], False),
     ],
 )
-def test_only_what_is_named_markdown_is_read_as_such_unless_said(tmp_path, name, more, sections):
+def test_file_name_decides_on_markdown_unless_markup_is_set(tmp_path, name, more, sections):
     path = tmp_path / name
     path.write_text("# Comment\n\nOne is here.\n\nTwo is here.\n")
     args = ["chunk", path, "-m", "recursive", "-p", "max_tokens=8", "-p", "include_context=true", "-f", "jsonl"]
     assert ("Comment" in lines(run(*args, *more).output)[-1]["context"]) is sections
 
 
-def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
+def test_reading_from_a_terminal_prints_a_notice(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
@@ -220,14 +220,14 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["--fallback", "recursiv"], "did you mean 'recursive'?"),
     ],
 )
-def test_a_mistake_in_the_options_is_explained(args, says):
+def test_invalid_options_are_explained(args, says):
     result = run("chunk", TOWN, *args)
     assert result.exit_code == 2
     assert says in result.stderr
     assert result.stdout == ""
 
 
-def test_params_are_json_where_they_are_json():
+def test_params_are_parsed_as_json_or_strings():
     pairs = ["-p", "n_segments=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
     rows = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
     chunker = registry.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
@@ -250,7 +250,7 @@ def test_tokenizer_and_cache_are_passed_on(tmp_path):
     assert cache.stat().st_size > 0
 
 
-def test_out_holds_what_would_have_been_printed(two_files, tmp_path):
+def test_out_file_equals_printed_output(two_files, tmp_path):
     out = tmp_path / "out" / "chunks.jsonl"
     assert run("chunk", *two_files, "-o", out).exit_code == 1
     out.parent.mkdir()
@@ -259,7 +259,7 @@ def test_out_holds_what_would_have_been_printed(two_files, tmp_path):
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_a_run_that_breaks_off_leaves_the_old_output_as_it_was(two_files, tmp_path, monkeypatch):
+def test_interrupted_run_keeps_the_old_output(two_files, tmp_path, monkeypatch):
     def interrupted(_self, _texts):
         raise KeyboardInterrupt
 
@@ -271,12 +271,12 @@ def test_a_run_that_breaks_off_leaves_the_old_output_as_it_was(two_files, tmp_pa
     assert [path.read_text() for path in out.parent.iterdir()] == ["old"]
 
 
-def test_a_device_is_written_to_not_replaced():
+def test_device_output_is_not_replaced():
     assert run("chunk", TOWN, "-o", os.devnull).exit_code == 0
     assert not Path(os.devnull).is_file()
 
 
-def test_list_names_every_method_of_a_group():
+def test_list_shows_every_method_of_a_group():
     rows = json.loads(run("list", "-f", "json").output)
     assert [row["name"] for row in rows] == registry.names()
     printed = run("list", "--group", "stable").output.splitlines()
@@ -286,7 +286,7 @@ def test_list_names_every_method_of_a_group():
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_describe_shows_every_parameter_with_its_default_and_what_it_does(name):
+def test_describe_shows_default_and_description_of_every_parameter(name):
     method = registry.describe(name)
     output = run("describe", name).output
     for param, default in method["parameters"].items():
@@ -323,7 +323,7 @@ def test_a_file_name_that_is_not_utf8_is_written_escaped(tmp_path):
     assert os.fsencode(json.loads(done.stdout)["document"]) == path
 
 
-def test_a_reader_that_goes_away_meets_no_traceback(tmp_path):
+def test_closed_pipe_prints_no_traceback(tmp_path):
     path = tmp_path / "long.md"
     path.write_text("Cats purr and sleep.\n\n" * 20_000)  # more than a pipe holds
     command = [sys.executable, "-m", "advchunk", "chunk", str(path), "-m", "recursive"]
@@ -338,7 +338,7 @@ def test_importing_the_package_does_not_import_click_or_tqdm():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_files_are_read_as_what_they_are(tmp_path):
+def test_file_formats_are_detected(tmp_path):
     page, record = tmp_path / "page.html", tmp_path / "record.xml"
     page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")
     abstract = "<Abstract><AbstractText Label='AIM'>To see.</AbstractText></Abstract>"
@@ -354,7 +354,7 @@ def test_files_are_read_as_what_they_are(tmp_path):
     ]
 
 
-def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
+def test_chunkers_with_their_own_reader_use_it(tmp_path):
     path = tmp_path / "abstract.txt"
     path.write_text("AIM: To   see.\nRESULTS: Seen  (p &lt; 0.05).", encoding="utf-8")
     [row] = lines(run("chunk", path, "-m", "biomedical-abstract", "-f", "jsonl").output)
@@ -362,7 +362,7 @@ def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
     assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
 
 
-def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
+def test_auto_needs_the_experimental_flag_for_papers(tmp_path, monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     paper, notes = tmp_path / "paper.tei.xml", tmp_path / "notes.md"
     paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
@@ -378,7 +378,7 @@ def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
     assert rows[0]["metadata"]["imrad"] == "Results"
 
 
-def test_a_file_that_is_not_what_its_name_says_is_reported(tmp_path):
+def test_malformed_file_is_reported(tmp_path):
     path = tmp_path / "paper.xml"
     path.write_text('<TEI xmlns="http://www.tei-c.org/ns/1.0"><text>', encoding="utf-8")
     result = run("chunk", path, "-m", "recursive")

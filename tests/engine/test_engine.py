@@ -118,7 +118,7 @@ def test_results_come_in_the_order_of_the_jobs(run):
 
 
 @both
-def test_nothing_to_do_is_nothing_done(run):
+def test_empty_jobs_make_no_calls(run):
     model = Model()
     assert run([]) == []
     assert run([Job(completed(1)), Job(asking(model)), Job(asking(model, [], []))]) == [1, [], [[], []]]
@@ -134,7 +134,7 @@ def test_equal_items_are_asked_once():
     assert model.calls == [("a", "bb", "ccc")]
 
 
-def test_a_plan_may_join_a_call_that_is_out():
+def test_request_joins_a_call_in_flight():
     model = Model(batch_size=1, seconds=0.02)
     assert run_async([Job(asking(model, ["a"])) for _ in range(5)], concurrency=2) == [[[1.0]]] * 5
     assert model.awaited == [("a",)]
@@ -202,7 +202,7 @@ def test_jobs_are_taken_as_they_are_needed():
     assert taken["jobs"] < 10
 
 
-def test_results_that_wait_for_an_earlier_one_are_bounded():
+def test_results_waiting_for_an_earlier_job_are_bounded():
     taken, model = Counter(), Model(batch_size=10)
 
     def jobs():
@@ -216,7 +216,7 @@ def test_results_that_wait_for_an_earlier_one_are_bounded():
 
 
 @both
-def test_a_refused_text_fails_only_the_plan_it_is_of(run):
+def test_refused_text_fails_only_its_plan(run):
     model = Model(batch_size=5, refuses={"t7"})
     results = run(Job(asking(model, [f"t{i}"]), recover=instead(i)) for i in range(20))
     assert results[7] == (7, "RuntimeError")
@@ -233,14 +233,14 @@ def test_no_job_is_lost_after_one_that_failed(run, concurrency):
 
 
 @both
-def test_a_refused_text_fails_every_plan_it_is_of(run):
+def test_refused_text_fails_every_plan_with_it(run):
     model = Model(batch_size=8, refuses={"bad"})
     results = run([Job(asking(model, [text, "ok"]), recover=instead("x")) for text in ("bad", "good", "bad")])
     assert results == [("x", "RuntimeError"), [[4.0, 2.0]], ("x", "RuntimeError")]
 
 
 @both
-def test_a_large_plan_is_asked_alone_in_batches_too(run):
+def test_retries_of_a_large_request_are_batched(run):
     model = Model(batch_size=3, refuses={"no"})
     texts = ["x" * i for i in range(1, 9)]
     results = run([Job(asking(model, ["no"]), recover=instead("x")), Job(asking(model, texts), recover=instead("y"))])
@@ -289,7 +289,7 @@ def test_an_error_in_a_plan_is_recovered_or_raised(run):
 
 
 @both
-def test_a_plan_may_catch_its_models_error(run):
+def test_plan_can_catch_errors_of_the_model(run):
     model = Model(refuses={"bad"})
 
     def careful():
@@ -303,7 +303,7 @@ def test_a_plan_may_catch_its_models_error(run):
 
 
 @both
-def test_what_is_done_instead_may_fail_too(run):
+def test_recovery_may_fail_too(run):
     model = Model(refuses={"a", "b"})
 
     def then(*plans):
@@ -368,7 +368,7 @@ def test_a_model_that_is_too_slow_is_given_up(run):
     slow.released.set()
 
 
-def test_a_shared_call_may_take_the_time_of_all_its_plans_up_to_eight_times_the_longest():
+def test_time_limit_of_a_shared_call():
     model = Model(batch_size=10)
 
     def limit(*seconds):
@@ -387,7 +387,7 @@ def test_plans_are_charged_by_their_share_of_the_items():
     assert results == [("large", "TimeoutError"), [[5.0]]]
 
 
-def test_a_call_that_times_out_is_retried_for_each_plan_and_ends_the_one_at_fault():
+def test_shared_call_that_times_out_is_retried_per_plan():
     model, calls = Model(batch_size=10), []
 
     def call(batch):
@@ -414,7 +414,7 @@ def test_a_models_own_time_out_is_an_error_like_any_other(run):
     assert run(jobs) == [[[1.0]], ("bad", "TimeoutError"), [[1.0]]]
 
 
-def test_within():
+def test_call_with_timeout():
     assert call_with_timeout(None, len, "four") == call_with_timeout(LONG, len, "four") == 4
     with pytest.raises(ZeroDivisionError):
         call_with_timeout(LONG, lambda: 1 / 0)
@@ -484,7 +484,7 @@ shapes = st.lists(
 
 @settings(max_examples=150)
 @given(shapes, st.integers(1, 6), st.integers(1, 4), st.booleans(), st.booleans())
-def test_together_as_alone(plans, batch_size, models, refuse, awaited):
+def test_plans_give_the_same_results_together_as_alone(plans, batch_size, models, refuse, awaited):
     """The twin: each plan run by itself, every round of it one call."""
 
     def jobs(of):
@@ -500,7 +500,7 @@ def test_together_as_alone(plans, batch_size, models, refuse, awaited):
         assert max(map(len, model.calls + model.awaited), default=0) <= batch_size
 
 
-def test_a_panic_of_a_library_ends_one_plan_and_not_the_others():
+def test_panic_in_a_plan_ends_only_that_plan():
     class PanicException(BaseException):  # as Rust's is, in Python
         pass
 
@@ -582,7 +582,7 @@ def upper(*rounds):
 
 
 @drivers
-def test_each_kind_of_ask_has_its_own_method(run):
+def test_ask_types_call_their_methods(run):
     class Speaks(Model):
         def score(self, items):
             return [np.arange(len(edges) - 1.0) for _, edges in items]
@@ -611,7 +611,7 @@ def test_each_kind_of_ask_has_its_own_method(run):
 
 @drivers
 @pytest.mark.parametrize("concurrency", [1, 2, 5])
-def test_a_model_says_how_many_calls_at_a_time(run, concurrency):
+def test_concurrency_of_a_model_is_respected(run, concurrency):
     model = Writer(concurrency, seconds=0.01, gate=concurrency)
     rounds = [[[f"{i} {j}"] for j in range(3)] for i in range(8)]
     assert run(Job(completing(model, *r)) for r in rounds) == [upper(*r) for r in rounds]
@@ -626,7 +626,7 @@ def test_all_models_together_have_as_many_calls_as_allowed(concurrency):
     assert max(model.most for model in models) <= concurrency
 
 
-def test_calls_of_one_model_at_a_time_stay_in_this_thread():
+def test_single_calls_run_in_the_calling_thread():
     threads = set()
 
     class Here(Writer):
@@ -653,7 +653,7 @@ def test_two_kinds_of_model_work_at_the_same_time(run):
 
 @drivers
 @pytest.mark.parametrize("batch_size", [1, 3, 20])
-def test_a_row_that_is_an_error_fails_only_who_asked_for_it(run, batch_size):
+def test_row_error_fails_only_the_plans_that_requested_it(run, batch_size):
     model = Writer(2, batch_size, refuses={"t3", "t7"})
     results = run(Job(completing(model, [f"t{i}", "shared"]), recover=instead(i)) for i in range(12))
     assert results == [(i, "ValueError") if i in (3, 7) else [[f"T{i}", "SHARED"]] for i in range(12)]
@@ -662,7 +662,7 @@ def test_a_row_that_is_an_error_fails_only_who_asked_for_it(run, batch_size):
 
 
 @drivers
-def test_a_plan_may_ask_again_for_a_row_that_was_an_error(run):
+def test_failed_rows_can_be_requested_again(run):
     model = Writer(refuses={"bad"})
 
     def stubborn():
@@ -679,7 +679,7 @@ def test_a_plan_may_ask_again_for_a_row_that_was_an_error(run):
 
 
 @drivers
-def test_an_error_for_one_item_is_the_error_of_all_who_wait_for_it(run):
+def test_error_for_an_item_fails_all_its_plans(run):
     class Refuses(Writer):
         def _ended(self, items):
             super()._ended(items)
@@ -693,7 +693,7 @@ def test_an_error_for_one_item_is_the_error_of_all_who_wait_for_it(run):
 
 
 @drivers
-def test_a_slow_document_holds_up_no_other(run):
+def test_slow_document_does_not_delay_others(run):
     released = threading.Event()
     finished_first = []
 
@@ -762,14 +762,14 @@ def test_calls_are_kept_at_the_limit_while_results_are_returned(run):
 
 
 @drivers
-def test_calls_made_again_for_one_plan_are_no_more_at_a_time(run):
+def test_retries_respect_the_concurrency(run):
     model = Writer(2, batch_size=4, seconds=0.01, refuses={"no"}, whole=True, gate=2)
     results = run(Job(completing(model, [f"{i}", "no" if i == 5 else "yes"]), recover=instead(i)) for i in range(16))
     assert results == [(5, "ValueError") if i == 5 else [[f"{i}", "YES"]] for i in range(16)]
     assert model.most == 2
 
 
-def test_a_run_of_short_calls_holds_up_no_answer():
+def test_short_calls_do_not_delay_other_answers():
     class Waits(Model):
         def embed(self, texts):
             until = time.monotonic() + LONG
@@ -882,7 +882,7 @@ def test_an_exit_in_a_call_ends_all(run, concurrency):
 @drivers
 @pytest.mark.parametrize("concurrency", [1, 3])
 @pytest.mark.parametrize("kind", ["panic", "stop"])
-def test_a_panic_of_a_model_ends_one_plan(run, concurrency, kind):
+def test_panic_in_a_model_ends_only_one_plan(run, concurrency, kind):
     class PanicException(BaseException):  # as Rust's is, in Python
         pass
 
@@ -896,7 +896,7 @@ def test_a_panic_of_a_model_ends_one_plan(run, concurrency, kind):
     assert results == [[["0"]], (1, "RuntimeError"), [["2"]]]
 
 
-def test_what_ends_a_thread_is_raised_where_it_is_awaited():
+def test_exceptions_of_threads_are_raised_where_awaited():
     class PanicException(BaseException):
         pass
 
@@ -912,7 +912,9 @@ def test_what_ends_a_thread_is_raised_where_it_is_awaited():
 
 @settings(max_examples=100)
 @given(shapes, st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans(), st.booleans())
-def test_together_as_alone_in_several_calls_with_errors(plans, batch_size, concurrency, refuse, whole, awaited):
+def test_plans_give_the_same_results_with_concurrent_calls_and_errors(
+    plans, batch_size, concurrency, refuse, whole, awaited
+):
     model = Writer(concurrency, batch_size, refuses={"no"} if refuse else (), whole=whole)
     jobs = [Job(completing(model, *rounds), recover=instead(i)) for i, rounds in enumerate(plans)]
     results = run_async(jobs, None) if awaited else run_sync(jobs)

@@ -62,7 +62,7 @@ with_model = pytest.mark.parametrize("name", [name for name in advchunk.names() 
 
 
 @every
-def test_all_ways_to_run_give_the_same(name):
+def test_all_entry_points_give_the_same_chunks(name):
     chunker = build(name, min_tokens=3)
     many = chunker.chunk_many(DOCUMENTS)
     assert [len(chunks) > 0 for chunks in many] == [True, False, True, True, False, True, True]
@@ -118,7 +118,7 @@ def test_documents_are_taken_as_they_are_needed(name):
 
 @with_model
 @pytest.mark.parametrize("awaited", [False, True])
-def test_one_bad_document_takes_no_other_down(name, awaited, caplog):
+def test_bad_document_does_not_affect_others(name, awaited, caplog):
     def run(**params):
         chunker = build(name, embedder=Model(refuses="Dogs"), fallback=None)
         documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad"), None, "One. Two.\n\nThree."]
@@ -147,7 +147,7 @@ def test_one_bad_document_takes_no_other_down(name, awaited, caplog):
 
 
 @every
-def test_an_error_says_in_which_document(name):
+def test_error_notes_name_the_document(name):
     with pytest.raises(ConfigurationError, match="text must be a str") as caught:
         build(name).chunk_many(["One. Two.", None])
     assert any("document 1" in note for note in getattr(caught.value, "__notes__", []))
@@ -155,7 +155,7 @@ def test_an_error_says_in_which_document(name):
 
 @every
 @pytest.mark.parametrize("bad", [None, 7, b"bytes", ["text"]])
-def test_what_is_no_document_is_refused(name, bad):
+def test_invalid_documents_are_refused(name, bad):
     with pytest.raises(ConfigurationError, match="text must be a str"):
         build(name).chunk(bad)
 
@@ -167,7 +167,7 @@ def test_one_document_is_not_several(bad):
 
 
 @pytest.mark.parametrize("bad", ["ignore", 3, None])
-def test_what_to_do_on_an_error_is_checked(bad):
+def test_invalid_on_error_is_refused(bad):
     with pytest.raises(ConfigurationError, match="on_error must be"):
         RecursiveChunker().chunk_many(["text"], on_error=bad)
 
@@ -180,7 +180,7 @@ def test_concurrency_is_checked():
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_progress_is_told(awaited, capsys):
+def test_progress_is_reported(awaited, capsys):
     chunker, done = RecursiveChunker(), []
     run = (lambda **params: asyncio.run(chunker.achunk_many(DOCUMENTS, **params))) if awaited else (
         lambda **params: chunker.chunk_many(DOCUMENTS, **params)
@@ -194,7 +194,7 @@ def test_progress_is_told(awaited, capsys):
 
 @with_model
 @pytest.mark.parametrize("awaited", [False, True])
-def test_a_fallback_chunks_what_fails(name, awaited, caplog):
+def test_fallback_chunks_documents_that_fail(name, awaited, caplog):
     chunker = build(name, embedder=Model(refuses="Dogs"), fallback=RecursiveChunker(max_tokens=9))
     documents = [TEXT, Document("Dogs bark.\n\nDogs bite.", id="bad")]
     with caplog.at_level(logging.WARNING, "advchunk"):
@@ -211,7 +211,7 @@ def test_a_fallback_chunks_what_fails(name, awaited, caplog):
 
 @with_model
 @pytest.mark.parametrize("awaited", [False, True])
-def test_a_fallback_chunks_what_takes_too_long(name, awaited):
+def test_fallback_chunks_documents_that_time_out(name, awaited):
     chunker = build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=RecursiveChunker())
     results = asyncio.run(chunker.achunk(TEXT)) if awaited else chunker.chunk(TEXT)
     assert {chunk.metadata["chunker"] for chunk in results} == {"recursive"}
@@ -219,7 +219,7 @@ def test_a_fallback_chunks_what_takes_too_long(name, awaited):
         build(name, embedder=Model(seconds=0.5), timeout=0.1, fallback=None).chunk(TEXT)
 
 
-def test_a_model_that_hangs_does_not_hold_up_await():
+def test_hanging_model_does_not_block_await():
     released, late = threading.Event(), []
 
     class Hangs(Model):
@@ -235,7 +235,7 @@ def test_a_model_that_hangs_does_not_hold_up_await():
     released.set()
 
 
-def test_a_document_brings_its_layout_and_where_it_came_from():
+def test_document_layout_offsets_and_metadata_are_used():
     text = "Head\n\nBody one. Body two."
     blocks = (Block("heading", Span(0, 4), level=1), Block("paragraph", Span(6, 25)))
     offsets = np.arange(len(text) + 1) * 2 + 7
@@ -252,7 +252,7 @@ def test_a_document_brings_its_layout_and_where_it_came_from():
 
 
 @every
-def test_context_is_embedded_with_the_text_but_no_part_of_it(name):
+def test_context_is_embedded_but_not_part_of_the_text(name):
     document = Document(TEXT, metadata={"title": "Pets"})
     chunks = build(name, include_context=True, max_tokens=24).chunk(document)
     plain = build(name, include_context=False, max_tokens=24).chunk(document)
@@ -266,7 +266,7 @@ def test_context_is_embedded_with_the_text_but_no_part_of_it(name):
 
 
 @every
-def test_scores_say_why_a_chunk_ends(name):
+def test_add_scores_records_the_reason_of_each_cut(name):
     chunker = build(name, add_scores=True)
     chunks = chunker.chunk(TEXT)
     cuts = {cut.offset: cut for cut in chunker.explain(TEXT).cuts}
@@ -281,7 +281,7 @@ def test_scores_say_why_a_chunk_ends(name):
 
 
 @pytest.mark.parametrize("awaited", [False, True])
-def test_one_document_that_hangs_takes_no_other_down(awaited):
+def test_hanging_document_does_not_affect_others(awaited):
     released = threading.Event()
 
     class Hangs:
