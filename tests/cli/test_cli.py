@@ -384,3 +384,16 @@ def test_malformed_file_is_reported(tmp_path):
     result = run("chunk", path, "-m", "recursive")
     assert result.exit_code == 1
     assert result.stderr.startswith(f"advchunk: {path}: XML must be well-formed: no element found, at line 1")
+
+
+@pytest.mark.parametrize(
+    ("variant", "rule"),
+    [
+        ("recursive:overlap", "--variant takes NAME:PARAMETER=VALUE"),
+        ("recursive:max_tokens=9", "must not set max_tokens"),
+    ],
+)
+def test_evaluate_refuses_invalid_variants(variant, rule, two_files):
+    result = run("evaluate", "--data", two_files[0].parent, "--variant", variant)
+    assert result.exit_code == 2
+    assert rule in result.stderr

@@ -251,7 +251,9 @@ def _candidates(
 
 def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
     name, *pairs = text.split(":")
-    return name, dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
+    params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
+    require("max_tokens" not in params, "--variant must not set max_tokens, which is matched to --mean", text)
+    return name, params
 
 
 def _parse_price(pair: str) -> tuple[str, float]:
