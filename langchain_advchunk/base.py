@@ -1,4 +1,4 @@
-"""advchunk chunkers as LangChain text splitters: exact offsets, stable ids, nothing re-found in the text."""
+"""advchunk chunkers as LangChain text splitters, with exact offsets and stable ids."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from langchain_text_splitters import TextSplitter
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.files import chunk_files
+from advchunk.chunkers.frameworks import flatten_places, flatten_spans, mark_written, user_metadata
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
-from advchunk.chunkers.results import error_handler
+from advchunk.engine.runner import error_handler
 from advchunk.errors import MissingExtra, require
 from advchunk.models.embedders import Embedder, as_embedder
-from advchunk.records import Floats, flat_places, flat_spans, inherited
+from advchunk.records import Floats
 
-# What the core calls a resource, and LangChain otherwise.
+# LangChain's names for resources of the core.
 _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
 
 
 @dataclass(kw_only=True, eq=False)
 class AdvchunkSplitter(TextSplitter, ABC):
-    """Split documents with a core chunker, and write down what it knows of each chunk.
+    """Split documents with a core chunker, and add its metadata to each chunk.
 
-    Metadata is flat: ``start_index`` and ``end_index`` (into the ``page_content`` that came in, unless another
-    text was derived from it), ``spans`` if a chunk has several, ``chunk_index``, ``token_count``, ``level``,
-    ``section`` and ``title_path`` under headings, ``page``, ``pages`` if they are several and ``boxes`` where the
-    layout has them ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy, ``source_id`` if the
-    document had an id, and what the algorithm adds.
+    Metadata is flat: ``start_index`` and ``end_index`` (in the ``page_content`` that came in, unless another text was
+    derived from it), ``spans`` if a chunk has several, ``chunk_index``, ``token_count``, ``level``, ``section`` and
+    ``title_path`` under headings, ``page``, ``pages`` if there are several, and ``boxes`` if the layout has them ("3 4",
+    "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy, ``source_id`` if the document has an id, the metadata of the
+    algorithm, and ``advchunk_keys``, which lists these keys, so that a chunk that is split again does not pass them on.
 
     Parameters
     ----------
-    add_start_index : whether metadata has ``start_index`` and ``end_index``.
-    show_progress : whether to show a bar while splitting documents.
-    on_error : what to do about a document that fails: "raise", "skip" it (with a warning in the log),
-        or a callable that is given each `advchunk.Failure`, such as ``failures.append``.
+    add_start_index : add ``start_index`` and ``end_index`` to the metadata.
+    show_progress : show a progress bar.
+    on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; or a callable that takes
+        each `advchunk.Failure`, such as ``failures.append``.
     """
 
     add_start_index: bool = field(default=True, repr=False, metadata=RESOURCE)
@@ -53,7 +54,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def __post_init__(self) -> None:
         error_handler(self.on_error)  # raises on anything else
-        core = self.core()  # built once here, so that a bad parameter is an error at once
+        core = self.core()  # built here, so that a bad parameter raises at once
         TextSplitter.__init__(
             self,
             chunk_size=core.max_tokens,
@@ -72,63 +73,64 @@ class AdvchunkSplitter(TextSplitter, ABC):
         return [document.page_content for document in self.create_documents([text])]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """Return the chunks of ``texts``, with the metadata of each."""
-        many = len(texts) if metadatas is None else len(metadatas)
-        require(many == len(texts), f"metadatas must be as many as texts, {len(texts)}", many)
+        """Return the chunks of ``texts``, with metadata."""
+        count = len(texts) if metadatas is None else len(metadatas)
+        require(count == len(texts), f"metadatas must have one entry per text, {len(texts)}", count)
         pairs = zip(texts, metadatas or [{} for _ in texts], strict=True)
         return self.split_documents([Document(text, metadata=metadata) for text, metadata in pairs])
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
-        """Return the chunks of ``documents``; their ``id`` is the same as long as their text is."""
+        """Return the chunks of ``documents``; a chunk keeps its ``id`` while its text is unchanged."""
         documents = list(documents)
-        sources = [_source(document) for document in documents]
-        found = self.core().chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
-        return self._written(documents, found)
+        return self._convert(documents, self._chunk(self.core(), documents))
 
     def split_files(self, paths: Iterable[str | Path]) -> list[Document]:
-        """Return the chunks of files of any kind that `advchunk.read_file` reads, with the layout that these have.
+        """Return the chunks of files in any format that `advchunk.read_file` reads, with their layout.
 
-        ``start_index`` is into the text that was read. Metadata is what the file says of itself, and ``source``, its path.
-        A splitter of papers, pages or abstracts reads files its own way.
+        ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``. A
+        splitter of papers, pages or abstracts uses its own reader.
         """
-        read, found = chunk_files(self.core(), paths, "source", on_error=self.on_error, progress=self.show_progress)
-        return self._written([Document(said.text, metadata=dict(said.metadata)) for said in read], found)
+        sources, chunks = chunk_files(self.core(), paths, "source", on_error=self.on_error, progress=self.show_progress)
+        return self._convert([Document(source.text, metadata=dict(source.metadata)) for source in sources], chunks)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Await `split_documents`, with the models' own async methods."""
+        """Await `split_documents`, with the async methods of the models."""
         sources = [_source(document) for document in documents]
-        found = await self.core().achunk_many(sources, on_error=self.on_error, progress=self.show_progress)
-        return self._written(documents, found)
+        results = await self.core().achunk_many(sources, on_error=self.on_error, progress=self.show_progress)
+        return self._convert(documents, results)
 
-    def _written(self, documents: Sequence[Document], found: list[list[Chunk]]) -> list[Document]:
-        in_context = self.core().include_context
+    def _chunk(self, core: Chunker, documents: Iterable[Document]) -> list[list[Chunk]]:
+        return core.chunk_many([_source(document) for document in documents], on_error=self.on_error, progress=self.show_progress)
+
+    def _convert(self, documents: Sequence[Document], results: list[list[Chunk]]) -> list[Document]:
+        """Return the chunks of each document as LangChain documents."""
+        with_context = self.core().include_context
         return [
             Document(
-                chunk.embed_text if in_context else chunk.text,
+                chunk.embed_text if with_context else chunk.text,
                 id=chunk.id,
                 metadata=self._metadata(document, chunk, chunks),
             )
-            for document, chunks in zip(documents, found, strict=True)
+            for document, chunks in zip(documents, results, strict=True)
             for chunk in chunks
         ]
 
     def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
-        ours = {
-            **flat_places(chunk.metadata),
+        metadata = {
+            **flatten_places(chunk.metadata),
             "chunk_index": chunk.index,
             "token_count": chunk.tokens,
             "level": chunk.level,
         }
         spans = chunk.spans_in(document.page_content)
         if self.add_start_index and spans:
-            ours |= {"start_index": spans[0].start, "end_index": spans[-1].end}
+            metadata |= {"start_index": spans[0].start, "end_index": spans[-1].end}
         if len(spans) > 1:
-            ours["spans"] = flat_spans(spans)
+            metadata["spans"] = flatten_spans(spans)
         if chunk.parent is not None:
-            ours["parent_id"] = chunks[chunk.parent].id
-        if document.id:
-            ours["source_id"] = document.id
-        return ours
+            metadata["parent_id"] = chunks[chunk.parent].id
+        metadata = mark_written(metadata, user_metadata(document.metadata))
+        return metadata | {"source_id": document.id} if document.id else metadata
 
     def _length(self, text: str) -> int:
         return self.core().counter(text)
@@ -149,16 +151,16 @@ class ChunkerSplitter(AdvchunkSplitter):
 class LinearSplitter(AdvchunkSplitter):
     """Base of the splitters that need no model.
 
-    `core` shows what runs: the parameters that a ``preset`` gives, too.
+    `core` returns the core chunker, with the parameters that a ``preset`` sets.
 
     Parameters
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
-    length_function : counts tokens: a name ("words", "characters", of a tiktoken encoding ...), a
-        tokenizer, or a callable; None follows the embeddings, else is the embedded WordPiece.
-    sentence_splitter : finds sentences (see `advchunk.text.tiling.as_tiler`).
-    fallback : a core chunker for the documents on which this one fails or takes too long; "auto" is none, but
-        for an experimental splitter `advchunk.UniversalSemanticChunker`; None raises the error.
+    length_function : counts tokens: a name ("words", "characters", a tiktoken encoding ...), a tokenizer, or a callable;
+        None follows the embeddings, else is the embedded WordPiece.
+    sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
+    fallback : a core chunker for documents on which this one fails or takes too long; "auto" is none, except for an
+        experimental splitter, where it is `advchunk.UniversalSemanticChunker`; None raises the error.
     """
 
     chunker_class: ClassVar[type[Chunker]]
@@ -169,19 +171,19 @@ class LinearSplitter(AdvchunkSplitter):
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
 
     def core(self) -> Chunker:
-        """Return the core chunker with this splitter's parameters, and the resources that it takes."""
-        mine = {f.name for f in fields(self)}
+        """Return the core chunker with the parameters and resources of this splitter."""
+        own = {f.name for f in fields(self)}
         names = {name: _NAMES.get(name, name) for name in resources(self.chunker_class)}
-        given = {name: getattr(self, ours) for name, ours in names.items() if ours in mine}
-        return self.chunker_class(**parameters(self, self.chunker_class), **given)
+        lent = {name: getattr(self, alias) for name, alias in names.items() if alias in own}
+        return self.chunker_class(**parameters(self, self.chunker_class), **lent)
 
     def __post_init__(self) -> None:
-        for theirs, ours in ALIASES.items():
-            if getattr(self, theirs) is not None:
-                usual = {getattr(self, theirs), getattr(type(self), ours)}
-                rule = f"{theirs} is another name for {ours}: give one"
-                require(getattr(self, ours) in usual, rule, (getattr(self, theirs), getattr(self, ours)))
-                setattr(self, ours, getattr(self, theirs))
+        for alias, name in ALIASES.items():
+            value = getattr(self, alias)
+            if value is not None:
+                rule = f"{alias} is another name for {name}: give one"
+                require(getattr(self, name) in {value, getattr(type(self), name)}, rule, (value, getattr(self, name)))
+                setattr(self, name, value)
         super().__post_init__()
 
     @classmethod
@@ -193,10 +195,10 @@ class LinearSplitter(AdvchunkSplitter):
         disallowed_special: Literal["all"] | Collection[str] = "all",
         **kwargs: Any,
     ) -> Self:
-        """Build a splitter that counts with tiktoken; it pickles.
+        """Build a splitter that counts tokens with tiktoken, and can be pickled.
 
-        Unlike in LangChain, text that looks like a special token is never an error: unless
-        ``allowed_special`` names it, it is counted as ordinary text.
+        Unlike in LangChain, text that looks like a special token is never an error: it is counted as ordinary text, unless
+        ``allowed_special`` names it.
         """
         try:
             import tiktoken
@@ -208,7 +210,7 @@ class LinearSplitter(AdvchunkSplitter):
 
     @classmethod
     def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
-        """Build a splitter that counts with a Hugging Face tokenizer."""
+        """Build a splitter that counts tokens with a Hugging Face tokenizer."""
         return cls(length_function=tokenizer, **kwargs)
 
 
@@ -218,7 +220,7 @@ class LexicalSplitter(LinearSplitter):
 
     Parameters
     ----------
-    word_splitter : a callable that returns the words of a text, in order; None is `advchunk.text.terms.word_tokens`.
+    word_splitter : a callable that returns the words of a text in order; None is `advchunk.text.terms.word_tokens`.
     """
 
     word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -256,26 +258,27 @@ class EmbeddingSplitter(LinearSplitter):
     def split_with_vectors(
         self, documents: Iterable[Document], vectors: Literal["plain", "context"] = "context"
     ) -> tuple[list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, and the embeddings to give to a vector store with them.
+        """Return the chunks of ``documents``, with embeddings to pass to a vector store along with them.
 
-        ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))`` then finds by the chunks' own
-        vectors ("plain"), or by these mixed with those of the chunks around them (`advchunk.numerics.context_vectors.add_context`).
+        With ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))``, chunks are searched by their
+        own vectors ("plain"), or by these mixed with the vectors of the chunks around them
+        (`advchunk.numerics.context_vectors.add_context`).
         """
         documents = list(documents)
-        found = self._with(vectors, documents)
-        written = self._written(documents, found)
-        chunks = (chunk for chunks in found for chunk in chunks)
-        rows = zip((piece.page_content for piece in written), (chunk.vector for chunk in chunks), strict=True)
-        return written, self._serving(rows)
+        results = self._chunk_with(vectors, documents)
+        pieces = self._convert(documents, results)
+        chunks = (chunk for chunks in results for chunk in chunks)
+        rows = zip((piece.page_content for piece in pieces), (chunk.vector for chunk in chunks), strict=True)
+        return pieces, self._embeddings(rows)
 
     def split_with_rows(
         self, documents: Iterable[Document], id_key: str = "doc_id"
     ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, their sentences for a vector store, and the embeddings to give to it.
+        """Return the chunks of ``documents``, their sentences, and embeddings for the vector store of the sentences.
 
-        A chunk is then found by its nearest sentence, which knows its chunk and what stands around it
-        (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the chunks into a document
-        store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
+        A chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the text around it
+        (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
+        chunks into a document store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
 
             chunks, rows, embeddings = splitter.split_with_rows(documents)
             retriever = MultiVectorRetriever(
@@ -285,79 +288,78 @@ class EmbeddingSplitter(LinearSplitter):
             )
             retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
 
-        A fallback's chunk has no vectors: it is its own and only row, and the store asks the embedder for it.
+        A chunk of a fallback has no vectors: it is its own only row, which the embedder embeds when it is stored.
 
         Parameters
         ----------
-        id_key : the metadata of a row in which the id of its chunk stands, beside what it inherits from the chunk.
+        id_key : metadata key of a row that holds the id of its chunk.
         """
         documents = list(documents)
-        found = self._with("units", documents)
-        written = self._written(documents, found)
-        pairs = [(document, chunk) for document, chunks in zip(documents, found, strict=True) for chunk in chunks]
+        results = self._chunk_with("units", documents)
+        pieces = self._convert(documents, results)
+        pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
         rows, vectors = list[Document](), list[Floats | None]()
-        for (document, chunk), piece in zip(pairs, written, strict=True):
+        for (document, chunk), piece in zip(pairs, pieces, strict=True):
             if chunk.rows is None:
                 rows.append(Document(piece.page_content, id=piece.id, metadata={**piece.metadata, id_key: piece.id}))
                 vectors.append(None)
                 continue
             vectors.extend(chunk.rows)
-            placed = self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
+            is_verbatim = self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
             for number, ((start, end), text) in enumerate(zip(chunk.row_spans, chunk.row_texts, strict=True)):
-                place = {"start_index": start, "end_index": end} if placed else {}
-                metadata = {**inherited(piece.metadata), **place, id_key: piece.id}
+                place = {"start_index": start, "end_index": end} if is_verbatim else {}
+                metadata = {**user_metadata(piece.metadata), **place, id_key: piece.id}
                 row_id = str(uuid5(UUID(chunk.id), str(number)))
                 rows.append(Document(text, id=row_id, metadata=metadata))
-        return written, rows, self._serving(zip((row.page_content for row in rows), vectors, strict=True))
+        return pieces, rows, self._embeddings(zip((row.page_content for row in rows), vectors, strict=True))
 
-    def _with(self, vectors: str, documents: Iterable[Document]) -> list[list[Chunk]]:
-        core = replace(self.core(), vectors=vectors)  # type: ignore[call-arg]
-        return core.chunk_many(map(_source, documents), on_error=self.on_error, progress=self.show_progress)
+    def _chunk_with(self, vectors: str, documents: Iterable[Document]) -> list[list[Chunk]]:
+        return self._chunk(replace(self.core(), vectors=vectors), documents)  # type: ignore[call-arg]
 
-    def _serving(self, rows: Iterable[tuple[str, Floats | None]]) -> ChunkEmbeddings:
-        known = [(text, row) for text, row in rows if row is not None]
-        return ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), known)
+    def _embeddings(self, rows: Iterable[tuple[str, Floats | None]]) -> ChunkEmbeddings:
+        pairs = [(text, row) for text, row in rows if row is not None]
+        return ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), pairs)
 
 
 class ChunkEmbeddings(Embeddings):
-    """Serves the vectors that chunks or their sentences came with to any vector store; the embedder is asked for the rest.
+    """Serves precomputed vectors of chunks or sentences to any vector store; the embedder embeds all other texts.
 
-    A vector store asks by text alone. So texts that are equal, and their vectors not, get these in turn, in the order in
-    which they came, from call to call; a store that adds in another order may swap them.
+    A vector store asks by text alone. Equal texts with different vectors therefore get their vectors in turn, in the order
+    in which they were made; a store that adds texts in another order may swap them.
     """
 
     def __init__(self, embedder: Embedder, rows: Iterable[tuple[str, Floats]]) -> None:
-        known = dict[str, list[Floats]]()
+        vectors = dict[str, list[Floats]]()
         for text, row in rows:
-            known.setdefault(text, []).append(row)
-        self._embedder, self._turns = embedder, {text: cycle(several) for text, several in known.items()}
+            vectors.setdefault(text, []).append(row)
+        self._embedder, self._vectors = embedder, {text: cycle(rows) for text, rows in vectors.items()}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of texts: of those that came with one, or several, these."""
-        unknown = [text for text in dict.fromkeys(texts) if text not in self._turns]
-        asked = dict(zip(unknown, self._embedder.embed(unknown), strict=True)) if unknown else {}
-        return [(asked[text] if text in asked else next(self._turns[text])).tolist() for text in texts]
+        """Return the vectors of texts, precomputed if there are any."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        embedded = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
+        return [(embedded[text] if text in embedded else next(self._vectors[text])).tolist() for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a query, which is no chunk."""
-        found: list[float] = self._embedder.embed([text])[0].tolist()
-        return found
+        """Return the vector of a query."""
+        vector: list[float] = self._embedder.embed([text])[0].tolist()
+        return vector
 
 
 def chunk_key(document: Document) -> str:
-    """Return the id of a chunk: ``index(..., key_encoder=chunk_key)`` then re-adds only what changed.
+    """Return the id of a chunk, so that ``index(..., key_encoder=chunk_key)`` adds again only the chunks that changed.
 
-    A chunk that is skipped keeps the ``start_index`` it had when it was added.
+    A skipped chunk keeps the ``start_index`` that it had when it was added.
     """
     if not document.id:
-        msg = "chunk_key needs documents with an id, as advchunk's splitters give them"
+        msg = "chunk_key needs documents with an id, which advchunk's splitters set"
         raise ConfigurationError(msg)
     return document.id
 
 
 @dataclass(frozen=True)
 class _WithSpecial:
-    """Counts with a tiktoken encoding that reads some special tokens as such."""
+    """Counts with a tiktoken encoding, some of whose special tokens are allowed."""
 
     encoding: Any
     allowed: Literal["all"] | Set[str]
@@ -367,5 +369,5 @@ class _WithSpecial:
 
 
 def _source(document: Document) -> Source:
-    # Not the page: its number changes when one is inserted, and equal texts are told apart anyway.
-    return Source(document.page_content, document.id or "", metadata=inherited(document.metadata))
+    # The id leaves the page out: its number changes when one is inserted, and equal texts are numbered anyway.
+    return Source(document.page_content, document.id or "", metadata=user_metadata(document.metadata))

@@ -12,7 +12,7 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 from advchunk import Chunk, Failure
 from advchunk import Document as Source
 from advchunk.enrich import Enricher
-from advchunk.enrich.reassembly import FrameworkChunk, spans_in, text_and_metadata, to_document
+from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
 from advchunk.errors import require
 from advchunk.records import with_context
 
@@ -107,7 +107,7 @@ def _pairs(
 
 def _to_chunk(document: Document) -> FrameworkChunk:
     metadata, content = document.metadata, document.page_content
-    spans = spans_in(metadata, metadata.get("start_index"), metadata.get("end_index"), len(content))
+    spans = parse_spans(metadata, metadata.get("start_index"), metadata.get("end_index"), len(content))
     length = sum(end - start for start, end in spans)
     shown = metadata["rewritten"] if "original_text" in metadata else content[max(len(content) - length, 0) :]
     text, context = metadata.get("original_text", shown), content.removesuffix(shown)

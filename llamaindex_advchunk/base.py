@@ -1,4 +1,4 @@
-"""advchunk chunkers as LlamaIndex node parsers: exact offsets, stable ids, honest cache keys, safe pickling."""
+"""advchunk chunkers as LlamaIndex node parsers, with exact offsets, stable ids, cache keys and pickling."""
 
 from __future__ import annotations
 
@@ -26,30 +26,31 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
 from advchunk import Chunk, Chunker
 from advchunk import Document as Source
 from advchunk.chunkers.files import chunk_files
+from advchunk.chunkers.frameworks import flatten_places, flatten_spans, mark_written, user_metadata
 from advchunk.chunkers.params import ALIASES, parameters, resources
-from advchunk.chunkers.results import error_handler
+from advchunk.engine.runner import error_handler
 from advchunk.errors import require
 from advchunk.models.identity import identity
-from advchunk.records import flat_places, flat_spans, inherited
 
-_NAMES = {"embedder": "embed_model"}  # what the core calls a resource, and LlamaIndex otherwise
+_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
 class AdvchunkNodeParser(TextSplitter):
-    """Parse nodes with a core chunker, and write down what it knows of each chunk.
+    """Parse nodes with a core chunker, and add its metadata to each chunk.
 
-    Everything is known in `_parse_nodes`, so `_postprocess_parsed_nodes`, which would find each text
-    again with ``str.find``, does nothing. Metadata gets ``token_count``, ``level``, ``spans`` if a chunk
-    has several, ``section`` and ``title_path`` under headings, ``page``, ``pages`` and ``boxes`` where the layout
-    has them ("3 4", "3:left,top,right,bottom ..."), and what the algorithm adds, all hidden from embedder and language model; with ``include_context`` also ``context``, which both see.
+    `_parse_nodes` builds complete nodes, so `_postprocess_parsed_nodes`, which would search each text with ``str.find``,
+    does nothing. Metadata has ``token_count``, ``level``, ``spans`` if a chunk has several, ``section`` and ``title_path``
+    under headings, ``page``, ``pages`` and ``boxes`` if the layout has them ("3 4", "3:left,top,right,bottom ..."), the metadata
+    of the algorithm, and ``advchunk_keys``, which lists these keys, so that a chunk that is parsed again does not pass them on.
+    All are hidden from the embedder and the language model. With ``include_context`` there is also ``context``, which both see.
 
-    Ids are stable as long as text and document id are: give documents an ``id_`` of your own.
+    Ids are stable while the text and the document id are unchanged: give documents an ``id_``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     id_func: Any = Field(default=None, exclude=True, description="id_func(i, node) -> id; None gives stable ids.")
     on_error: Any = Field(
-        default="raise", exclude=True, description="'raise', 'skip', or a callable that is given each Failure."
+        default="raise", exclude=True, description="'raise', 'skip', or a callable that takes each Failure."
     )
 
     @abstractmethod
@@ -64,12 +65,12 @@ class AdvchunkNodeParser(TextSplitter):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name LlamaIndex serializes this parser under."""
+        """Return the name under which LlamaIndex serializes this parser."""
         return f"advchunk.{cls.__name__}"
 
     @classmethod
     def from_defaults(cls, **kwargs: Any) -> Self:
-        """Build a parser, as LlamaIndex's own are built."""
+        """Build a parser, like LlamaIndex's own."""
         return cls(**kwargs)
 
     def split_text(self, text: str) -> list[str]:
@@ -79,52 +80,53 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         sources = self._sources(nodes, show_progress)
-        return self._written(nodes, self.core().chunk_many(sources, on_error=self.on_error))
+        return self._convert(nodes, self.core().chunk_many(sources, on_error=self.on_error))
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
     ) -> list[BaseNode]:
         sources = self._sources(nodes, show_progress)
-        return self._written(nodes, await self.core().achunk_many(sources, on_error=self.on_error))
+        return self._convert(nodes, await self.core().achunk_many(sources, on_error=self.on_error))
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         return nodes
 
     def get_nodes_from_files(self, paths: Iterable[str | Path], show_progress: bool = False) -> list[BaseNode]:
-        """Return the nodes of files of any kind that `advchunk.read_file` reads, with the layout that these have.
+        """Return the nodes of files in any format that `advchunk.read_file` reads, with their layout.
 
-        Offsets are into the text that was read. Metadata is what the file says of itself, and ``file_path``, all hidden from
-        embedder and language model. A parser of papers, pages or abstracts reads files its own way.
+        Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
+        the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
         """
-        reading = get_tqdm_iterable(paths, show_progress, "Reading files")
-        read, found = chunk_files(self.core(), reading, "file_path", on_error=self.on_error, progress=show_progress)
+        paths = get_tqdm_iterable(paths, show_progress, "Reading files")
+        sources, chunks = chunk_files(self.core(), paths, "file_path", on_error=self.on_error, progress=show_progress)
         parents = [
             Document(
-                id_=said.id,
-                text=said.text,
-                metadata=dict(said.metadata),
-                excluded_embed_metadata_keys=[*said.metadata],
-                excluded_llm_metadata_keys=[*said.metadata],
+                id_=source.id,
+                text=source.text,
+                metadata=dict(source.metadata),
+                excluded_embed_metadata_keys=[*source.metadata],
+                excluded_llm_metadata_keys=[*source.metadata],
             )
-            for said in read
+            for source in sources
         ]
-        return self._written(parents, found)
+        return self._convert(parents, chunks)
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
-            metadata = inherited(node.metadata) if self.include_metadata else {}
+            metadata = user_metadata(node.metadata) if self.include_metadata else {}
             yield Source(node.get_content(MetadataMode.NONE), node.node_id, metadata=metadata)
 
-    def _written(self, parents: Sequence[BaseNode], found: list[list[Chunk]]) -> list[BaseNode]:
-        written: list[BaseNode] = []
+    def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
+        """Return the chunks of each parent as linked nodes."""
+        entries: list[BaseNode] = []
         last: dict[tuple[str | None, int], BaseNode] = {}
-        in_context = self.core().include_context
-        for parent, chunks in zip(parents, found, strict=True):
+        with_context = self.core().include_context
+        for parent, chunks in zip(parents, results, strict=True):
             if not chunks and _has_media(parent):
-                written.append(parent)
+                entries.append(parent)
                 continue
-            source = parent.source_node or parent.as_related_node_info()  # which hashes the whole text: once
-            nodes = [self._node(parent, source, chunk, in_context) for chunk in chunks]
+            source = parent.source_node or parent.as_related_node_info()  # hashes the whole text, so only once
+            nodes = [self._node(parent, source, chunk, with_context) for chunk in chunks]
             for node, chunk in zip(nodes, chunks, strict=True):  # hashes are final from here on, so links hold
                 if chunk.parent is not None:
                     above = nodes[chunk.parent]
@@ -132,32 +134,32 @@ class AdvchunkNodeParser(TextSplitter):
                     below = [*(above.child_nodes or []), node.as_related_node_info()]
                     above.relationships[NodeRelationship.CHILD] = below
                 if self.include_prev_next_rel:
-                    line = (node.ref_doc_id, chunk.level)
-                    if before := last.get(line):
+                    sequence = (node.ref_doc_id, chunk.level)
+                    if before := last.get(sequence):
                         node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
                         before.relationships[NodeRelationship.NEXT] = node.as_related_node_info()
-                    last[line] = node
-            written += self._entries(parent, nodes, chunks)
-        return written
+                    last[sequence] = node
+            entries += self._entries(parent, nodes, chunks)
+        return entries
 
     def _entries(self, parent: BaseNode, nodes: Sequence[TextNode], chunks: Sequence[Chunk]) -> Iterator[BaseNode]:
-        """Yield the nodes; instead of one whose chunk has rows, for each an `IndexNode` that leads to it."""
-        given, shift = parent.get_content(MetadataMode.NONE), _place_in_root(parent)
+        """Yield the nodes to index: the node of a chunk, or an `IndexNode` for each of its rows that refers to it."""
+        text, shift = parent.get_content(MetadataMode.NONE), _offset_in_root(parent)
         for node, chunk in zip(nodes, chunks, strict=True):
             if chunk.rows is None:
                 yield node
                 continue
             above = {NodeRelationship.PARENT: node.as_related_node_info()}
-            placed = shift is not None and chunk.spans_in(given) == chunk.spans
+            is_verbatim = shift is not None and chunk.spans_in(text) == chunk.spans
             rows = zip(chunk.row_spans, chunk.row_texts, chunk.rows, strict=True)
-            for number, ((start, end), text, row) in enumerate(rows):
+            for number, ((start, end), sentence, row) in enumerate(rows):
                 yield IndexNode(
                     id_=str(uuid5(UUID(chunk.id), str(number))),
                     embedding=row.tolist(),
-                    text=text,
-                    start_char_idx=(shift or 0) + start if placed else None,
-                    end_char_idx=(shift or 0) + end if placed else None,
-                    extra_info=dict(inherited(node.metadata)),
+                    text=sentence,
+                    start_char_idx=(shift or 0) + start if is_verbatim else None,
+                    end_char_idx=(shift or 0) + end if is_verbatim else None,
+                    extra_info=dict(user_metadata(node.metadata)),
                     relationships={NodeRelationship.SOURCE: node.relationships[NodeRelationship.SOURCE], **above},
                     excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
                     excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
@@ -165,19 +167,20 @@ class AdvchunkNodeParser(TextSplitter):
                     obj=node,
                 )
 
-    def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, in_context: bool) -> TextNode:
-        shift = _place_in_root(parent)
-        metadata: dict[str, Any] = {**flat_places(chunk.metadata), "token_count": chunk.tokens, "level": chunk.level}
+    def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, with_context: bool) -> TextNode:
+        shift = _offset_in_root(parent)
+        metadata: dict[str, Any] = {**flatten_places(chunk.metadata), "token_count": chunk.tokens, "level": chunk.level}
         spans = chunk.spans_in(parent.get_content(MetadataMode.NONE)) if shift is not None else ()
         if len(spans) > 1:
-            metadata["spans"] = flat_spans(spans, shift or 0)
-        hidden = [key for key in metadata if key not in parent.metadata]
-        if in_context and chunk.context:
-            metadata["context"] = chunk.context
-            hidden.append("title")  # the context says it
+            metadata["spans"] = flatten_spans(spans, shift or 0)
+        has_context = with_context and bool(chunk.context)
+        metadata |= {"context": chunk.context} if has_context else {}
+        metadata = mark_written(metadata, user_metadata(parent.metadata))
+        hidden = [key for key in metadata if key not in parent.metadata and key != "context"]
+        hidden += ["title"] if has_context else []  # which is part of the context
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
-            # A chunk that is found by its rows has no entry of its own.
+            # A chunk with rows is retrieved by these.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
             text=chunk.text,
             start_char_idx=spans[0].start + (shift or 0) if spans else None,
@@ -192,20 +195,20 @@ class AdvchunkNodeParser(TextSplitter):
         )
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Add a fingerprint: the IngestionPipeline's cache key is made from this."""
+        """Add a fingerprint, from which the IngestionPipeline makes its cache key."""
         fingerprint = [self.core().fingerprint(), identity(self.id_func)]
         return {**super().to_dict(**kwargs), "fingerprint": fingerprint}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Build from `to_dict`; resources are not in it, so give them again."""
+        """Build a parser from `to_dict`, which does not contain resources: pass them again."""
         return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
 
-    # The base drops what cannot be pickled, from the original too; pydantic's own way fails loudly instead.
+    # LlamaIndex drops attributes that cannot be pickled, from the original too; pydantic raises instead.
     def __getstate__(self) -> dict[str, Any]:
         state = BaseModel.__getstate__(self)
-        kept = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
-        return {**state, "__dict__": kept}
+        attributes = {name: value for name, value in self.__dict__.items() if name != "callback_manager"}
+        return {**state, "__dict__": attributes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = {**state, "__dict__": {**state["__dict__"], "callback_manager": CallbackManager([])}}
@@ -218,22 +221,24 @@ class ChunkerNodeParser(AdvchunkNodeParser):
     chunker: InstanceOf[Chunker] = Field(exclude=True)
 
     def core(self) -> Chunker:
-        """Return the chunker that was given."""
+        """Return the chunker."""
         return self.chunker
 
 
 class LinearNodeParser(AdvchunkNodeParser):
     """Base of the parsers that need no model.
 
-    `core` shows what runs: the parameters that a ``preset`` gives, too.
+    `core` returns the core chunker, with the parameters that a ``preset`` sets.
     """
 
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")
     chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
     tokenizer: Any = Field(default=None, exclude=True, description="Counts tokens; None follows the embed model.")
-    sentence_splitter: Any = Field(default=None, exclude=True, description="Finds sentences.")
-    fallback: Any = Field(default="auto", exclude=True, description="A core chunker for documents that fail.")
+    sentence_splitter: Any = Field(default=None, exclude=True, description="Splits sentences.")
+    fallback: Any = Field(
+        default="auto", exclude=True, description="A core chunker for documents on which this one fails."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -250,21 +255,21 @@ class LinearNodeParser(AdvchunkNodeParser):
         return data
 
     def __setattr__(self, name: str, value: Any) -> None:
-        for alias, ours in ALIASES.items():  # LlamaIndex's Settings set chunk_size on a parser that is built
-            if name in {alias, ours}:
-                super().__setattr__(ours if name == alias else alias, value)
+        for alias, parameter in ALIASES.items():  # LlamaIndex's Settings set chunk_size on an existing parser
+            if name in {alias, parameter}:
+                super().__setattr__(parameter if name == alias else alias, value)
         super().__setattr__(name, value)
 
     def core(self) -> Chunker:
         """Return the core chunker with this parser's parameters and resources."""
-        given = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
-        return self.chunker_class(**parameters(self, self.chunker_class), **given)
+        lent = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
+        return self.chunker_class(**parameters(self, self.chunker_class), **lent)
 
 
 class LexicalNodeParser(LinearNodeParser):
     """Base of the parsers that count words."""
 
-    word_splitter: Any = Field(default=None, exclude=True, description="Finds the words of a text.")
+    word_splitter: Any = Field(default=None, exclude=True, description="Returns the words of a text.")
 
 
 class LanguageModelNodeParser(LinearNodeParser):
@@ -278,21 +283,20 @@ class LanguageModelNodeParser(LinearNodeParser):
 class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that need an embedder.
 
-    With ``vectors="units"`` a chunk is found by its nearest sentence, which knows its chunk and what stands around it
-    (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one a sentence, with the chunk as
-    their ``obj``: put them into any index, and its retriever returns the chunks, each once, by its nearest sentence.
-    ``similarity_top_k`` counts sentences. Where a store is too small for a copy of the chunk beside each sentence,
-    ``VectorStoreIndex(objects=nodes)`` keeps one in memory.
+    With ``vectors="units"`` a chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the
+    text around it (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one
+    per sentence, with the chunk as their ``obj``: put them into any index, and its retriever returns each chunk once.
+    ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
     """
 
     embed_model: Any = Field(
         default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
     )
-    batch_size: int | None = Field(default=None, exclude=True, description="Texts a model call.")
+    batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
     cache: Any = Field(default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store.")
     vectors: Literal["none", "plain", "context", "units"] = Field(
         default="none",
-        description="Sets each node's embedding: its own, or mixed with those around it; or gives one for each sentence.",
+        description="Sets the embedding of each node: its own, mixed with its neighbors', or one per sentence.",
     )
 
 
@@ -300,8 +304,8 @@ def _has_media(node: BaseNode) -> bool:
     return any(getattr(node, f"{kind}_resource", None) for kind in ("image", "audio", "video"))
 
 
-def _place_in_root(node: BaseNode) -> int | None:
-    """Return where a node's text starts in the root document; None if it is not a verbatim piece of it."""
+def _offset_in_root(node: BaseNode) -> int | None:
+    """Return the offset of a node's text in the root document; None if it is not a verbatim part of it."""
     if node.source_node is None:
         return 0
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)

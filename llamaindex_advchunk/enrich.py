@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, InstanceOf
 from advchunk import Chunk
 from advchunk import Document as Source
 from advchunk.enrich import Enricher
-from advchunk.enrich.reassembly import FrameworkChunk, spans_in, text_and_metadata, to_document
+from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
 
 _HIDDEN = ("summary", "summary_status", "rewritten", "rewritten_status", "original_text")
 
@@ -124,7 +124,7 @@ def _pairs(groups: Sequence[Sequence[TextNode]]) -> Iterator[tuple[Source, list[
 
 def _to_chunk(node: TextNode) -> FrameworkChunk:
     text = node.metadata.get("original_text", node.text)
-    spans = spans_in(node.metadata, node.start_char_idx, node.end_char_idx, len(text))
+    spans = parse_spans(node.metadata, node.start_char_idx, node.end_char_idx, len(text))
     verbatim = sum(end - start for start, end in spans) == len(text)
     return FrameworkChunk(text, spans if verbatim else (), node.metadata.get("context", ""), node.metadata)
 

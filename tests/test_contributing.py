@@ -26,7 +26,7 @@ class Own(LinearChunker):
 class TitleOnly(Own):
     """Makes one chunk without a span of a blank document that has a title."""
 
-    def blank(self, document):
+    def chunk_empty(self, document):
         title = document.metadata.get("title")
         return [Chunk("", (), 2, context=title)] if title else []
 
@@ -98,5 +98,5 @@ def test_a_costly_figure_is_computed_when_it_is_asked_for():
 
 @pytest.mark.parametrize("wrong", [None, "One text.", Document("One document.")])
 def test_many_documents_are_several(wrong):
-    with pytest.raises(ConfigurationError, match="documents must be several; for one there is chunk"):
+    with pytest.raises(ConfigurationError, match="documents must be an iterable"):
         Own().chunk_many(wrong)

@@ -32,10 +32,10 @@ from advchunk.chunkers.params import GroupedParams, Params
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams
 from advchunk.chunkers.registry import create, describe, is_general_purpose, names, required_model
-from advchunk.chunkers.results import Failure, Results
 from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
 from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
+from advchunk.engine.runner import Failure, Results
 from advchunk.errors import (
     BadModelOutput,
     BudgetExceeded,

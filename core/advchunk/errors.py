@@ -17,6 +17,10 @@ class Unreadable(ConfigurationError):  # noqa: N818
     """A document is not in the format it is read as. No fallback is used, because it would chunk the markup."""
 
 
+class InvalidSegmentation(ConfigurationError):  # noqa: N818
+    """An algorithm returned a segmentation that does not fit its units; no fallback hides that."""
+
+
 class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like the rest of the API
     """An optional library is not installed; the message names the extra to install and any further step."""
 

@@ -1,6 +1,6 @@
 """Immutable records that the stages exchange, and the array conventions they share.
 
-Four array shapes carry all the work between a text and its chunks:
+Four arrays carry the work between a text and its chunks:
 
 ``edges``   (n + 1,) int64, strictly increasing from 0 to ``len(text)``: character offsets of
             n units that tile the text. A unit owns the white space after it; indentation
@@ -14,8 +14,10 @@ Four array shapes carry all the work between a text and its chunks:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -27,8 +29,22 @@ from advchunk.errors import ConfigurationError, require
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 
-HARD_BREAK = 100
-"""The strength of an edge that no chunk crosses, nor repeats text from beyond."""
+
+class Strength(IntEnum):
+    """How good a place the edge between two units is to end a chunk: higher is better.
+
+    Edges before headings have `HEADING` for the lowest level (6 and more), up to `HEADING` + 5 for level 1.
+    """
+
+    KEEP_WITH_NEXT = -1
+    """Between a heading and its text, or a caption and its table."""
+    WITHIN_SENTENCE = 0
+    SENTENCE = 1
+    BLOCK = 2
+    HEADING = 3
+    HARD_BREAK = 100
+    """No chunk crosses it, nor repeats text from before it."""
+
 
 BlockKind: TypeAlias = Literal[
     "heading", "paragraph", "item", "quote", "code", "table", "formula", "figure",
@@ -44,12 +60,12 @@ class Span(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where something stands on paper.
+    """A place on a page.
 
     Parameters
     ----------
-    page : from 1.
-    box : left, top, right, bottom in points, origin top left, if known.
+    page : page number, from 1.
+    box : left, top, right and bottom in points from the top left corner, or None.
     """
 
     page: int
@@ -62,11 +78,11 @@ class Block:
 
     Parameters
     ----------
-    kind : what it is (`BlockKind`); "furniture" is what pages repeat, such as running headers.
-    span : where it stands in ``Document.text``.
+    kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers.
+    span : its span in ``Document.text``.
     level : depth of a heading, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : what a heading says without its markup; None for its text as it is.
-    places : where it stands on paper, if known; several if it runs over columns or pages.
+    title : the text of a heading without markup; None if that is its text.
+    places : its places on pages; several if it continues in another column or page.
     """
 
     kind: BlockKind
@@ -78,22 +94,22 @@ class Block:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """A text, what is known of its layout, and the name its chunks' ids are made with.
+    """A text with its layout and metadata, and the name from which ids of its chunks are made.
 
     Parameters
     ----------
-    text : what is chunked; every span indexes it.
-    id : names the document; else ``metadata["source"]`` does.
-    blocks : its layout, ascending and disjoint; () for a text without one, None to have it
-        read as the chunker's ``markup`` says.
-    metadata : JSON-able; ``title``, when given, is context for every chunk.
-    markup : what the text was derived from, if a reader derived it: "tei", "html", "pages" ...
-    offsets : (len(text) + 1,) non-decreasing, when ``text`` was derived from an original:
-        the original offset of each character, and of the end.
+    text : the text to chunk; every span indexes it.
+    id : name of the document; by default ``metadata["source"]``.
+    blocks : its layout, ascending and disjoint; () for a text without layout, None to have the layout read by the
+        chunker's ``markup``.
+    metadata : JSON-able; ``title`` is context for every chunk.
+    markup : the format from which a reader derived the text: "tei", "html", "pages" ...
+    offsets : (len(text) + 1,) non-decreasing offsets of each character, and of the end, in the original from which
+        ``text`` was derived.
 
     Raises
     ------
-    ConfigurationError : blocks or offsets that do not fit the text.
+    ConfigurationError : blocks or offsets do not fit the text.
     """
 
     text: str
@@ -114,43 +130,61 @@ class Document:
             require(last <= start < end <= len(self.text), "blocks must ascend, apart, inside the text", block)
             last = end
         if self.offsets is not None:
-            right = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
-            require(right, "offsets must be len(text) + 1 numbers that never fall", self.offsets)
+            valid = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
+            require(valid, "offsets must be len(text) + 1 numbers that never fall", self.offsets)
 
     @property
     def source(self) -> str:
-        """The name that chunk ids are made with: the id, else ``metadata["source"]``, else nothing."""
+        """The name from which chunk ids are made: the id, else ``metadata["source"]``, else ""."""
         return self.id or str(self.metadata.get("source") or "")
 
     def source_spans(self, spans: Iterable[Span]) -> tuple[Span, ...]:
-        """Return where ``spans`` of the text stand in the original; nothing without ``offsets``."""
+        """Return the spans in the original of ``spans`` of the text; none without ``offsets``."""
         if self.offsets is None:
             return ()
         return tuple(Span(int(self.offsets[start]), int(self.offsets[end])) for start, end in spans)
 
 
+class SpanSet:
+    """Ascending, disjoint spans that are searched by offset.
+
+    >>> spans = SpanSet([Span(2, 5), Span(8, 9)])
+    >>> 2 in spans, 5 in spans, 8 in spans
+    (True, False, True)
+    """
+
+    def __init__(self, spans: Iterable[Span] = ()) -> None:
+        self.spans = tuple(spans)
+        self._starts = [start for start, _ in self.spans]
+
+    def __contains__(self, offset: int) -> bool:
+        place = bisect_right(self._starts, offset) - 1
+        return place >= 0 and offset < self.spans[place].end
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """A text and the tiling of it that an algorithm reasons about (usually sentences).
+    """A text and the tiling of it that an algorithm works on (usually sentences).
 
     Parameters
     ----------
-    sizes : (n,) tokens of each unit, once `sizes.fit` has counted them.
-    strength : (n + 1,) how good a place each edge is to end a chunk, if known: 0 within a sentence,
-        1 between sentences, 2 between blocks, more before a heading; -1 between it and its text; from `HARD_BREAK` on, one
-        that no chunk crosses.
+    sizes : (n,) tokens of each unit, once they are counted.
+    strength : (n + 1,) `Strength` of each edge; by default all edges are alike.
     """
 
     text: str
     edges: Ints
     sizes: Ints | None = None
-    strength: Ints | None = None
+    strength: Ints = field(default=None)  # type: ignore[arg-type]  # filled in below
 
     def __post_init__(self) -> None:
         ends = self.edges[[0, -1]].tolist() if len(self.edges) else []
-        right = ends == [0, len(self.text)] and not np.any(np.diff(self.edges) <= 0)
-        require(right, f"edges must rise strictly from 0 to {len(self.text)}", self.edges)
+        valid = ends == [0, len(self.text)] and not np.any(np.diff(self.edges) <= 0)
+        require(valid, f"edges must rise strictly from 0 to {len(self.text)}", self.edges)
         require(self.sizes is None or len(self.sizes) == len(self), f"sizes must be {len(self)} numbers", self.sizes)
+        if self.strength is None:
+            object.__setattr__(self, "strength", np.full(len(self.edges), Strength.SENTENCE, dtype=np.int64))
+        require(len(self.strength) == len(self.edges), f"strength must be {len(self) + 1} numbers", self.strength)
 
     def __len__(self) -> int:
         return len(self.edges) - 1
@@ -167,6 +201,23 @@ class Units:
             raise ConfigurationError(msg)
         return self.sizes
 
+    def with_sizes(self, counts: Callable[[Sequence[str]], Ints]) -> Units:
+        """Return the units with ``sizes``, counted unless they have been."""
+        return self if self.sizes is not None else replace(self, sizes=counts(self.strings()))
+
+    def hard_breaks(self) -> Ints:
+        """Return the edges that no chunk crosses, the first edge among them."""
+        return np.union1d(0, np.flatnonzero(self.strength >= Strength.HARD_BREAK))
+
+    def part(self, start: int, end: int) -> Units:
+        """Return units ``start`` to ``end`` with a text of their own."""
+        return Units(
+            self.text[self.edges[start] : self.edges[end]],
+            self.edges[start : end + 1] - self.edges[start],
+            None if self.sizes is None else self.sizes[start:end],
+            self.strength[start : end + 1],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -174,17 +225,17 @@ class Chunk:
 
     Parameters
     ----------
-    spans : ascending; one for a contiguous chunk, several when distant passages are grouped.
+    spans : ascending; one for a contiguous chunk, several if distant passages are grouped.
     tokens : size of ``embed_text``, by the counter that kept it within ``max_tokens``.
-    index : place among the chunks of its document, from 0.
-    id : the same for the same source, level and text, wherever the text stands (see `ids`).
-    context : titles, headings or a summary that is embedded with the text but is no part of it.
-    level, parent : depth in a hierarchy, and the index of the chunk above; 0 and None if flat.
-    metadata : what else the algorithm knows; JSON-able.
-    source_spans : the spans in the original, if ``Document.offsets`` leads there; else empty.
-    vector : (d,) its unit vector, if the chunker was asked for it (``vectors=``).
-    rows, row_spans, row_texts : (m, d) a unit vector for each of its sentences, if asked for; where each of these stands,
-        and what it says.
+    index : position among the chunks of its document, from 0.
+    id : the same for the same source, level and text, wherever the text is (see `engine.runner.IdGenerator`).
+    context : titles, headings or a summary, embedded with the text but not part of it.
+    level, parent : depth in a hierarchy, and the index of the parent chunk; 0 and None if flat.
+    metadata : of the document, its layout and the algorithm; JSON-able.
+    source_spans : the spans in the original, if the document has ``offsets``; else empty.
+    vector : (d,) unit vector, if the chunker has ``vectors=``.
+    rows, row_spans, row_texts : (m, d) unit vectors of its m sentences, if the chunker has ``vectors="units"``, with their
+        spans and texts.
     """
 
     text: str
@@ -204,12 +255,12 @@ class Chunk:
 
     @property
     def start(self) -> int:
-        """First character offset; 0 for a chunk that is all context."""
+        """Offset of the first character; 0 for a chunk of context alone."""
         return self.spans[0].start if self.spans else 0
 
     @property
     def end(self) -> int:
-        """Offset just past the last character; 0 for a chunk that is all context."""
+        """Offset just past the last character; 0 for a chunk of context alone."""
         return self.spans[-1].end if self.spans else 0
 
     @property
@@ -219,7 +270,7 @@ class Chunk:
         return [self.text[a:b] for a, b in pairwise(ends)]
 
     def spans_in(self, text: str) -> tuple[Span, ...]:
-        """Return where the chunk stands in a text: the document's, or the original it was derived from; nothing if it does not.
+        """Return the spans of the chunk in a text, either the document's or its original; none if they do not match.
 
         >>> Chunk("ab", (Span(0, 2),), 1).spans_in("ab"), Chunk("ab", (Span(0, 2),), 1).spans_in("<p>ab</p>")
         ((Span(start=0, end=2),), ())
@@ -231,7 +282,7 @@ class Chunk:
 
     @property
     def embed_text(self) -> str:
-        """What should be embedded: the context, a blank line, the text."""
+        """The text to embed: the context, a blank line, the text."""
         return with_context(self.context, self.text)
 
 
@@ -244,87 +295,18 @@ def with_context(context: str, text: str) -> str:
     return f"{context}\n\n{text}" if context and text else context or text
 
 
-def flat_spans(spans: Iterable[Span], shift: int = 0) -> str:
-    """Write spans for stores whose metadata must be flat.
-
-    >>> flat_spans([Span(0, 2), Span(7, 9)], shift=100)
-    '100-102 107-109'
-    """
-    return " ".join(f"{start + shift}-{end + shift}" for start, end in spans)
-
-
-def flat_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Write ``pages`` and ``boxes`` for such stores: each as text, a box as its page, a colon, and its edges.
-
-    >>> flat_places({"page": 3, "pages": [3, 4], "boxes": [[3, 72.0, 90.5, 540.0, 700.0], [4, 72.0, 90.0, 540.0, 120.0]]})
-    {'page': 3, 'pages': '3 4', 'boxes': '3:72,90.5,540,700 4:72,90,540,120'}
-    """
-    flat = dict(metadata)
-    if isinstance(pages := flat.get("pages"), list):
-        flat["pages"] = " ".join(map(str, pages))
-    if isinstance(boxes := flat.get("boxes"), list):
-        flat["boxes"] = " ".join(f"{page}:{','.join(f'{edge:.10g}' for edge in box)}" for page, *box in boxes)
-    return flat
-
-
-# What chunkers and adapters say of a chunk, and is not true of a piece of it; headings above it still are.
-_OF_A_CHUNK = frozenset(
-    [
-        "token_count",
-        "level",
-        "chunk_index",
-        "start_index",
-        "end_index",
-        "spans",
-        "pages",
-        "boxes",
-        "parent_id",
-        "oversize",
-        "cut",
-        "cut_score",
-        "chunker",
-        "fallback_from",
-        "chunk_id",
-        "summary",
-        "summary_status",
-        "rewritten",
-        "rewritten_status",
-        "original_text",
-        "chunk_idx",
-        "uuid",
-        "tokens",
-        "n_sentences",
-        "word_count",
-        "strategy",
-        "context",
-    ]
-)
-
-
-def inherited(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata that the pieces of a document inherit, which may be a chunk itself.
-
-    >>> inherited({"source": "s", "token_count": 9, "spans": "0-5 9-12"})
-    {'source': 's'}
-    """
-    if "token_count" not in metadata:
-        return metadata
-    return {key: value for key, value in metadata.items() if key not in _OF_A_CHUNK}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Segmentation:
-    """Where an algorithm cuts the units, or which it puts together, and why.
+    """The decision of an algorithm: where it cuts the units, or how it groups them, and why.
 
     Parameters
     ----------
-    cuts : (k + 1,) see `records`.
-    labels : (n,) if distant units with one label make one chunk; then ``cuts`` is where labels change.
-    reason : in a word, why it cuts; or one word for each inner cut.
-    gaps : (n - 1,) its score of every gap, if it has one; nan where it looked at none.
-    rows : (n, d) unit rows, if it has any, by which a short piece joins the more similar neighbor.
-    figures : whatever else it computed on the way: thresholds, weights, totals, by name. What is
-        costly and seldom wanted is a function that computes it.
+    cuts : (k + 1,) see the module.
+    labels : (n,) labels, if distant units with the same label make one chunk; ``cuts`` are then the edges of their runs.
+    reason : one word for why it cuts, or one word for each inner cut.
+    gaps : (n - 1,) scores, nan where a gap has none.
+    figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes it.
+    rows : (n, d) unit rows, by which a short piece joins the more similar neighbor.
     """
 
     cuts: Ints
@@ -336,30 +318,31 @@ class Segmentation:
 
 
 class _Figures(Mapping[str, Any]):
-    """Figures, of which the costly ones are computed when they are asked for."""
+    """Figures, of which the costly ones are computed on access."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = given
+    def __init__(self, figures: Mapping[str, Any]) -> None:
+        self._figures = figures
 
     def __getitem__(self, name: str) -> Any:
-        figure = self._given[name]
+        figure = self._figures[name]
         return figure() if callable(figure) else figure
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
+        return iter(self._figures)
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self._figures)
 
     def __repr__(self) -> str:
-        return f"{{{', '.join(f'{name!r}: ...' if callable(it) else f'{name!r}: {it!r}' for name, it in self._given.items())}}}"
+        items = (f"{name!r}: {'...' if callable(value) else repr(value)}" for name, value in self._figures.items())
+        return f"{{{', '.join(items)}}}"
 
 
 class Cut(NamedTuple):
     """A boundary between chunks.
 
-    ``reason`` is the algorithm's, or "size" where only the token budget forced it; ``score``
-    is the algorithm's for that gap, if it has one.
+    ``reason`` is the algorithm's, or "size" where only the limits forced the cut; ``score`` is the algorithm's score of
+    the gap, if it has one.
     """
 
     offset: int
@@ -369,12 +352,12 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """The chunks of a document, and how they came about.
+    """The chunks of a document, with the decision behind them.
 
     Parameters
     ----------
-    chunks : what `Chunker.chunk` returns.
-    units, segmentation : what the algorithm saw and decided; None if there was nothing to decide.
+    chunks : the chunks that `Chunker.chunk` returns.
+    units, segmentation : input and output of the algorithm; None if there was nothing to decide.
     """
 
     document: Document
@@ -384,7 +367,7 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """Whatever the algorithm computed on the way, by name."""
+        """The intermediate results of the algorithm, by name."""
         return _Figures(self.segmentation.figures if self.segmentation else {})
 
     @property
@@ -394,14 +377,14 @@ class Explanation:
         return [self.cut_at(offset) for offset in sorted(ends - {len(self.document.text)})]
 
     def cut_at(self, offset: int) -> Cut:
-        """Say why there is a boundary at ``offset``."""
+        """Return the boundary at ``offset`` with its reason."""
         if self.units is None or self.segmentation is None:
             return Cut(offset, "size", None)
-        found = self.segmentation
+        cuts, reason, gaps = self.segmentation.cuts, self.segmentation.reason, self.segmentation.gaps
         unit = int(np.searchsorted(self.units.edges, offset))
-        known = found.gaps is not None and 0 < unit <= len(found.gaps) and bool(np.isfinite(found.gaps[unit - 1]))
-        score = float(found.gaps[unit - 1]) if found.gaps is not None and known else None
-        place = int(np.searchsorted(found.cuts, unit))
-        if unit >= len(self.units) or self.units.edges[unit] != offset or found.cuts[place] != unit:
+        has_score = gaps is not None and 0 < unit <= len(gaps) and bool(np.isfinite(gaps[unit - 1]))
+        score = float(gaps[unit - 1]) if gaps is not None and has_score else None
+        place = int(np.searchsorted(cuts, unit))
+        if unit >= len(self.units) or self.units.edges[unit] != offset or cuts[place] != unit:
             return Cut(offset, "size", score)
-        return Cut(offset, found.reason if isinstance(found.reason, str) else found.reason[place - 1], score)
+        return Cut(offset, reason if isinstance(reason, str) else reason[place - 1], score)

@@ -90,6 +90,7 @@ def test_metadata_is_flat_and_complete():
     assert first.metadata == {
         "k": [1], "chunk_index": 0, "token_count": 15, "level": 0, "start_index": 0, "end_index": 73,
         "spans": "0-28 50-73", "source_id": "d",
+        "advchunk_keys": "chunk_index token_count level start_index end_index spans",
     }  # fmt: skip
     assert "start_index" not in RecursiveSplitter(add_start_index=False).create_documents([TEXT])[0].metadata
     json.dumps(first.metadata)
@@ -237,7 +238,7 @@ def test_a_splitter_pickles():
 def test_any_core_chunker():
     chunker = MSTSemanticChunker(embedder=lambda texts: np.ones((len(texts), 2)))
     assert ChunkerSplitter(chunker).split_text("A.\n\nB.") == ["A.\n\nB."]
-    with pytest.raises(ValueError, match="metadatas must be as many as texts, 1, got 2"):
+    with pytest.raises(ValueError, match="metadatas must have one entry per text, 1, got 2"):
         ChunkerSplitter(chunker).create_documents(["a"], [{}, {}])
 
 

@@ -14,7 +14,7 @@ from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams, drops
 from advchunk.models.causal import as_causal
 from advchunk.models.counters import as_counter
-from advchunk.records import HARD_BREAK
+from advchunk.records import Strength
 
 
 @dataclass
@@ -105,7 +105,7 @@ def test_nothing_is_repeated_over_a_wall():
         def tile(self, document, limits):
             units = super().tile(document, limits)
             strength = np.ones(len(units) + 1, dtype=np.int64)
-            strength[2] = HARD_BREAK
+            strength[2] = Strength.HARD_BREAK
             return replace(units, strength=strength)
 
     for kind, expected in (

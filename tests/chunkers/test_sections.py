@@ -9,7 +9,7 @@ from advchunk import ConfigurationError, PerplexityChunker, RecursiveChunker, Se
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Embed, Job, completed, drive, gather
 from advchunk.models.counters import as_counter
-from advchunk.records import HARD_BREAK, Units
+from advchunk.records import Strength, Units
 from advchunk.sizes import Limits, assemble
 from lm import Words
 
@@ -75,7 +75,7 @@ def test_an_inner_chunker_that_would_repeat_text_is_refused():
 
 def test_a_wall_stops_joins_and_overlap():
     text = "a b c d e f "
-    units = Units(text, np.arange(0, 13, 2), strength=np.array([0, 1, 1, HARD_BREAK, 1, 1, 0]))
+    units = Units(text, np.arange(0, 13, 2), strength=np.array([0, 1, 1, Strength.HARD_BREAK, 1, 1, 0]))
     limits = Limits(4, 3, 1, as_counter("words"))
     found = assemble(units, np.arange(7), limits)
     assert [chunk.text for chunk in found] == ["a b c ", "d e f "]

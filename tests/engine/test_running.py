@@ -162,7 +162,7 @@ def test_invalid_documents_are_refused(name, bad):
 
 @pytest.mark.parametrize("bad", ["text", Document("text")])
 def test_one_document_is_not_several(bad):
-    with pytest.raises(ConfigurationError, match="for one there is chunk"):
+    with pytest.raises(ConfigurationError, match="documents must be an iterable"):
         RecursiveChunker().chunk_many(bad)
 
 

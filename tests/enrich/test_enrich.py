@@ -494,7 +494,7 @@ def test_bad_answer_affects_only_its_chunk(bad, kind, enrich, caplog):
     status = {f"{kind.writes}_status": "failed: BadModelOutput"}
     for i in wrong:
         assert enriched[i] == replace(chunks[i], metadata={**chunks[i].metadata, **status})
-        assert f"chunk {i} of document 0 ('guide') stays as it was: BadModelOutput: " in caplog.text
+        assert f"chunk {i} of document 0 ('guide') is left unchanged: BadModelOutput: " in caplog.text
     assert [c for i, c in enumerate(enriched) if i not in wrong] == [c for i, c in enumerate(good) if i not in wrong]
     assert len(wrong) == 1
     assert len(enriched) > 2
@@ -636,7 +636,7 @@ def test_timeout_applies_per_chunk(enrich, caplog):
     until.set()
     assert ["summary" in chunk.metadata for chunk in enriched] == ["fish" not in chunk.text for chunk in enriched]
     assert {chunk.metadata.get("summary_status") for chunk in enriched} == {None, "failed: TimeoutError"}
-    assert "stays as it was: TimeoutError" in caplog.text
+    assert "is left unchanged: TimeoutError" in caplog.text
 
 
 def test_an_async_function_needs_an_async_call():
@@ -847,7 +847,7 @@ def test_failing_endpoint_loses_no_chunk(trouble, enrich, caplog):
     assert ["summary" in chunk.metadata for chunk in enriched] == ["fish" not in chunk.text for chunk in chunks]
     (lost,) = (chunk for chunk in enriched if "summary" not in chunk.metadata)
     assert lost.metadata["summary_status"].startswith("failed: ")
-    assert "stays as it was" in caplog.text
+    assert "is left unchanged" in caplog.text
 
 
 @both

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.chunkers.prechunk import prechunks
-from advchunk.layout import BLOCK, HEADING, KEEP_WITH_NEXT, SENTENCE, Contexts, with_blocks
+from advchunk.layout import Contexts, fit_to_blocks
 from advchunk.numerics import costs, graphs, search, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.readers import markdown
-from advchunk.records import Block, Document, Span
+from advchunk.records import Block, Document, Span, Strength
 from advchunk.sizes import Limits
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import WORDS
@@ -189,40 +189,40 @@ def test_the_gradient_is_another_curve_than_the_distances():
 # Layout.
 
 
-def test_with_blocks_says_how_good_a_place_each_edge_is():
-    units = with_blocks(sentences.sentences(GUIDE), markdown.read(GUIDE))
+def test_fit_to_blocks_says_how_good_a_place_each_edge_is():
+    units = fit_to_blocks(sentences.sentences(GUIDE), markdown.read(GUIDE))
     strengths = dict(zip(units.strings(), units.strength.tolist(), strict=False))
     assert strengths == {
-        "# Tea\n\n": HEADING + 5,
-        "Green is steamed. ": KEEP_WITH_NEXT,
-        "Black is not.\n\n": SENTENCE,
-        "- Mint\n": BLOCK,
-        "- Dill\n\n": BLOCK,
-        "> Quoted. ": BLOCK,
-        "Words.\n\n": SENTENCE,
-        "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": BLOCK,
-        "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n": BLOCK,
-        "### Milk\n\n": HEADING + 3,
-        "Whole.": KEEP_WITH_NEXT,
+        "# Tea\n\n": Strength.HEADING + 5,
+        "Green is steamed. ": Strength.KEEP_WITH_NEXT,
+        "Black is not.\n\n": Strength.SENTENCE,
+        "- Mint\n": Strength.BLOCK,
+        "- Dill\n\n": Strength.BLOCK,
+        "> Quoted. ": Strength.BLOCK,
+        "Words.\n\n": Strength.SENTENCE,
+        "```py\na = 1.  # One. Two.\n\nb = 2\n```\n\n": Strength.BLOCK,
+        "| a | b |\n|---|---|\n| 1. | 2. Two |\n\n": Strength.BLOCK,
+        "### Milk\n\n": Strength.HEADING + 3,
+        "Whole.": Strength.KEEP_WITH_NEXT,
     }
     assert len(units.strength) == len(units) + 1
 
 
 def test_a_text_without_blocks_keeps_its_units():
     text = "One. Two. Three."
-    units = with_blocks(sentences.sentences(text), Document(text, blocks=()))
+    units = fit_to_blocks(sentences.sentences(text), Document(text, blocks=()))
     assert units.strings() == ["One. ", "Two. ", "Three."]
-    assert units.strength.tolist() == [SENTENCE] * 4
+    assert units.strength.tolist() == [Strength.SENTENCE] * 4
 
 
 def test_white_space_before_the_first_block_has_no_unit_of_its_own():
     text = "\n\n  \n# Tea\n\nGreen."
-    assert with_blocks(sentences.sentences(text), markdown.read(text)).strings() == ["\n\n  \n# Tea\n\n", "Green."]
+    assert fit_to_blocks(sentences.sentences(text), markdown.read(text)).strings() == ["\n\n  \n# Tea\n\n", "Green."]
 
 
 def test_indentation_stays_with_its_block():
     text = "1. Do:\n\n   ```sh\n   make\n   ```\n\n   Then.\n\n   ***\n\n       so"
-    units = with_blocks(tiling.words(text), markdown.read(text))
+    units = fit_to_blocks(tiling.words(text), markdown.read(text))
     assert units.strings() == [
         "1. ",
         "Do:\n\n",
@@ -240,7 +240,7 @@ def test_indentation_stays_with_its_block():
 def test_no_unit_ends_in_the_white_space_before_a_block(tiler, pieces):
     text = "".join(pieces)
     document = markdown.read(text)
-    edges = with_blocks(tiler(text), document).edges.tolist()
+    edges = fit_to_blocks(tiler(text), document).edges.tolist()
     assert [0, len(text)] == [edges[0], edges[-1]] or not text
     leading = len(text) - len(text.lstrip())
     for start, _ in (block.span for block in document.blocks):
@@ -252,19 +252,19 @@ def test_blocks_without_their_indentation_have_no_white_space_before_them_cut_of
     text = "One.\n\n    a = 1\n\n  Two."
     code, two = (Span(text.index(start), text.index(end) + 1) for start, end in [("a", "1"), ("T", "o.")])
     document = Document(text, blocks=(Block("code", code), Block("paragraph", two)))
-    assert with_blocks(tiling.words(text), document).strings() == ["One.\n\n    ", "a = 1\n\n  ", "Two."]
+    assert fit_to_blocks(tiling.words(text), document).strings() == ["One.\n\n    ", "a = 1\n\n  ", "Two."]
 
 
 def test_text_around_a_protected_block_is_cut_at_its_edges_only():
     text = "Before. So.\n```\na. B. C.\n```\nAfter. So."
-    units = with_blocks(tiling.words(text), markdown.read(text))
+    units = fit_to_blocks(tiling.words(text), markdown.read(text))
     assert units.strings() == ["Before. ", "So.\n", "```\na. B. C.\n```\n", "After. ", "So."]
 
 
 @pytest.mark.parametrize("after", ["", "\n", "\n\n  "])
 def test_a_protected_block_may_end_the_text(after):
     text = f"Before.\n\n```\na. B.\n```{after}"
-    assert with_blocks(sentences.sentences(text), markdown.read(text)).strings() == [
+    assert fit_to_blocks(sentences.sentences(text), markdown.read(text)).strings() == [
         "Before.\n\n",
         f"```\na. B.\n```{after}",
     ]

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from advchunk import Document
 from advchunk.layout import Headings, protected
 from advchunk.readers.markdown import blocks, parsed, read
 from advchunk.readers.titles import heading_text
@@ -191,7 +192,11 @@ def test_repeated_openings_take_linear_time(line, end):
 
 def test_protected_is_what_must_not_be_cut():
     text = "a\n\n```\nx\n```\n\n|x|\n|-|\n\n$$x$$\n\n> q"
-    assert [text[slice(*span)] for span in protected(blocks(text))] == ["```\nx\n```", "|x|\n|-|", "$$x$$"]
+    assert [text[slice(*span)] for span in protected(Document(text, blocks=blocks(text))).spans] == [
+        "```\nx\n```",
+        "|x|\n|-|",
+        "$$x$$",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document as LangChainDocument
 
 from advchunk import Document, RecursiveChunker, SlidingWindowChunker, Span
-from advchunk.layout import Pages
-from advchunk.records import Block, Place, flat_places
+from advchunk.chunkers.frameworks import flatten_places
+from advchunk.layout import Locator
+from advchunk.records import Block, Place
 from langchain_advchunk import RecursiveSplitter
 
 TEXT = "One two three.\n\nFour five six.\n\nSeven eight nine."
@@ -51,19 +52,22 @@ def test_places_are_of_the_blocks_that_a_chunk_has_a_part_of(edges, data):
     slow = sorted(
         {p.page for b in blocks for p in b.places for s in spans if max(b.span[0], s[0]) < min(b.span[1], s[1])}
     )
-    found = Pages(blocks)(spans)
+    found = Locator(Document("x" * 60, blocks=tuple(blocks)))(spans)
     assert found.get("pages", [found["page"]] if found else []) == slow
 
 
 def test_frameworks_get_them_flat():
     said = {"page": 2, "pages": [2, 3], "boxes": [[2, 10.0, 700.25, 90.0, 720.0]], "k": [1]}
-    assert flat_places(said) == {"page": 2, "pages": "2 3", "boxes": "2:10,700.25,90,720", "k": [1]}
-    assert flat_places({"pages": "i-iv"}) == {"pages": "i-iv"}
-    again = RecursiveSplitter().split_documents(
-        [LangChainDocument(TEXT, metadata={"token_count": 9, "pages": "2 3", "page": 2})]
+    assert flatten_places(said) == {"page": 2, "pages": "2 3", "boxes": "2:10,700.25,90,720", "k": [1]}
+    assert flatten_places({"pages": "i-iv"}) == {"pages": "i-iv"}
+    own = {"token_count": 9, "pages": "2 3", "page": 2}
+    (piece,) = RecursiveSplitter().split_documents(
+        [LangChainDocument(TEXT, metadata=own | {"advchunk_keys": "token_count pages"})]
     )
-    assert again[0].metadata["page"] == 2
-    assert "pages" not in again[0].metadata
+    assert piece.metadata["page"] == 2
+    assert "pages" not in piece.metadata
+    (piece,) = RecursiveSplitter().split_documents([LangChainDocument(TEXT, metadata=own)])
+    assert piece.metadata["pages"] == "2 3"  # the user's
 
 
 @pytest.mark.parametrize("overlap", [0, 3])

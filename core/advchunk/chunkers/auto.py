@@ -13,9 +13,9 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.params import Params, parameters, resources
-from advchunk.chunkers.results import Failure, OnFailure
 from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.engine import Job, Plan, completed
+from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers.formats import Markup, format_of
 from advchunk.records import Document, Explanation, Segmentation, Units
@@ -87,14 +87,15 @@ class AutoChunker(AutoParams, VectorsChunker):
             embedder=self.embedder, batch_size=self.batch_size, cache=self.cache, max_tokens=self.max_tokens
         ).decide(units, limits)
 
-    def _job(self, index: int, document: str | Document, handle: OnFailure, instead_of: str = "") -> Job[Explanation]:
+    def job(self, index: int, document: str | Document, on_failure: OnFailure, failed: str = "") -> Job[Explanation]:
+        """Return the job of the chunker that suits the document."""
         try:
             chosen = self.chunker_for(document)
         except ConfigurationError as error:
             source = document.source if isinstance(document, Document) else ""
-            handle(Failure(index, source, error))
+            on_failure(Failure(index, source, error))
             return Job(completed(Explanation(Document("", id=source), [])))
-        job = chosen._job(index, document, handle, instead_of)
+        job = chosen.job(index, document, on_failure, failed)
         return replace(job, plan=_said(job.plan, chosen.algorithm))
 
 

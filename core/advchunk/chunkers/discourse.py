@@ -13,11 +13,11 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
-from advchunk.layout import BLOCK, WITHIN, tile_prose
+from advchunk.layout import tile_prose
 from advchunk.numerics import costs, search
 from advchunk.numerics.costs import Cost
 from advchunk.numerics.signals import neighbor_similarity
-from advchunk.records import Document, Floats, Ints, Segmentation, Units
+from advchunk.records import Document, Floats, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
 from advchunk.text.edus import Connective, lexicon_of
 from advchunk.text.edus.lexicon import BREAKS
@@ -111,7 +111,9 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         """Return discourse units; their edges inside a sentence are as weak as any there."""
         units = self.fit_units(document, tile_prose(document, self.edus), limits)
         strength = np.asarray(units.strength).copy()
-        strength[1:-1][[end < BLOCK and not _ends_sentence(text) for end, text in _ends(units)]] = WITHIN
+        strength[1:-1][[end < Strength.BLOCK and not _ends_sentence(text) for end, text in _ends(units)]] = (
+            Strength.WITHIN_SENTENCE
+        )
         return replace(units, strength=strength)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
@@ -119,7 +121,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         texts, scale = units.strings(), float(np.log(len(units)))
         known = lexicon_of(self.language, self.connectives, self.lexicon)
         openings = [known.opening(text) for text in texts]
-        within = np.zeros(len(units), dtype=bool) if units.strength is None else units.strength[:-1] == WITHIN
+        within = units.strength[:-1] == Strength.WITHIN_SENTENCE
         within[0] = False
         turns = [turn(*of) for of in zip(openings, within.tolist(), ["", *texts], strict=False)]
         parting = np.array([parted(*of) for of in zip(openings, within.tolist(), ["", *texts], strict=False)])

@@ -1,4 +1,4 @@
-"""What is not yet stable: it has a stable chunker behind it."""
+"""The base of experimental chunkers, which have a stable one to fall back on."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from advchunk.chunkers.universal import UniversalSemanticChunker
 class ExperimentalChunker(Chunker):
     """A chunker whose results may change in any release.
 
-    To make one stable, take this base away (`CONTRIBUTING`, "Promotion"): the registry's group follows from it.
+    To promote one to stable, remove this base (see "Promotion" in CONTRIBUTING): its group in the registry follows.
 
     Parameters
     ----------
-    fallback : a chunker for the documents on which this one fails or takes too long; "auto" is
-        `UniversalSemanticChunker`, to the same sizes and without a time limit; None raises the error.
+    fallback : a chunker for documents on which this one fails or takes too long; "auto" is `UniversalSemanticChunker` with
+        the same sizes and without a time limit; None raises the error.
     """
 
     def fallback_chunker(self) -> Chunker | None:
-        """Return the fallback: universal-semantic with the embedded default, unless another was given, or none."""
+        """Return the fallback: universal-semantic with the embedded default, unless another or None is given."""
         if self.fallback != "auto":
             return super().fallback_chunker()
         sizes = {**parameters(self, Params), "timeout": None}

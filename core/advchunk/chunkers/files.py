@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.results import Failure, OnError, Progress, error_handler
+from advchunk.engine.runner import Failure, OnError, Progress, error_handler
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.records import Chunk, Document
 

@@ -14,12 +14,12 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Plan
-from advchunk.layout import HEADING, KEEP_WITH_NEXT
+from advchunk.layout import block_spans
 from advchunk.readers.formats import Markup
 from advchunk.readers.papers import IMRAD, Head, head
 from advchunk.readers.titles import heading_text
-from advchunk.records import HARD_BREAK, Block, Chunk, Document, Explanation, Span, Units
-from advchunk.sizes import ATOMIC, Limits
+from advchunk.records import Block, Chunk, Document, Explanation, Span, Strength, Units
+from advchunk.sizes import Limits
 from advchunk.text import tiling
 
 _WHOLE = frozenset({"caption", "reference"})
@@ -84,15 +84,13 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget, by which tables in Results are not cut."""
-        limits, sections, first = super().limits(document), _Sections(document), tiling.next_non_space(document.text, 0)
-        tables = {
-            block.span.start
+        sections = _Sections(document)
+        tables = [
+            block
             for block in document.blocks or ()
             if block.kind == "table" and "Results" in sections.names_at(block.span.start)
-        }
-        return limits._replace(
-            ladder=lambda offset: ATOMIC if max(offset, first) in tables else limits.ladder(offset),
-        )
+        ]
+        return replace(super().limits(document), atomic=block_spans(document, tables))
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units within the budget: captions and references are whole while they fit, and captions lead to tables."""
@@ -101,23 +99,23 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
         below = [
             table.span.start for above, table in pairwise(blocks) if (above.kind, table.kind) == ("caption", "table")
         ]
-        if units.strength is None or not below:
+        if not below:
             return units
-        return replace(units, strength=np.where(np.isin(units.edges, below), KEEP_WITH_NEXT, units.strength))
+        return replace(units, strength=np.where(np.isin(units.edges, below), Strength.KEEP_WITH_NEXT, units.strength))
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return units with a wall before each section, but for one that joins a neighbor because it is short."""
         units = super().tile(document, limits)
-        if not self.min_tokens or units.strength is None:
+        if not self.min_tokens:
             return units
         strength, sections = units.strength.copy(), _Sections(document)
-        walls = [0, *np.flatnonzero(strength >= HARD_BREAK).tolist()]
+        walls = units.hard_breaks().tolist()
         sizes = np.add.reduceat(units.token_counts(), walls).tolist()
         groups = [
             sections.group_at(max(edge, tiling.next_non_space(units.text, 0))) for edge in units.edges[walls].tolist()
         ]
         kept = _rooms(sizes, groups, self.min_tokens)
-        strength[[wall for i, wall in enumerate(walls) if i not in kept]] = HEADING
+        strength[[wall for i, wall in enumerate(walls) if i not in kept]] = Strength.HEADING
         return replace(units, strength=strength)
 
     def postprocess(self, found: Explanation) -> Plan[list[Chunk]]:

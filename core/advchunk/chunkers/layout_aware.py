@@ -10,18 +10,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.errors import ConfigurationError, require
-from advchunk.layout import KEEP_WITH_NEXT, TableHeads
+from advchunk.layout import TableHeads, protected
 from advchunk.readers import files, formats
 from advchunk.readers.formats import Markup
-from advchunk.records import Block, BlockKind, Chunk, Document, Place, Units
-from advchunk.sizes import ATOMIC, Limits
-from advchunk.text import tiling
+from advchunk.records import Block, BlockKind, Chunk, Document, Place, Strength, Units
+from advchunk.sizes import Limits
 
 _WHOLE: frozenset[BlockKind] = frozenset({"table", "figure"})
 _DETECTORS = ("auto", "docling", "layoutparser", "doctr", "rapid")
@@ -154,17 +151,14 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget, by which tables and figures are not cut, and pieces of tables know their heads."""
-        limits, first = super().limits(document), tiling.next_non_space(document.text, 0)
         kinds: set[BlockKind] = {"figure"} if self.split_tables else {"table", "figure"}
-        atomic = {block.span.start for block in document.blocks or () if block.kind in kinds}
-        ladder = limits.ladder
-        limits = limits._replace(ladder=lambda at: ATOMIC if max(at, first) in atomic else ladder(at))
-        return limits._replace(context=TableHeads(document, limits)) if self.split_tables else limits
+        limits = replace(super().limits(document), atomic=protected(document, kinds))
+        return replace(limits, context=TableHeads(document, limits)) if self.split_tables else limits
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return units with a wall at each hard stop; between a caption and what it is of nothing is cut that fits."""
         units = super().tile(document, limits)
-        strength = np.zeros(len(units) + 1, dtype=np.int64) if units.strength is None else units.strength.copy()
+        strength = units.strength.copy()
         for group in _groups(document.text, document.blocks or ()):
             if _is_whole(group) and len(group) > 1:
                 start, end = group[0].span.start, group[-1].span.end
@@ -172,7 +166,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
                 within = (units.edges > start) & (units.edges < end)
                 for first, last in whole:  # the rows of a table that is cut may end chunks
                     within &= (units.edges <= first) | (units.edges >= last)
-                strength[within] = KEEP_WITH_NEXT
+                strength[within] = Strength.KEEP_WITH_NEXT
         return replace(units, strength=strength)
 
 

@@ -13,7 +13,7 @@ from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, Measure, as_causal
 from advchunk.numerics import search
-from advchunk.records import HARD_BREAK, Chunk, Document, Explanation, Floats, Segmentation, Span, Units, with_context
+from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Strength, Units, with_context
 from advchunk.sizes import Limits
 
 
@@ -151,7 +151,7 @@ def _overlapping(found: Explanation, limits: Limits) -> list[Chunk]:
     edges, text = found.units.edges, found.document.text
     walled = np.zeros(len(edges)) if found.units.strength is None else found.units.strength
     chunks, minima = [], found.segmentation.figures.get("minima", ())  # of a single unit there are none
-    before = {int(edges[i + 1]): int(edges[i]) for i in minima if walled[i + 1] < HARD_BREAK}
+    before = {int(edges[i + 1]): int(edges[i]) for i in minima if walled[i + 1] < Strength.HARD_BREAK}
     for chunk in found.chunks:
         start = before.get(chunk.start, chunk.start)
         longer = text[start : chunk.end]

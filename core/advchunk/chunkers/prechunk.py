@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from advchunk.layout import protected, tile_prose, with_blocks
+from advchunk.layout import fit_to_blocks, protected, tile_prose
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
 from advchunk.text import tiling
@@ -24,8 +24,10 @@ def prechunks(
     Of granularity "sentence", prose is cut into its sentences too. A paragraph over ``max_tokens``
     falls back to its lines, unless it is hard-wrapped, and a line over it to its sentences.
     """
-    pieces = with_blocks(tile_prose(document, sentences if granularity == "sentence" else tiling.paragraphs), document)
-    whole = {start for start, _ in protected(document.blocks or ())}
+    pieces = fit_to_blocks(
+        tile_prose(document, sentences if granularity == "sentence" else tiling.paragraphs), document
+    )
+    whole = {start for start, _ in protected(document).spans}
     sizes = limits.counter.counts(pieces.strings())
     edges, counted = [0], list[int]()
     for (start, end), size in zip(pairwise(pieces.edges.tolist()), sizes.tolist(), strict=True):

@@ -15,7 +15,7 @@ from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
-from advchunk.records import HARD_BREAK, Document, Ints, Segmentation, Units
+from advchunk.records import Document, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
 
 
@@ -62,31 +62,20 @@ class SectionedChunker(VectorsChunker):
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return units with a wall before each section, but for one between a heading and what stands under it."""
         units = super().tile(document, limits)
-        strength = np.zeros(len(units) + 1, dtype=np.int64) if units.strength is None else units.strength.copy()
+        strength = units.strength.copy()
         inside = units.edges[1:-1]
-        strength[1:-1][np.isin(inside, list(self.hard_breaks(document))) & (strength[1:-1] >= 0)] = HARD_BREAK
+        strength[1:-1][np.isin(inside, list(self.hard_breaks(document))) & (strength[1:-1] >= 0)] = Strength.HARD_BREAK
         return replace(units, strength=strength)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide within all sections side by side, so that a model is asked once for all."""
-        strength = np.zeros(len(units) + 1) if units.strength is None else units.strength
-        rooms = list(pairwise([0, *np.flatnonzero(strength >= HARD_BREAK).tolist(), len(units)]))
+        rooms = list(pairwise([*units.hard_breaks().tolist(), len(units)]))
         inner = self.within
         parts = yield from gather(
-            inner.decide(_part(units, a, b), limits) if b - a > 1 else completed(Segmentation(np.array([0, 1])))
+            inner.decide(units.part(a, b), limits) if b - a > 1 else completed(Segmentation(np.array([0, 1])))
             for a, b in rooms
         )
         return _joined(rooms, parts)
-
-
-def _part(units: Units, start: int, end: int) -> Units:
-    first, last = int(units.edges[start]), int(units.edges[end])
-    return Units(
-        units.text[first:last],
-        units.edges[start : end + 1] - first,
-        None if units.sizes is None else units.sizes[start:end],
-        None if units.strength is None else units.strength[start : end + 1],
-    )
 
 
 def _joined(rooms: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:

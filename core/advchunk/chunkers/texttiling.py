@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -128,4 +128,4 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document, with their target."""
-        return super().limits(document)._replace(target=self.target_tokens)
+        return replace(super().limits(document), target=self.target_tokens)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk import sizes
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
@@ -15,7 +14,7 @@ from advchunk.layout import tile_prose
 from advchunk.numerics import search, signals
 from advchunk.records import Chunk, Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.text import sentences, splitters
+from advchunk.text import sentences
 from advchunk.text.counters import WORDS, count_words
 
 Verdict: TypeAlias = Literal["continue", "semantic", "forced"]
@@ -109,17 +108,15 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
     ['Cats purr. Cats nap in the sun. ', 'Judges sit in court. Courts rule on law.']
     """
 
+    def limits(self, document: Document) -> Limits:
+        """Return the limits in tokens, and in words."""
+        return replace(super().limits(document), more=((WORDS, self.bounds()[1]),))
+
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return sentences, none over ``max_chunk_size`` words."""
+        """Return sentences, each within the limits."""
         plain = self.sentences == "plain" and self.sentence_splitter is None
-        split = sentences.plain_sentences if plain else splitters.as_tiler(self.sentence_splitter, self.language)
-        units, maximum = tile_prose(document, split), self.bounds()[1]
-        if len(long := np.flatnonzero(np.diff(units.edges) > 2 * maximum)):  # the others cannot have so many words
-            words, texts = np.ones(len(units), dtype=np.int64), units.strings()
-            words[long] = WORDS.counts([texts[i] for i in long.tolist()])
-            fitting = sizes.fit(Units(units.text, units.edges, words), Limits(maximum, 0, 0, WORDS))
-            units = Units(units.text, fitting.edges)
-        return self.fit_units(document, units, limits)
+        split = sentences.plain_sentences if plain else self.sentence_tiler
+        return self.fit_units(document, tile_prose(document, split), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Go through the sentences once."""

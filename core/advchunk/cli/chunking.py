@@ -19,12 +19,13 @@ import click
 
 from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.params import Params, parameters
-from advchunk.chunkers.results import Failure
 from advchunk.cli.common import RESOURCE_OPTIONS, one_line, parse_assignment, report_errors
+from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.readers.files import decoded
-from advchunk.records import Chunk, Document, flat_spans
+from advchunk.records import Chunk, Document
 
 _Report: TypeAlias = Callable[[str, str], None]
 _Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds since the previous document
@@ -216,7 +217,7 @@ def _format_chunk(c: Chunk) -> str:
     """Format a chunk for reading: a line of facts, then its context and its indented passages."""
     facts = [
         click.style(f"[{c.index}]", bold=True),
-        click.style(flat_spans(c.spans), fg="cyan"),
+        click.style(flatten_spans(c.spans), fg="cyan"),
         f"{c.tokens} tokens",
         *([click.style(c.metadata["section"], fg="green")] if "section" in c.metadata else []),
         *([f"level {c.level}"] if c.level else []),

@@ -19,8 +19,8 @@ plans that asked for it.
 """
 
 from advchunk.engine.asks import BATCH_SIZE, METHODS, Ask, ChatRequest, Choose, Complete, Embed, Score
-from advchunk.engine.drivers import Watch, adrive, drive
 from advchunk.engine.plans import Job, Plan, completed, gather
+from advchunk.engine.runner import Watch, adrive, drive
 from advchunk.engine.scheduler import Scheduler
 from advchunk.engine.threads import call_in_thread, call_with_timeout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -10,37 +11,75 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from advchunk.engine.asks import Ask, key_of
-from advchunk.engine.threads import as_exception
+from advchunk.engine.threads import as_exception, call_with_timeout
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-Plan: TypeAlias = Generator[Ask, Any, T]
+Plan: TypeAlias = Generator[Ask, Any, _T]
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[_T]):
+    """The result of a plan that has ended."""
+
+    result: _T
 
 
 @dataclass(slots=True)
-class Job(Generic[T]):
-    """A plan, the time it may take, and what to do instead if it fails.
+class Job(Generic[_T]):
+    """A plan, its time limit, and what to run instead if it fails.
 
     Parameters
     ----------
-    seconds : of its own computation and its share of the models' time; None is unlimited.
-    recover : given the error, returns the job to run instead, or raises; None raises the error.
+    seconds : time limit of its own computation plus its share of the models' time; None is unlimited.
+    recover : given the error, return the job to run instead, or raise; None raises the error.
+    pending : the ask that a job which has started waits on.
     """
 
-    plan: Plan[T]
+    plan: Plan[_T]
     seconds: float | None = None
-    recover: Callable[[Exception], Job[T]] | None = None
+    recover: Callable[[Exception], Job[_T]] | None = None
+    pending: Ask | None = None
+
+    def advance(self, answer: Any) -> Ask | Done[_T]:
+        """Send the plan its answer and return its next ask, or its result; if it fails, go on as the job that recovers."""
+        while True:
+            start = time.monotonic()
+            try:
+                if self.seconds is None:
+                    return advance(self.plan, answer)
+                state = call_with_timeout(self.seconds, advance, self.plan, answer)
+            except Exception as error:
+                if self.recover is None:
+                    raise
+                job, answer = self.recover(error), None
+                self.plan, self.seconds, self.recover = job.plan, job.seconds, job.recover
+            else:
+                self.seconds -= time.monotonic() - start
+                return state
 
 
-def completed(result: T) -> Plan[T]:
-    """Return a plan that has its result already."""
+def advance(plan: Plan[_T], answer: Any) -> Ask | Done[_T]:
+    """Send a plan its answer, or raise it there, and return its next ask, or its result."""
+    try:
+        return plan.throw(answer) if isinstance(answer, Exception) else plan.send(answer)
+    except StopIteration as stop:  # a value from here on: StopIteration may not cross a thread
+        return Done(stop.value)
+    except BaseException as error:
+        if isinstance(error, Exception):
+            raise
+        raise as_exception(error) from error
+
+
+def completed(result: _T) -> Plan[_T]:
+    """Return a plan that asks nothing and returns ``result``."""
     yield from ()
     return result
 
 
-def gather(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
-    """Return a plan that runs plans side by side: what they ask alike at one time is asked at once."""
-    running, answers, results = dict(enumerate(plans)), dict[int, Any](), dict[int, T]()
+def gather(plans: Iterable[Plan[_T]]) -> Plan[list[_T]]:
+    """Run plans side by side, merging the asks that they make at the same time."""
+    running, answers, results = dict(enumerate(plans)), dict[int, Any](), dict[int, _T]()
     while running:
         asks = dict[int, Ask]()
         for i, plan in list(running.items()):
@@ -51,31 +90,12 @@ def gather(plans: Iterable[Plan[T]]) -> Plan[list[T]]:
             else:
                 asks[i] = state
         for key in dict.fromkeys(map(key_of, asks.values())):
-            mine = [i for i, ask in asks.items() if key_of(ask) == key]
+            members = [i for i, ask in asks.items() if key_of(ask) == key]
             try:
-                rows = yield replace(key, items=tuple(item for i in mine for item in asks[i].items))
-            except Exception as error:  # noqa: BLE001 - raised where it was asked for, as by the scheduler
-                answers |= dict.fromkeys(mine, error)
+                rows = yield replace(key, items=tuple(item for i in members for item in asks[i].items))
+            except Exception as error:  # noqa: BLE001 - raised in the plans that asked, as the scheduler does
+                answers |= dict.fromkeys(members, error)
                 continue
-            ends = np.cumsum([0, *(len(asks[i].items) for i in mine)]).tolist()
-            answers |= {i: rows[a:b] for i, (a, b) in zip(mine, pairwise(ends), strict=True)}
+            ends = np.cumsum([0, *(len(asks[i].items) for i in members)]).tolist()
+            answers |= {i: rows[a:b] for i, (a, b) in zip(members, pairwise(ends), strict=True)}
     return [results[i] for i in sorted(results)]
-
-
-@dataclass(frozen=True, slots=True)
-class Done(Generic[T]):
-    """What a plan came to."""
-
-    result: T
-
-
-def advance(plan: Plan[T], answer: Any) -> Ask | Done[T]:
-    """Send a plan its answer, or raise it there, and return what it asks for next, or its result."""
-    try:
-        return plan.throw(answer) if isinstance(answer, Exception) else plan.send(answer)
-    except StopIteration as stop:  # a value from here on: StopIteration may not cross a thread
-        return Done(stop.value)
-    except BaseException as error:
-        if isinstance(error, Exception):
-            raise
-        raise as_exception(error) from error

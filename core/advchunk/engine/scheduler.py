@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from advchunk.engine.asks import Ask, Key, batch_size, key_of
-from advchunk.engine.plans import Done, Job, advance
-from advchunk.engine.threads import call_with_timeout
+from advchunk.engine.plans import Done, Job
 from advchunk.errors import BadModelOutput
 
 _T = TypeVar("_T")
@@ -234,7 +233,7 @@ class Scheduler(Generic[_T]):
         for job in islice(self._jobs, 1):
             self._running[self._n_started] = job
             self._n_started += 1
-            self._advance(self._n_started - 1, None)
+            self._continue(self._n_started - 1, job.pending or job.advance(None))
             return True
         self._exhausted = True
         return False
@@ -258,30 +257,18 @@ class Scheduler(Generic[_T]):
 
     def _close(self, pending: PendingAsk, answer: Any) -> None:
         pending.closed = True
-        self._advance(pending.number, answer)
+        self._continue(pending.number, self._running[pending.number].advance(answer))
 
-    def _advance(self, number: int, answer: Any) -> None:
-        """Send a plan its answer, and queue its next request or store its result."""
-        while True:
-            job, start = self._running[number], time.monotonic()
-            try:
-                state = call_with_timeout(job.seconds, advance, job.plan, answer)
-            except Exception as error:
-                if job.recover is None:
-                    raise
-                self._running[number], answer = job.recover(error), None
-                continue
-            if isinstance(state, Done):
-                del self._running[number]
-                self._results[number] = state.result
-                return
-            if job.seconds is not None:
-                job.seconds -= time.monotonic() - start
+    def _continue(self, number: int, state: Ask | Done[_T]) -> None:
+        """Queue a plan's next request, or store its result; requests that are fully cached are answered at once."""
+        while not isinstance(state, Done):
             pending = self._enqueue(number, state)
             if len(pending.rows) < pending.n_distinct:
                 return
             pending.closed = True
-            answer = pending.answer()
+            state = self._running[number].advance(pending.answer())
+        del self._running[number]
+        self._results[number] = state.result
 
     def _enqueue(self, number: int, ask: Ask) -> PendingAsk:
         """Register a request, fill in its cached rows, and queue the other items."""

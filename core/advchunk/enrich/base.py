@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
-from advchunk.chunkers.results import Failure, OnError, Progress, ProgressReporter, Results
-from advchunk.engine import ChatRequest, Complete, Job, Plan, adrive, completed, drive
+from advchunk.engine import ChatRequest, Complete, Job, Plan, completed
+from advchunk.engine.runner import Failure, OnError, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
-from advchunk.errors import BadModelOutput, ConfigurationError, first_line, require
+from advchunk.errors import BadModelOutput, ConfigurationError, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Chat, is_number, is_whole
 from advchunk.models.counters import as_counter
@@ -29,14 +28,19 @@ from advchunk.text.counters import Counter
 _T = TypeVar("_T")
 Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
-_log = logging.getLogger("advchunk")
-
 
 @dataclass(frozen=True, slots=True)
 class ChunkFailure(Failure):
-    """A chunk that could not be enriched, the position of its document, and the error."""
+    """A chunk that could not be enriched: the index of its document, the source, the error, and the chunk."""
 
     chunk: Chunk
+
+    outcome = "is left unchanged"
+
+    @property
+    def place(self) -> str:
+        """The failed chunk, for messages."""
+        return f"chunk {self.chunk.index} of {Failure.place.fget(self)}"  # type: ignore[attr-defined]  # slots break super()
 
 
 @dataclass(kw_only=True)
@@ -108,7 +112,7 @@ class Enricher(ABC):
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Yield requests, receive their answers, and return the enriched chunk."""
 
-    # Running it.
+    # Entry points.
 
     def enrich(
         self,
@@ -118,7 +122,7 @@ class Enricher(ABC):
         on_error: OnError = "skip",
         progress: Progress = None,
     ) -> list[Chunk]:
-        """Return the chunks of a document with what was found (see `enrich_many`)."""
+        """Return the enriched chunks of a document (see `enrich_many`)."""
         return self.enrich_many([(document, chunks)], on_error=on_error, progress=progress)[0]
 
     async def aenrich(
@@ -135,23 +139,18 @@ class Enricher(ABC):
     def enrich_many(
         self, pairs: Pairs, *, on_error: OnError | Literal["collect"] = "skip", progress: Progress = None
     ) -> Results:
-        """Return the chunks of each document with what was found, calling the model for chunks of all documents together.
+        """Return the enriched chunks of each document; the model is called for the chunks of all documents together.
 
         Parameters
         ----------
-        pairs : a document and its chunks, each; such as ``zip(documents, chunker.stream(documents))``. Spans must index
-            the document's text: where a chunker reads a format, give what its ``read`` returns.
-        on_error : what to do about a chunk that fails, which stays as it was: "skip" it, with a warning in the log; "raise";
-            "collect" it in the result's ``failures``; or a callable that is given each `ChunkFailure`. What is
-            wrong with the call itself always raises.
-        progress : called with the number of chunks done; True shows a bar.
+        pairs : documents with their chunks, such as ``zip(documents, chunker.stream(documents))``. Spans must index the
+            document's text: if a chunker reads a format, give what its ``read`` returns.
+        on_error : how to handle a chunk that fails, and stays as it is: "skip" it, with a warning in the log; "raise";
+            "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An error of the call
+            itself is always raised.
+        progress : called with the number of chunks done; True shows a progress bar.
         """
-        results = Results()
-        with ProgressReporter(progress, iter(()), "chunk") as tick:
-            gathered = _Gathered(tick)
-            for found in drive(self._jobs(pairs, results.handler(on_error))):
-                results.extend(gathered(found))
-        return results
+        return self._runner.run(pairs, on_error, progress)
 
     async def aenrich_many(
         self,
@@ -161,59 +160,50 @@ class Enricher(ABC):
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
-        """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls under way; None is what the model says."""
-        results = Results()
-        with ProgressReporter(progress, iter(()), "chunk") as tick:
-            gathered = _Gathered(tick)
-            async for found in adrive(self._jobs(pairs, results.handler(on_error)), concurrency):
-                results.extend(gathered(found))
-        return results
+        """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls at a time; None leaves it to the model."""
+        return await self._runner.arun(pairs, on_error, progress, concurrency)
 
     def stream(self, pairs: Pairs, *, on_error: OnError = "skip") -> Iterator[list[Chunk]]:
-        """Yield the chunks of each document as soon as they are known, in memory that does not grow."""
-        gathered = _Gathered()
-        for found in drive(self._jobs(pairs, on_error)):
-            yield from gathered(found)
+        """Yield the chunks of each document as soon as they are ready, in constant memory."""
+        return self._runner.stream(pairs, on_error)
 
-    async def astream(
+    def astream(
         self, pairs: Pairs, *, on_error: OnError = "skip", concurrency: int | None = None
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
-        gathered = _Gathered()
-        async for found in adrive(self._jobs(pairs, on_error), concurrency):
-            for chunks in gathered(found):
-                yield chunks
+        return self._runner.astream(pairs, on_error, concurrency)
 
-    def _jobs(self, pairs: Pairs, on_error: OnError) -> Iterator[Job[Chunk | None]]:
-        """Return a job for each chunk, and after those of a document one that ends it."""
-        handle = _handler(on_error)
+    @property
+    def _runner(self) -> Runner[tuple[str | Document, Sequence[Chunk]], Chunk | None]:
+        return Runner(self._jobs, _collect, unit="chunk", counts=lambda chunk: chunk is not None)
+
+    def _jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
+        """Return the jobs of enriching each chunk, and after those of a document one that returns None."""
         self.load()
-        return self._each(pairs, handle)
+        return self._document_jobs(pairs, on_failure)
 
-    def _each(self, pairs: Pairs, handle: Callable[[ChunkFailure], None]) -> Iterator[Job[Chunk | None]]:
+    def _document_jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
         for index, pair in enumerate(pairs):
             require(_is_pair(pair), "pairs must be of a document and its chunks", pair)
-            given, chunks = pair
-            document = given if isinstance(given, Document) else Document(given)
+            source, chunks = pair
+            document = source if isinstance(source, Document) else Document(source)
             for chunk in chunks:
-                own = "".join(document.text[slice(*span)] for span in chunk.spans)
+                text = "".join(document.text[slice(*span)] for span in chunk.spans)
                 rule = f"the spans of chunk {chunk.index} must give its text in document {index}"
-                require(not chunk.spans or own == chunk.text, rule, own)
+                require(not chunk.spans or text == chunk.text, rule, text)
             context = DocumentContext(self._laid_out(document), chunks, self.counter)
             for chunk in chunks:
                 if chunk.spans and chunk.text.strip():
-                    yield self._job(index, chunk, context, handle)
-                else:  # all context
+                    yield self._job(index, chunk, context, on_failure)
+                else:  # context alone
                     yield Job(completed(chunk))
             yield Job(completed(None))
 
-    def _job(
-        self, index: int, chunk: Chunk, context: DocumentContext, handle: Callable[[ChunkFailure], None]
-    ) -> Job[Chunk | None]:
+    def _job(self, index: int, chunk: Chunk, context: DocumentContext, on_failure: OnFailure) -> Job[Chunk | None]:
         def recover(error: Exception) -> Job[Chunk | None]:
             if isinstance(error, (ConfigurationError, ImportError)):
-                raise error  # no other chunk would fare better
-            handle(ChunkFailure(index, context.document.source, error, chunk))
+                raise error  # other chunks would fail alike
+            on_failure(ChunkFailure(index, context.document.source, error, chunk))
             status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
             return Job(completed(replace(chunk, metadata={**chunk.metadata, **status})))
 
@@ -330,43 +320,20 @@ def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) 
 
 
 def _is_pair(pair: Any) -> bool:
-    known = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, Document))
-    return known and isinstance(pair[1], Sequence) and all(isinstance(chunk, Chunk) for chunk in pair[1])
+    valid = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, Document))
+    return valid and isinstance(pair[1], Sequence) and all(isinstance(chunk, Chunk) for chunk in pair[1])
 
 
-class _Gathered:
-    """Puts chunks that come one by one together again, by document."""
+def _collect() -> Callable[[Chunk | None], Iterable[list[Chunk]]]:
+    """Return a function that takes chunks one by one, and returns those of a document at its end, which is None."""
+    chunks: list[Chunk] = []
 
-    def __init__(self, tick: Callable[[list[Chunk]], object] = list) -> None:
-        self._chunks: list[Chunk] = []
-        self._tick = tick
+    def collect(chunk: Chunk | None) -> Iterable[list[Chunk]]:
+        nonlocal chunks
+        if chunk is not None:
+            chunks.append(chunk)
+            return ()
+        document, chunks = chunks, []
+        return [document]
 
-    def __call__(self, found: Chunk | None) -> Iterator[list[Chunk]]:
-        """Yield the chunks of a document at its end, which is None."""
-        if found is None:
-            chunks, self._chunks = self._chunks, []
-            yield chunks
-        else:
-            self._tick([found])
-            self._chunks.append(found)
-
-
-def _handler(on_error: OnError) -> Callable[[Any], None]:
-    if isinstance(on_error, str):
-        handlers: dict[str, Callable[[Any], None]] = {"raise": _raise, "skip": _skip}
-        require(on_error in handlers, "on_error must be 'raise', 'skip', 'collect' or a callable", on_error)
-        return handlers[on_error]
-    require(callable(on_error), "on_error must be 'raise', 'skip', 'collect' or a callable", on_error)
-    return on_error
-
-
-def _raise(failure: ChunkFailure) -> None:
-    failure.error.add_note(f"in chunk {failure.chunk.index} of document {failure.index} ({failure.source!r})")
-    raise failure.error
-
-
-def _skip(failure: ChunkFailure) -> None:
-    _log.warning(
-        "chunk %d of document %d (%r) stays as it was: %s: %s",
-        failure.chunk.index, failure.index, failure.source, type(failure.error).__name__, first_line(failure.error),
-    )  # fmt: skip
+    return collect

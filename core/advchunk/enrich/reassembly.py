@@ -115,7 +115,7 @@ def _join_in_order(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Sp
     return _GAPS[0].join(chunk.text for chunk in chunks), spans
 
 
-def spans_in(metadata: Mapping[str, Any], start: int | None, end: int | None, length: int) -> tuple[Span, ...]:
+def parse_spans(metadata: Mapping[str, Any], start: int | None, end: int | None, length: int) -> tuple[Span, ...]:
     """Return a framework chunk's spans: those in its metadata, else the one from ``start`` to ``end``.
 
     Parameters
@@ -124,7 +124,7 @@ def spans_in(metadata: Mapping[str, Any], start: int | None, end: int | None, le
 
     Examples
     --------
-    >>> spans_in({"spans": "0-2 7-9"}, 0, 9, 4)
+    >>> parse_spans({"spans": "0-2 7-9"}, 0, 9, 4)
     (Span(start=0, end=2), Span(start=7, end=9))
     """
     if "spans" in metadata:

@@ -5,6 +5,7 @@ The golden figures come from the unmodified ``mstchunker.py`` by way of tools/pa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, inf, log
 from pathlib import Path
 
@@ -325,7 +326,7 @@ def test_a_component_is_packed_in_order_and_nothing_dropped(drawn, most):
 def test_a_short_piece_joins_its_neighbor_in_the_text():
     """And not in the list of components, where the two of the first come before it."""
     units = units_of([5, 2, 5])
-    chunks = sizes.assemble_groups(units, np.array([0, 1, 0]), limits_of(7)._replace(min_tokens=3))
+    chunks = sizes.assemble_groups(units, np.array([0, 1, 0]), replace(limits_of(7), min_tokens=3))
     assert pieces(chunks, units) == [[0, 1], [2]]
 
 

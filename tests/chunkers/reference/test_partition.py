@@ -124,9 +124,9 @@ def test_more_edges_than_fit_are_refused(monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_communities_are_the_same_in_every_process(method):
     code = (
-        "import numpy as np; from advchunk import graphs\n"
+        "import numpy as np; from advchunk.numerics import graphs\n"
         "x = np.random.default_rng(0).normal(size=(200, 8)); x /= np.linalg.norm(x, axis=1, keepdims=True)\n"
-        f"print(graphs.communities(200, graphs.neighbors(x, 4), {method!r}, seed=3).tolist())"
+        f"print(graphs.communities(200, graphs.neighbor_edges(x, 4), {method!r}, seed=3).tolist())"
     )
     said = {
         subprocess.run(

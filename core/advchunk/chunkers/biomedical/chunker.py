@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,8 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.layout import tile_prose
 from advchunk.readers import abstracts
 from advchunk.readers.formats import format_of, reread
-from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, Units
-from advchunk.sizes import VERBATIM, Limits, RunSizes
+from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, SpanSet, Units
+from advchunk.sizes import Limits, RunSizes
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
 
@@ -161,12 +162,12 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return self._limits(document, Headers(self, document))
 
     def _limits(self, document: Document, headers: Headers) -> Limits:
-        limits = super().limits(document)
-        ladder, sections = limits.ladder, headers.sections
-        return limits._replace(
-            min_tokens=0,  # what is short is merged by section
+        sections = headers.sections
+        return replace(
+            super().limits(document),
+            min_tokens=0,  # short sections are merged by section
             context=lambda offset: headers(sections.is_first(offset), sections.within(offset, offset + 1)),
-            ladder=lambda offset: VERBATIM if ladder(offset) is VERBATIM else _LADDER,
+            prose=_LADDER,
         )
 
     def tile(self, document: Document, limits: Limits) -> Units:
@@ -253,22 +254,17 @@ def _built(units: Units, cuts: Sequence[int], limits: Limits, headers: Headers) 
     for before, start, end in zip([0, *cuts], cuts, cuts[1:], strict=False):
         first = start if start in fresh else before
         origin, names = edges[first], headers.sections.within(edges[start], edges[end])
-        part = Units(
-            units.text[origin : edges[end]],
-            units.edges[first : end + 1] - origin,
-            units.token_counts()[first:end],
-            None if units.strength is None else units.strength[first : end + 1],
-        )
         here = _moved(limits, origin, edges[start], headers(start == 0, names), headers(False, names))
-        here = here._replace(overlap_tokens=0) if first == start else here
-        made = sizes.assemble(part, np.array([start - first, end - first]), here)
+        here = replace(here, overlap_tokens=0) if first == start else here
+        made = sizes.assemble(units.part(first, end), np.array([start - first, end - first]), here)
         chunks += [replace(chunk, spans=tuple(Span(a + origin, b + origin) for a, b in chunk.spans)) for chunk in made]
     return chunks
 
 
 def _moved(limits: Limits, origin: int, start: int, own: tuple[str, int], other: tuple[str, int]) -> Limits:
     """Return limits of a text that begins at ``origin``, with a chunk of it at ``start``; it repeats whole sentences only."""
-    return limits._replace(context=lambda at: own if at + origin == start else other, ladder=lambda _: VERBATIM)
+    whole = SpanSet([Span(0, sys.maxsize)])
+    return replace(limits, context=lambda at: own if at + origin == start else other, verbatim=whole)
 
 
 def _hashed(document: Document) -> str:

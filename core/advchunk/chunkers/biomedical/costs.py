@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advchunk.chunkers.biomedical.claims import numeric_claims
-from advchunk.layout import SENTENCE
 from advchunk.readers import abstracts
-from advchunk.records import Document, Units
+from advchunk.records import Document, Strength, Units
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text import tiling
 
@@ -120,8 +119,8 @@ class Prices:
         """Return what it costs to cut at places within sections."""
         if not places:
             return {}
-        strength = np.full(len(units) + 1, SENTENCE) if units.strength is None else units.strength
-        prices = np.where(strength < 0, _STRANDS_LABEL, np.where(strength < SENTENCE, _CUTS_SENTENCE, 0))
+        strength = units.strength
+        prices = np.where(strength < 0, _STRANDS_LABEL, np.where(strength < Strength.SENTENCE, _CUTS_SENTENCE, 0))
         for start, end in (claim.span for claim in numeric_claims(units.text, units)):
             prices[bisect_right(self._edges, start) : bisect_left(self._edges, end)] += _PARTS_CLAIM
         return {place: int(prices[place]) for place in places}

@@ -15,7 +15,7 @@ from advchunk.engine import Job, Watch, drive
 from advchunk.errors import require
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.claims import answered
-from advchunk.layout import tile_prose, with_blocks
+from advchunk.layout import fit_to_blocks, tile_prose
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
@@ -77,7 +77,7 @@ class Trial:
         laid_out = [
             one if one.blocks is not None else replace(one, blocks=markdown.blocks(one.text)) for one in self.documents
         ]
-        return tuple(with_blocks(tile_prose(one, sentences.sentences), one) for one in laid_out)
+        return tuple(fit_to_blocks(tile_prose(one, sentences.sentences), one) for one in laid_out)
 
     @cached_property
     def rows(self) -> tuple[Floats, ...]:

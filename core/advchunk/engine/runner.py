@@ -1,0 +1,314 @@
+"""Run jobs: models are called, or awaited. Collect results, failures and progress."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from itertools import chain
+from queue import SimpleQueue
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from uuid import NAMESPACE_DNS, uuid5
+
+from advchunk.engine.asks import METHODS, Ask
+from advchunk.engine.plans import Done, Job
+from advchunk.engine.scheduler import Batch, Scheduler
+from advchunk.engine.threads import as_exception, call_in_thread, call_with_timeout, run_in_thread
+from advchunk.errors import first_line, require
+from advchunk.records import Chunk
+
+_Item = TypeVar("_Item")
+_T = TypeVar("_T")
+_log = logging.getLogger("advchunk")
+_NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk")
+
+AWAITED_CALLS = 4
+"""Concurrent calls of an awaited model that states no ``concurrency``."""
+
+Watch: TypeAlias = Callable[[Ask, Any, float], object]
+_Answer: TypeAlias = tuple[Any, float]  # the rows of a batch, or the exception raised instead, and the seconds
+
+
+def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
+    """Yield the results of jobs in order.
+
+    Models are called in this thread, unless they take several calls at a time. Jobs that ask nothing run one by one.
+
+    Parameters
+    ----------
+    watch : called after each model call with the ask, the rows or the exception, and the seconds.
+    """
+    jobs = iter(jobs)
+    for job in jobs:
+        state = job.advance(None)
+        if isinstance(state, Done):
+            yield state.result
+        else:
+            job.pending = state
+            yield from _schedule(Scheduler(chain([job], jobs)), watch)
+
+
+def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
+    answers: SimpleQueue[tuple[Batch, Future[_Answer]]] = SimpleQueue()
+    running = 0
+
+    def start(batch: Batch) -> None:
+        run_in_thread(_call, batch).add_done_callback(lambda call: answers.put((batch, call)))
+
+    def answer(batch: Batch, rows: Any, seconds: float) -> None:
+        if watch is not None:
+            watch(batch.ask, rows, seconds)
+        scheduler.answer(batch, rows, seconds)
+
+    while True:
+        yield from scheduler.ready()
+        batch = scheduler.batch() if answers.empty() else None
+        if batch and scheduler.concurrency(batch.ask.model) == 1:
+            answer(batch, *_call(batch))
+        elif batch:
+            start(batch)
+            running += 1
+        elif running:
+            batch, call = answers.get()
+            running -= 1
+            answer(batch, *call.result())
+        elif scheduler.done:
+            return
+
+
+async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> AsyncIterator[_T]:
+    """Yield the results of jobs in order; models are awaited.
+
+    Plans compute in a thread, off the event loop, one at a time.
+
+    Parameters
+    ----------
+    concurrency : calls at a time, over all models, >= 1; None allows each model its own number, else 4.
+    """
+    valid = concurrency is None or (isinstance(concurrency, int) and concurrency >= 1)
+    require(valid, "concurrency must be a whole number >= 1 or None", concurrency)
+    scheduler = Scheduler(jobs, concurrency or AWAITED_CALLS)
+    calls: dict[asyncio.Task[_Answer], Batch] = {}
+    try:
+        while True:
+            for result in scheduler.ready():
+                yield result
+            has_room = concurrency is None or len(calls) < concurrency
+            if has_room and (batch := await call_in_thread(scheduler.batch)):
+                calls[asyncio.create_task(_await(batch))] = batch
+            elif calls:
+                done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+                for call in done:
+                    await call_in_thread(scheduler.answer, calls.pop(call), *call.result())
+            elif scheduler.done:
+                return
+    finally:
+        for call in calls:
+            call.cancel()
+
+
+def _call(batch: Batch) -> _Answer:
+    start = time.monotonic()
+    try:
+        rows = call_with_timeout(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)][0]), batch.ask.items)
+    except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
+        rows = as_exception(error)
+    return rows, time.monotonic() - start
+
+
+async def _await(batch: Batch) -> _Answer:
+    start = time.monotonic()
+    try:
+        method = getattr(batch.ask.model, METHODS[type(batch.ask)][1])
+        seconds = None if batch.seconds is None else min(batch.seconds, threading.TIMEOUT_MAX)
+        async with asyncio.timeout(seconds):  # Python 3.11's wait_for may lose a cancellation
+            rows = await method(batch.ask.items)
+    except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
+        rows = as_exception(error)
+    return rows, time.monotonic() - start
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A document that could not be processed: its index in the call, its id or source, and the error."""
+
+    index: int
+    source: str
+    error: Exception
+
+    @property
+    def place(self) -> str:
+        """The failed item, for messages."""
+        return f"document {self.index} ({self.source!r})"
+
+    outcome = "skipped"
+
+
+OnFailure: TypeAlias = Callable[[Any], object]
+OnError: TypeAlias = Literal["raise", "skip"] | OnFailure
+Progress: TypeAlias = bool | Callable[[int], None] | None
+
+
+class Results(list[list[Chunk]]):
+    """The chunks of each document, in order; a document that failed has none.
+
+    ``failures`` lists the failures, if ``on_error="collect"``.
+    """
+
+    def __init__(self, chunks: Iterable[list[Chunk]] = ()) -> None:
+        super().__init__(chunks)
+        self.failures: list[Any] = []
+
+    def handler(self, on_error: OnError | Literal["collect"]) -> OnError:
+        """Return ``on_error``, with "collect" replaced by appending to ``failures``."""
+        return self.failures.append if on_error == "collect" else on_error
+
+
+def error_handler(on_error: OnError) -> OnFailure:
+    """Return the function that handles a failure.
+
+    Raises
+    ------
+    ConfigurationError : ``on_error`` is neither "raise", nor "skip", nor a callable.
+    """
+    if on_error == "raise":
+        return _raise
+    if on_error == "skip":
+        return _skip
+    require(callable(on_error), "on_error must be 'raise', 'skip' or a callable that takes a Failure", on_error)
+    return on_error
+
+
+def _raise(failure: Failure) -> None:
+    failure.error.add_note(f"in {failure.place}")
+    raise failure.error
+
+
+def _skip(failure: Failure) -> None:
+    name, message = type(failure.error).__name__, first_line(failure.error)
+    _log.warning("%s %s: %s: %s", failure.place, failure.outcome, name, message)
+
+
+class ProgressReporter:
+    """Reports the number of items done to a callback, or to a progress bar."""
+
+    def __init__(self, progress: Progress, items: object = None, unit: str = "doc") -> None:
+        self._count, self._bar, self._callback = 0, None, progress if callable(progress) else None
+        if progress is True:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=len(items) if isinstance(items, Sequence) else None, unit=unit)
+
+    def __enter__(self) -> ProgressReporter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self) -> None:
+        """Count one more item."""
+        self._count += 1
+        if self._bar is not None:
+            self._bar.update()
+        if self._callback is not None:
+            self._callback(self._count)
+
+
+class IdGenerator:
+    """Gives chunks ids that are unique within one call, and the same in every call.
+
+    An id is uuid5 of (source, level, text, occurrence among equal texts). It depends on no offset and no index, so an
+    edit changes the ids of the chunks that it changes.
+
+    >>> [chunk.id[:8] for chunk in IdGenerator().assign("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
+    ['23505280', '1d2761df']
+    """
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, int, str]] = Counter()
+
+    def assign(self, source: str, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Return the chunks of one document with ``index`` and ``id``."""
+        named = []
+        for index, chunk in enumerate(chunks):
+            key = (source, chunk.level, chunk.text or chunk.context)
+            # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
+            named.append(replace(chunk, index=index, id=str(uuid5(_NAMESPACE, json.dumps([*key, self._seen[key]])))))
+            self._seen[key] += 1
+        return named
+
+
+@dataclass(frozen=True, slots=True)
+class Runner(Generic[_Item, _T]):
+    """Runs the jobs of many documents, in one call or as a stream, synchronously or awaited.
+
+    Parameters
+    ----------
+    jobs : return the jobs of the items of a call, given the handler of failures.
+    collect : return a function that is new for each call; it takes the result of a job and returns the documents
+        that this completes, as lists of chunks.
+    unit : the unit of progress, with which ``counts`` says which results to count.
+    """
+
+    jobs: Callable[[Iterable[_Item], OnFailure], Iterable[Job[_T]]]
+    collect: Callable[[], Callable[[_T], Iterable[list[Chunk]]]]
+    unit: str = "doc"
+    counts: Callable[[_T], bool] = lambda result: True  # noqa: ARG005
+
+    def stream(
+        self, items: Iterable[_Item], on_error: OnError, progress: ProgressReporter | None = None
+    ) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each document when they are complete."""
+        return self._stream(drive(self.jobs(items, error_handler(on_error))), progress)
+
+    def _stream(self, results: Iterable[_T], progress: ProgressReporter | None) -> Iterator[list[Chunk]]:
+        collect = self.collect()
+        for result in results:
+            self._report(result, progress)
+            yield from collect(result)
+
+    async def astream(
+        self,
+        items: Iterable[_Item],
+        on_error: OnError,
+        concurrency: int | None = None,
+        progress: ProgressReporter | None = None,
+    ) -> AsyncIterator[list[Chunk]]:
+        """Await `stream`."""
+        collect = self.collect()
+        async for result in adrive(self.jobs(items, error_handler(on_error)), concurrency):
+            self._report(result, progress)
+            for chunks in collect(result):
+                yield chunks
+
+    def _report(self, result: _T, progress: ProgressReporter | None) -> None:
+        if progress is not None and self.counts(result):
+            progress.update()
+
+    def run(self, items: Iterable[_Item], on_error: OnError | Literal["collect"], progress: Progress) -> Results:
+        """Return the chunks of all documents."""
+        results = Results()
+        with ProgressReporter(progress, items, self.unit) as reporter:
+            results.extend(self.stream(items, results.handler(on_error), reporter))
+        return results
+
+    async def arun(
+        self,
+        items: Iterable[_Item],
+        on_error: OnError | Literal["collect"],
+        progress: Progress,
+        concurrency: int | None = None,
+    ) -> Results:
+        """Await `run`."""
+        results = Results()
+        with ProgressReporter(progress, items, self.unit) as reporter:
+            async for chunks in self.astream(items, results.handler(on_error), concurrency, reporter):
+                results.append(chunks)
+        return results

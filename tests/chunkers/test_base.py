@@ -1,0 +1,82 @@
+"""The bases of chunkers refuse what would be wrong in silence."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaIndexDocument
+
+from advchunk import Document, LinearChunker, Params, RecursiveChunker, RecursiveParams, Segmentation
+from advchunk.errors import InvalidSegmentation
+from langchain_advchunk import LinearSplitter, RecursiveSplitter
+from llamaindex_advchunk import RecursiveNodeParser
+
+
+@dataclass(kw_only=True)
+class HalvesParams(Params):
+    """Cut in the middle."""
+
+    algorithm: ClassVar[str] = "halves"
+    max_tokens: int = 7
+
+
+class Halves(LinearChunker):
+    cuts: ClassVar[list[int]]
+
+    def segment(self, units, limits):
+        return Segmentation(np.array(self.cuts))
+
+
+def test_parameters_come_before_the_chunker():
+    with pytest.raises(
+        TypeError, match=r"parameters come before the chunker, as in class Wrong\(HalvesParams, \.\.\.\)"
+    ):
+        type("Wrong", (LinearChunker, HalvesParams), {})
+
+
+def test_parameters_come_after_the_base_of_a_framework():
+    with pytest.raises(TypeError, match="parameters come after the framework's base"):
+        type("Wrong", (RecursiveParams, LinearSplitter), {})
+
+
+@pytest.mark.parametrize("cuts", [[0, 1], [1, 3], [0, 2, 2, 3], [0, 4]])
+def test_an_invalid_segmentation_is_raised_whatever_the_fallback(cuts):
+    @dataclass(kw_only=True)
+    class Broken(HalvesParams, Halves):
+        pass
+
+    Broken.cuts = cuts
+    with pytest.raises(InvalidSegmentation, match="cuts must rise strictly from 0 to 3"):
+        Broken(fallback=RecursiveChunker()).chunk("One. Two. Three.")
+
+
+USERS = {
+    "token_count": 9,
+    "level": "B2",
+    "summary": "mine",
+    "pages": [1],
+    "spans": "all",
+    "uuid": None,
+    "nested": {"a": [1]},
+}
+
+
+def test_a_key_of_the_user_survives_in_the_core():
+    (chunk,) = RecursiveChunker().chunk(Document("Tea.", metadata=USERS))
+    assert chunk.metadata == USERS
+    assert chunk.metadata["nested"] is not USERS["nested"]
+
+
+def test_keys_of_the_user_survive_splitting_twice():
+    users = {key: value for key, value in USERS.items() if key not in {"token_count", "level", "pages", "spans"}}
+    splitter = RecursiveSplitter(max_tokens=8)
+    pieces = splitter.split_documents([LangChainDocument("Tea is green. Milk is white. " * 4, metadata=users)])
+    for piece in splitter.split_documents(pieces):
+        assert users.items() <= piece.metadata.items()
+        assert (piece.metadata["start_index"], piece.metadata["end_index"]) == (0, len(piece.page_content))
+    parser = RecursiveNodeParser(max_tokens=8)
+    for node in parser(parser([LlamaIndexDocument(text="Tea is green. Milk is white. " * 4, metadata=users)])):
+        assert users.items() <= node.metadata.items()
+        assert "advchunk_keys" in node.excluded_embed_metadata_keys
