@@ -100,7 +100,9 @@ class AdvchunkSplitter(TextSplitter, ABC):
         return self._convert(documents, results)
 
     def _chunk(self, core: Chunker, documents: Iterable[Document]) -> list[list[Chunk]]:
-        return core.chunk_many([_source(document) for document in documents], on_error=self.on_error, progress=self.show_progress)
+        return core.chunk_many(
+            [_source(document) for document in documents], on_error=self.on_error, progress=self.show_progress
+        )
 
     def _convert(self, documents: Sequence[Document], results: list[list[Chunk]]) -> list[Document]:
         """Return the chunks of each document as LangChain documents."""

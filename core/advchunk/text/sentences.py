@@ -1,4 +1,4 @@
-"""Find sentences."""
+"""Split text into sentences."""
 # ruff: noqa: RUF001, RUF003 - the punctuation of many scripts is the subject here
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _PLAIN_SENTENCE_END = re.compile(rf"(?<=[.!?]){OWN_SPACE}")
 
 
 def plain_sentences(text: str) -> Units:
-    """Split after ``.``, ``!`` or ``?`` and white space: the rule of universal chunking, and nothing more.
+    """Split after ``.``, ``!`` or ``?`` and white space, the rule of universal chunking.
 
-    It knows no abbreviation and no closing quote: use it to reproduce that source, else `sentences`.
+    The rule ignores abbreviations and closing quotes. Use it to reproduce that source, otherwise `sentences`.
 
     >>> plain_sentences("Dr. Smith left. Why?").strings()
     ['Dr. ', 'Smith left. ', 'Why?']
@@ -24,22 +24,22 @@ def plain_sentences(text: str) -> Units:
     return after(text, _PLAIN_SENTENCE_END)
 
 
-# What sentencex must not see, replaced one character for one so that its offsets hold:
-# it cannot encode lone surrogates, takes "p < 0.05. We ... n > 3" for a bracket, breaks "\r\n", and
-# knows no "…" (the stand-in, a full stop of shorthand, is hardly in any text).
+# Characters that sentencex handles badly, each replaced by one character so that offsets hold: it cannot encode lone
+# surrogates, treats "p < 0.05. We ... n > 3" as a bracket, breaks "\r\n", and ignores "…" (its replacement, the full
+# stop of shorthand, is hardly in any text).
 _UNSEEN = re.compile("[\ud800-\udfff<>\r]|…(?=\\s)")
 _STAND_IN = {"<": "=", ">": "=", "\r": " ", "…": "⸼"}
 
-# sentencex ends no sentence between a quote or bracket and its partner, however far that is. When nothing
-# ended for so many characters, they are split again without these marks.
+# sentencex ends no sentence between a quote or bracket and its partner, however far away that is. A sentence of more
+# characters than this is split again without these marks.
 _SILENCED = 1000
-# Its time grows with the square of what it is given: 947,000 characters in one paragraph take 20 times as long whole.
+# Its time grows with the square of the length: 947,000 characters take 20 times as long whole as in windows.
 _WINDOW = 2**13
 _PAIRED = re.compile(r"""["'`“”„‟‘’‚‛«»‹›「」《》()\[\]{}（）]""")
-# What still belongs to a sentence after its terminator: closing quotes and brackets, references.
+# What belongs to a sentence after its terminator: closing quotes and brackets, references.
 _CLOSING = re.compile(r"""["'”’»›)\]）」』】》]*(?:\[\d[\d,;–\- ]*\])*[⁰¹²³⁴-⁹]*""")
 _OPENING = "([{\"'“‘„«‹¿¡"
-# A whole sentence in brackets, which sentencex joins to the next one.
+# A whole sentence in brackets, which sentencex joins to the next sentence.
 _ASIDE = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*[.!?]\)|\[[^\[\]]*[.!?]\])\s+|（[^（）]*[。！？]）\s*")
 # A number, a letter or both after a label: "Eq. 2", "Fig. S1", "Tab. A", "no. (3)".
 _NUMBER = re.compile(r"[(\[#~≈≤≥=±+−-]*(?:\d|[A-Z]{1,2}\d*\b)")
@@ -69,7 +69,7 @@ _LABEL = frozenset(
 )
 # Ordinals before a capital, where the language writes them with a full stop: "im 19. Jahrhundert".
 _ORDINAL = {"de": re.compile(r"\b(?:d(?:er|ie|as|em|en|es)|im|zu[mr]|vom|beim)\s+\d{1,3}\.\s*\Z", re.IGNORECASE)}
-# What carries on a quotation: "「はい。」と言った".
+# Particles that continue a quotation: "「はい。」と言った".
 _CARRY_ON = {"ja": ("と", "って")}
 
 
@@ -83,15 +83,15 @@ def language_code(language: str) -> str:
 
 
 def sentences(text: str, language: str = "en") -> Units:
-    """Split into sentences: sentencex, and a few rules where it errs.
+    """Split into sentences with sentencex, and rules for its errors.
 
-    A blank line always ends a sentence, a single line end alone never does. Every paragraph is
-    split by itself, so an edit changes no sentence outside its own paragraph.
+    A blank line always ends a sentence; a line end alone never does. Each paragraph is split by itself, so an edit changes
+    no sentence of another paragraph.
 
     Parameters
     ----------
-    language : a language code; ``pt-BR`` counts as ``pt``. sentencex has rules for some 35 languages
-        and near relatives of theirs; any other code gets those of English.
+    language : a language code; ``pt-BR`` counts as ``pt``. sentencex has rules for some 35 languages and their close
+        relatives; for any other code the rules of English apply.
 
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
     ['Dr. Smith saw Fig. 3. ', 'She left... ', 'Why? ', 'See 1.5 mg (p = 0.03).']
@@ -121,20 +121,20 @@ def _candidates(paragraph: str, code: str) -> Iterator[int]:
 
 
 def _boundaries(paragraph: str, code: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of sentencex's sentences, of which it is shown a window at a time."""
+    """Yield the start and the end of each sentence that sentencex finds, in windows of the paragraph."""
     import sentencex
 
     at, size = 0, _WINDOW
     while at < len(paragraph):
-        seen = sentencex.get_sentence_boundaries(code, paragraph[at : at + size])
-        found = [(at + sentence["start_index"], at + sentence["end_index"]) for sentence in seen]
-        whole = at + size >= len(paragraph)
-        # What ends in the first half has half a window after it, in which a quote or bracket may find its partner.
-        kept = found if whole else [span for span in found if span[1] <= at + size // 2]
-        yield from kept
-        if whole:
+        boundaries = sentencex.get_sentence_boundaries(code, paragraph[at : at + size])
+        spans = [(at + boundary["start_index"], at + boundary["end_index"]) for boundary in boundaries]
+        is_last = at + size >= len(paragraph)
+        # A sentence that ends in the first half has half a window after it, in which a bracket may find its partner.
+        spans = spans if is_last else [span for span in spans if span[1] <= at + size // 2]
+        yield from spans
+        if is_last:
             return
-        at, size = (kept[-1][1], _WINDOW) if kept else (at, 2 * size)
+        at, size = (spans[-1][1], _WINDOW) if spans else (at, 2 * size)
 
 
 def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
@@ -156,7 +156,7 @@ def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
 
 
 def _goes_on(paragraph: str, start: int, end: int, code: str) -> bool:
-    """Tell whether the sentence from ``start`` goes on after ``end``, where sentencex ends it."""
+    """Return True if the sentence from ``start`` continues after ``end``, where sentencex ends it."""
     before, following = paragraph[end - 1], paragraph[end]
     if not before.isspace():  # "os.Path", "３．１４"
         return (

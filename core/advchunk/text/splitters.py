@@ -1,4 +1,4 @@
-"""Turn what a user gives for a splitter into a tiler."""
+"""Coerce sentence splitters: by name, spaCy pipelines, callables; and split elementary discourse units."""
 
 from __future__ import annotations
 
@@ -31,16 +31,20 @@ class _SpacySentences:
         docs = self.nlp.pipe(seen[start:end] for start, end in pairwise([*starts, len(text)]))
         ends = set(edges)
         for start, doc in zip(starts, docs, strict=True):
-            known = doc.has_annotation("SENT_START") or len(doc) <= 1
-            require(known, "the spaCy pipeline must find sentences: add a parser or a sentencizer", self.nlp.pipe_names)
+            has_sentences = doc.has_annotation("SENT_START") or len(doc) <= 1
+            require(
+                has_sentences,
+                "the spaCy pipeline must find sentences: add a parser or a sentencizer",
+                self.nlp.pipe_names,
+            )
             ends.update(start + sent.end_char for sent in list(doc.sents)[:-1])  # the last ends with its paragraph
         return owning_space(text, sorted(ends))
 
 
 def spacy_sentences(nlp: Any) -> Tiler:
-    """Return a tiler that splits into the sentences of a spaCy pipeline.
+    """Return a tiler for the sentences of a spaCy pipeline.
 
-    Paragraphs go through ``nlp.pipe`` one by one: faster than one long document, and no text is too long.
+    Paragraphs go through ``nlp.pipe`` one by one, which is faster than one long document, and no text is too long.
 
     Parameters
     ----------
@@ -74,18 +78,18 @@ class _Coerced:
 
 
 def as_tiler(splitter: Any = None, language: str = "en") -> Tiler:
-    """Turn what a user may give for a sentence splitter into a tiler. It pickles whenever ``splitter`` does.
+    """Coerce a sentence splitter to a tiler, which can be pickled if ``splitter`` can.
 
     Parameters
     ----------
     splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses, with the
-        defaults of `discourse.Edus`; a spaCy ``Language``; or a callable from a text to `Units`, edges, ``(start, end)``
-        spans, or strings that stand in the text verbatim and in order, with white space at most between them.
+        defaults of `Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
+        ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only white space between.
 
     Raises
     ------
-    ConfigurationError : anything else; and, when the tiler is called, a splitter that loses,
-        reorders or rewrites text (the message says which piece could not be found).
+    ConfigurationError : anything else. Also, when the tiler is called, if the splitter loses, reorders or rewrites text;
+        the message names the piece that is not in the text.
 
     >>> as_tiler(str.split)("to be  or").strings()
     ['to ', 'be  ', 'or']

@@ -1,7 +1,7 @@
-"""Cut a text into units. Every function returns a tiling: no character is lost.
+"""Split a text into units that tile it, so that no character is lost.
 
-A unit owns the white space after it up to the last line end in it, or all of it where there is none: indentation
-stays with its line. White space at the start of the text is the first unit's, at its end the last one's.
+A unit owns the white space after it up to its last line end, or all of it if there is none: indentation stays with its
+line. White space at the start of the text belongs to the first unit, at the end to the last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from advchunk.records import Units
 
 Tiler: TypeAlias = Callable[[str], Units]
 
-# Each pattern matches where a unit ends, with the white space that the unit then owns. (?>...) keeps "\r\n" whole.
+# Each pattern matches at the end of a unit, with the white space that the unit owns. (?>...) keeps "\r\n" whole.
 OWN_SPACE = r"(?:\s++\Z|\s*[\r\n]|\s++)"
 _LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
 _PARAGRAPH_END = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{_LINES_OWN}")
@@ -28,7 +28,7 @@ _SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")
 
 
 def from_ends(text: str, ends: Iterable[int]) -> Units:
-    """Tile ``text`` with units that end at ``ends``, in any order; the end of the text is understood.
+    """Tile ``text`` with units that end at ``ends``, in any order, and at the end of the text.
 
     >>> from_ends("abcd", [3, 1]).strings()
     ['a', 'bc', 'd']
@@ -37,17 +37,17 @@ def from_ends(text: str, ends: Iterable[int]) -> Units:
 
 
 def leading_space(text: str) -> int:
-    """Length of the leading white space: it belongs to the first unit, so no unit may end in it."""
+    """Return the length of the leading white space, which belongs to the first unit, so no unit ends in it."""
     return len(text) - len(text.lstrip())
 
 
-def unit_end(text: str, ink: int) -> int:
-    r"""Return where a unit ends whose last character that is not white space stands before ``ink``.
+def unit_end(text: str, offset: int) -> int:
+    r"""Return the end of a unit, with the white space that it owns, whose other characters end at ``offset``.
 
-    >>> unit_end("One. Two.", 4), past_space("One.\n  Two.", 4)
+    >>> unit_end("One. Two.", 4), unit_end("One.\n  Two.", 4)
     (5, 5)
     """
-    return _SPACE.match(text, ink).end("own")  # type: ignore[union-attr]  # it matches everywhere
+    return _SPACE.match(text, offset).end("own")  # type: ignore[union-attr]  # it matches everywhere
 
 
 def next_non_space(text: str, offset: int) -> int:
@@ -61,12 +61,12 @@ def after(text: str, pattern: re.Pattern[str]) -> Units:
 
 
 def owning_space(text: str, ends: Iterable[int]) -> Units:
-    """Tile with ascending ``ends``, each moved to where the white space it touches is divided."""
+    """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it."""
 
     def moved() -> Iterator[int]:
         at = leading_space(text)
         for end in ends:
-            if end > at:  # else inside white space that is divided already
+            if end > at:  # else in white space that has an owner
                 yield (own := unit_end(text, at + len(text[at:end].rstrip())))
                 at = next_non_space(text, own)
 
@@ -121,7 +121,7 @@ def graphemes(text: str) -> Units:
 
 
 def characters(text: str) -> Units:
-    """Split between code points: the last resort, when one grapheme is over the budget.
+    """Split between code points, the last resort for a grapheme that is over the limits.
 
     >>> characters("abc").strings()
     ['a', 'b', 'c']
@@ -130,13 +130,13 @@ def characters(text: str) -> Units:
 
 
 def align(text: str, pieces: Iterable[str]) -> Units:
-    """Locate verbatim ``pieces`` of ``text``, in order, and tile the text with them.
+    """Tile ``text`` with verbatim ``pieces`` of it, in order.
 
     White space between two pieces goes to the first, indentation to the second.
 
     Raises
     ------
-    ConfigurationError : a piece that is not where it should be, or text that no piece holds.
+    ConfigurationError : a piece is not in the text after the one before, or text is not in any piece.
 
     >>> align("One.  Two. ", ["One.", "Two."]).strings()
     ['One.  ', 'Two. ']
@@ -154,9 +154,9 @@ def _located(text: str, pieces: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def from_spans(text: str, spans: Iterable[tuple[int, int]]) -> Units:
-    """Tile ``text`` with ascending ``spans`` that leave out white space only.
+    """Tile ``text`` with ascending ``spans`` that leave out only white space.
 
-    It goes to the span before, indentation to the span after.
+    White space goes to the span before it, indentation to the span after it.
 
     >>> from_spans("One.  Two. ", [(0, 4), (6, 10)]).strings()
     ['One.  ', 'Two. ']
@@ -164,8 +164,8 @@ def from_spans(text: str, spans: Iterable[tuple[int, int]]) -> Units:
     ends, at = [], 0
     for start, end in [*spans, (len(text), len(text))]:
         require(at <= start <= end <= len(text), f"a splitter's spans must ascend from {at} in the text", (start, end))
-        left_out = text[at:start].strip()
-        require(not left_out, f"a splitter must leave out white space only before {text[start:end][:80]!r}", left_out)
+        gap = text[at:start].strip()
+        require(not gap, f"a splitter must leave out white space only before {text[start:end][:80]!r}", gap)
         ends.append(end)
         at = end
     return owning_space(text, ends)
