@@ -205,7 +205,7 @@ def forgetting(lm: str, folder: Path) -> Json:
     for window in (256, 512):
         figures: Json = {"all text": float(whole[window:].mean())}
         figures["turned"] = beside(model_of(lm, max_context=window).surprise(text)[1], window)
-        turns = model_of(lm).reader.turns
+        turns = model_of(lm).reader.rotations
         known, sinks = turns[window], rolling.SINKS
         for label, wrong, kept in (("read again", None, sinks), ("positions left as they were", [None] * len(known), sinks),
                                    ("first tokens dropped", known, 0)):  # fmt: skip

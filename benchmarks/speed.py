@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cosine as scipy_cosine
 
 import advchunk
-from advchunk.chunkers.mst import MSTSemanticParams
+from advchunk.chunkers.mst.distances import MSTSemanticParams
 from advchunk.engine import BATCH_SIZE
 from advchunk.models.embedders import as_embedder
 from advchunk.models.static import StaticEmbedder, default_embedder

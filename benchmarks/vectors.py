@@ -534,7 +534,7 @@ def reasons(cell: Cell, found: Misses) -> None:
 def shared_terms(questions: Sequence[Question], texts: Mapping[str, str]) -> Floats:
     """Return the share of each question's terms (stems of words that are no stop words) that its answer has."""
     answers = [" ".join(texts[name][slice(*span)] for name, span in one.references) for one in questions]
-    has = Wording().numbered([*(one.text for one in questions), *answers])[0].counts().toarray() > 0
+    has = Wording().encode([*(one.text for one in questions), *answers])[0].counts().toarray() > 0
     asked, answered = has[: len(questions)], has[len(questions) :]
     return np.asarray((asked & answered).sum(axis=1) / np.maximum(asked.sum(axis=1), 1))
 

@@ -17,12 +17,12 @@ class Editor:
     def __call__(self, prompt: str) -> str:
         shown = prompt.rpartition("<lines>")[2].rpartition("</lines>")[0]
         lines = re.findall(r"(?m)^\[(\d+)\] ?(.*)$", shown)
-        known = [
+        words = [
             {word.rstrip("s") for word in re.findall(r"\w{3,}", text.lower())} - {"the", "and"} for _, text in lines
         ]
         begins = [
             i
             for i in range(len(lines))
-            if not set().union(*known[max(i - _AROUND, 0) : i]) & set().union(*known[i : i + _AROUND])
+            if not set().union(*words[max(i - _AROUND, 0) : i]) & set().union(*words[i : i + _AROUND])
         ]
         return "\n".join(f"## {lines[i][0]} Part {lines[i][0]}" for i in begins)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
-from advchunk.models.causal import named_reader
+from advchunk.models.causal import load_reader
 
 
 def smollm2():
@@ -25,7 +25,7 @@ def smollm2():
     home.mkdir(exist_ok=True)
     with FileLock(home / "smollm2-135m.lock"):
         if not folder.exists():
-            reader = named_reader("smollm2")
+            reader = load_reader("smollm2")
             unfinished = home / "unfinished"
             reader.model.save_pretrained(unfinished)
             reader.tokenizer.save_pretrained(unfinished)

@@ -100,3 +100,36 @@ def test_importing_the_core_takes_little_more_than_importing_numpy():
         for _ in range(5)
     ]
     assert min(float(run.stdout) for run in runs) < 2.5
+
+
+ENTERED = """
+import os, sys
+{imports}
+files = set()
+def profile(frame, event, _):
+    if event == "call":
+        files.add(frame.f_code.co_filename)
+sys.setprofile(profile)
+{call}
+sys.setprofile(None)
+names = ("advchunk", "langchain_advchunk")
+print(sum(any(f"{{os.sep}}{{name}}{{os.sep}}" in file for name in names) for file in files))
+"""
+SIX_LINES = "# Tea\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nMilk is white."
+
+
+@pytest.mark.parametrize(
+    ("imports", "call", "most"),
+    [
+        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 14),
+        (
+            "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document",
+            f"RecursiveSplitter().split_documents([Document({SIX_LINES!r})])",
+            22,
+        ),
+    ],
+)
+def test_a_short_text_enters_few_files(imports, call, most):
+    code = ENTERED.format(imports=imports, call=call)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) <= most

@@ -26,7 +26,8 @@ from advchunk.chunkers.layout_aware import LayoutAwareChunker, LayoutAwareParams
 from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.margin import MarginSamplingChunker, MarginSamplingParams
-from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker
+from advchunk.chunkers.mst.distances import MSTSemanticParams
 from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
 from advchunk.chunkers.params import GroupedParams, Params
 from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from advchunk.chunkers.baselines import RecursiveChunker
-from advchunk.chunkers.mst import MSTSemanticChunker
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
@@ -50,19 +50,19 @@ def test_distant_paragraphs_are_not_grouped_if_chunks_are_to_be_passages():
 @pytest.mark.parametrize(("percentile", "chunks"), [(100, 1), (50, 2), (0, 2)])
 def test_lambda_may_be_a_percentile_of_the_tree(percentile, chunks):
     chunker = MSTSemanticChunker(embedder=Topics(), lambda_percentile=percentile)
-    found = chunker.explain(CATS + LAWS + CATS)
-    tree = found.figures["tree"].weight
-    assert found.figures["lambda_"] == pytest.approx(np.percentile(tree, percentile))
-    assert len(found.chunks) == chunks
+    explanation = chunker.explain(CATS + LAWS + CATS)
+    tree = explanation.figures["tree"].weight
+    assert explanation.figures["lambda_"] == pytest.approx(np.percentile(tree, percentile))
+    assert len(explanation.chunks) == chunks
     with pytest.raises(ValueError, match="only one of lambda_, lambda_percentile and n_segments"):
         MSTSemanticChunker(lambda_percentile=1, n_segments=2)
 
 
-def test_a_short_heading_goes_with_its_text_though_it_is_about_something_else():
+def test_a_short_heading_joins_text_on_another_topic():
     """The reward that the published distance is made for: without it, each piece stands alone."""
     text = "# Heading\n\n" + "Bees hum. " * 40 + "\n\n# Index\n\n" + "Dogs bark. " * 40
-    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.6).chunk(text)
-    assert texts(found) == [text[: text.index("# Index")], text[text.index("# Index") :]]
+    chunks = MSTSemanticChunker(embedder=Topics(), lambda_=0.6).chunk(text)
+    assert texts(chunks) == [text[: text.index("# Index")], text[text.index("# Index") :]]
     plain = MSTSemanticChunker(embedder=Topics(), lambda_=0.6, heading_reward=0.0, markup="plain")
     assert len(plain.chunk(text)) == 4  # which does not know a heading from a paragraph
 
@@ -74,9 +74,9 @@ def test_optimal_semantic_pays_for_the_limits_where_it_hurts_least():
     whole = text[: text.index("Cat")]
     assert texts(chunker.chunk(whole)) == [text[: text.index("Bees")], whole[text.index("Bees") :]]
     chunker = OptimalSemanticChunker(embedder=Topics(), tokenizer="words", min_tokens=3, penalty=0)
-    found = chunker.explain(text)
-    assert texts(found.chunks)[-1] == "Cat. Dogs dig."
-    assert len(found.chunks) == found.figures["segments"]
+    explanation = chunker.explain(text)
+    assert texts(explanation.chunks)[-1] == "Cat. Dogs dig."
+    assert len(explanation.chunks) == explanation.figures["segments"]
 
 
 @pytest.mark.parametrize(
@@ -96,32 +96,32 @@ def test_optimal_semantic_cuts_where_topics_change_for_good(topics):
     assert texts(OptimalSemanticChunker(embedder=Topics()).chunk("".join(expected))) == expected
 
 
-def test_optimal_semantic_ignores_what_all_sentences_share():
+def test_optimal_semantic_ignores_the_mean_vector():
     own = np.repeat(np.eye(3), 4, axis=0)
     shared = np.column_stack([np.full((12, 2), 9.0), own])
     text = "".join(f"Number {i:02}. " for i in range(12))
     for rows in (own, shared):
-        found = OptimalSemanticChunker(embedder=lambda _, rows=rows: rows).chunk(text)
-        assert [chunk.text.count(".") for chunk in found] == [4, 4, 4]
+        chunks = OptimalSemanticChunker(embedder=lambda _, rows=rows: rows).chunk(text)
+        assert [chunk.text.count(".") for chunk in chunks] == [4, 4, 4]
 
 
 @pytest.mark.parametrize("sentences", [12, 40, 100])
-def test_optimal_semantic_seldom_cuts_what_has_no_topics(sentences):
+def test_optimal_semantic_rarely_cuts_a_text_without_topics(sentences):
     text = "".join(f"Number {i:02}. " for i in range(sentences))
-    found = []
+    counts = []
     for seed in range(25):
         rows = np.random.default_rng(seed).standard_normal((sentences, 64))
-        found.append(len(OptimalSemanticChunker(embedder=lambda _, rows=rows: rows).chunk(text)))
-    assert sum(number > 1 for number in found) <= 2
+        counts.append(len(OptimalSemanticChunker(embedder=lambda _, rows=rows: rows).chunk(text)))
+    assert sum(number > 1 for number in counts) <= 2
 
 
 def test_optimal_semantic_cuts_less_at_a_higher_price():
     topics, noise = (np.random.default_rng(seed).standard_normal((40, 16)) for seed in (5, 6))
     rows = topics[np.arange(40) // 5] + 1.3 * noise
     text = "".join(f"Number {i:02}. " for i in range(40))
-    found = [len(OptimalSemanticChunker(embedder=lambda _: rows, penalty=p).chunk(text)) for p in (0, 1, 2, 4, 9)]
-    assert found == sorted(found, reverse=True)
-    assert found[0] > 8 > found[2] > found[-1] == 1
+    counts = [len(OptimalSemanticChunker(embedder=lambda _: rows, penalty=p).chunk(text)) for p in (0, 1, 2, 4, 9)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 8 > counts[2] > counts[-1] == 1
 
 
 def test_recursive_ends_a_chunk_before_the_highest_heading_of_its_second_half():
@@ -152,57 +152,57 @@ def test_context_is_counted_and_embedded_but_no_part_of_the_text():
 # Reasons.
 
 
-def test_explain_says_why_there_is_a_cut_and_how_strong():
+def test_explain_gives_reason_and_score_of_a_cut():
     text = "Ape one. Ape two. Bee one. Bee two. Bee three. Bee four."
     chunker = SemanticThresholdChunker(
         embedder=Topics(), tokenizer="words", max_tokens=6, buffer_size=0, breakpoint_threshold_amount=90.0
     )
-    found = chunker.explain(text)
-    assert [(text[: cut.offset].count("."), cut.reason, cut.score) for cut in found.cuts] == [
+    explanation = chunker.explain(text)
+    assert [(text[: cut.offset].count("."), cut.reason, cut.score) for cut in explanation.cuts] == [
         (2, "percentile", 1.0),
         (5, "size", 0.0),
     ]
-    assert found.figures["distances"].tolist() == [0, 1, 0, 0, 0]
-    assert found.figures["threshold"] == pytest.approx(0.6)
-    assert found.chunks == chunker.chunk(text)
+    assert explanation.figures["distances"].tolist() == [0, 1, 0, 0, 0]
+    assert explanation.figures["threshold"] == pytest.approx(0.6)
+    assert explanation.chunks == chunker.chunk(text)
 
 
 def test_explain_gives_each_cut_its_own_reason():
     text = "Ape one here. Bee two here. Bee three here. Bee four here. Cat five here."
     chunker = UniversalSemanticChunker(embedder=Topics(), min_chunk_size=3, max_chunk_size=7)
-    found = [(text[: cut.offset].count("."), cut.reason) for cut in chunker.explain(text).cuts]
-    assert found == [(1, "semantic"), (3, "forced"), (4, "semantic")]
+    cuts = [(text[: cut.offset].count("."), cut.reason) for cut in chunker.explain(text).cuts]
+    assert cuts == [(1, "semantic"), (3, "forced"), (4, "semantic")]
 
 
 def test_explain_a_cut_within_a_sentence_is_for_size():
-    found = SemanticThresholdChunker(embedder=Topics(), tokenizer="words", max_tokens=4).explain(
+    explanation = SemanticThresholdChunker(embedder=Topics(), tokenizer="words", max_tokens=4).explain(
         "Ape, ape, ape, ape, ape, ape, ape. Bee."
     )
-    assert {cut.reason for cut in found.cuts} <= {"size", "percentile"}
-    assert (found.cuts[0].offset, found.cuts[0].reason) == (20, "size")
+    assert {cut.reason for cut in explanation.cuts} <= {"size", "percentile"}
+    assert (explanation.cuts[0].offset, explanation.cuts[0].reason) == (20, "size")
 
 
 def test_explain_a_chunker_that_decides_nothing_but_size():
-    found = RecursiveChunker(tokenizer="words", max_tokens=2).explain("One. Two. Three. Four.")
-    assert [(cut.offset, cut.reason, cut.score) for cut in found.cuts] == [(10, "size", None)]
+    explanation = RecursiveChunker(tokenizer="words", max_tokens=2).explain("One. Two. Three. Four.")
+    assert [(cut.offset, cut.reason, cut.score) for cut in explanation.cuts] == [(10, "size", None)]
     assert RecursiveChunker().explain(" \n").cuts == []
 
 
 def test_explain_labels_and_figures_of_a_grouping():
-    found = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, vicinity_reward=0, heading_reward=0).explain(
+    explanation = MSTSemanticChunker(embedder=Topics(), lambda_=0.2, vicinity_reward=0, heading_reward=0).explain(
         "Apes.\n\nBees.\n\nApes again.\n\nCats."
     )
-    assert found.figures["lambda_"] == 0.2
-    assert found.figures["labels"].tolist() == [0, 1, 0, 3]
-    assert len(found.figures["tree"].weight) == 3
-    assert {cut.reason for cut in found.cuts} == {"label"}
+    assert explanation.figures["lambda_"] == 0.2
+    assert explanation.figures["labels"].tolist() == [0, 1, 0, 3]
+    assert len(explanation.figures["tree"].weight) == 3
+    assert {cut.reason for cut in explanation.cuts} == {"label"}
 
 
 def test_explain_the_cost_of_the_optimum():
     text = "Ants dig. Ants run. Bees hum. Bees fly."
-    found = OptimalSemanticChunker(embedder=Topics(), penalty=0.25).explain(text)
-    assert found.figures == {"cost": pytest.approx(1.6 + log(5 / 3) + 2 * 0.25 * log(4)), "segments": 2}
-    assert [(cut.offset, cut.reason) for cut in found.cuts] == [(20, "cost")]
+    explanation = OptimalSemanticChunker(embedder=Topics(), penalty=0.25).explain(text)
+    assert explanation.figures == {"cost": pytest.approx(1.6 + log(5 / 3) + 2 * 0.25 * log(4)), "segments": 2}
+    assert [(cut.offset, cut.reason) for cut in explanation.cuts] == [(20, "cost")]
     whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_segments=1).explain(text)
     assert whole.figures == {"cost": pytest.approx(8 / 3 + log(7 / 3) / 2), "segments": 1}  # of spread 1/2, 1/8 shared
 
@@ -225,9 +225,9 @@ def test_n_segments_where_all_distances_differ(number, sentences):
     chunker = SemanticThresholdChunker(
         embedder=lambda _: rows, sentence_splitter="plain", n_segments=number, buffer_size=0
     )
-    found = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
-    assert len(set(found.figures["distances"].tolist())) == sentences - 1
-    assert len(found.chunks) == min(number, sentences)
+    explanation = chunker.explain("".join(f"Number {i}. " for i in range(sentences)))
+    assert len(set(explanation.figures["distances"].tolist())) == sentences - 1
+    assert len(explanation.chunks) == min(number, sentences)
 
 
 GUIDE = (
@@ -254,7 +254,7 @@ def test_no_heading_is_parted_from_its_text(grouped, budget):
             assert not last.startswith("#") or (alone and budget < 20), (chunker, chunk.text)
 
 
-def test_the_chunk_of_distant_sections_is_named_by_what_they_share():
+def test_a_chunk_of_distant_sections_has_their_common_title_path():
     text = f"# Animals\n\n## Cats\n\n{CATS}## Courts\n\n{LAWS}## More cats\n\n{CATS}"
     pieces = MSTSemanticChunker(n_segments=2, markup="markdown").chunk(text)
     (shared,) = [chunk for chunk in pieces if len(chunk.spans) > 1]
@@ -263,8 +263,8 @@ def test_the_chunk_of_distant_sections_is_named_by_what_they_share():
 
 def test_a_heading_with_a_full_stop_is_one_unit():
     text = "Cats purr. Cats nap all day.\n\n## 2. Law\n\nJudges sit in court. Courts rule on law.\n"
-    found = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9).chunk(text)
-    assert [chunk.text for chunk in found if "##" in chunk.text] == ["## 2. Law\n\nJudges sit in court. "]
+    chunks = UniversalSemanticChunker(min_chunk_size=0, threshold=0.9).chunk(text)
+    assert [chunk.text for chunk in chunks if "##" in chunk.text] == ["## 2. Law\n\nJudges sit in court. "]
 
 
 def test_white_space_before_the_first_block_changes_nothing():
@@ -275,7 +275,7 @@ def test_white_space_before_the_first_block_changes_nothing():
     assert RecursiveChunker().chunk("\n# A\n\nText here.")[0].metadata["section"] == "A"
 
 
-def test_a_short_heading_joins_its_text_and_not_what_is_like_it():
+def test_a_short_heading_joins_its_text_not_a_similar_piece():
     text = "Bees hum and bees fly.\n\n## Bees\n\nDogs bark and dogs dig.\n"
     chunker = MSTSemanticChunker(embedder=Topics(), lambda_=-9, min_tokens=5, markup="markdown")
     assert texts(chunker.chunk(text)) == [text[: text.index("##")], text[text.index("##") :]]

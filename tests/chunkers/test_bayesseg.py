@@ -15,8 +15,8 @@ def free(**params):
 @pytest.mark.parametrize("seed", range(3))
 def test_planted_boundaries_are_found(likelihood, seed):
     made = synthetic(seed, segments=8, overlap=0.2)
-    found = free(likelihood=likelihood).segmentation(made.units).cuts
-    scores = boundary_scores(made.cuts, found, tolerance=1)
+    cuts = free(likelihood=likelihood).segmentation(made.units).cuts
+    scores = boundary_scores(made.cuts, cuts, tolerance=1)
     assert scores.precision >= 0.8
     assert scores.recall >= 0.8
 
@@ -41,14 +41,14 @@ def test_a_known_number_of_segments_is_kept(number):
 
 def test_segments_have_at_least_their_tokens():
     made = synthetic(4, segments=12, overlap=0.0)
-    found = BayesSegChunker(min_segment_tokens=150)
-    cuts = found.segmentation(made.units).cuts
-    sizes = np.add.reduceat(found.counter.counts(made.units.strings()), cuts[:-1])
+    chunker = BayesSegChunker(min_segment_tokens=150)
+    cuts = chunker.segmentation(made.units).cuts
+    sizes = np.add.reduceat(chunker.counter.counts(made.units.strings()), cuts[:-1])
     assert sizes.min() >= 150
-    assert sizes.min() > np.add.reduceat(found.counter.counts(made.units.strings()), made.cuts[:-1]).min()
+    assert sizes.min() > np.add.reduceat(chunker.counter.counts(made.units.strings()), made.cuts[:-1]).min()
 
 
-def test_pairs_of_words_tell_what_words_do_not():
+def test_bigrams_find_boundaries_that_unigrams_miss():
     red, fox = "Red fox barks. " * 6, "Fox red barks. " * 6
     plain = {"stemmer": "none", "stop_words": "none", "n_segments": 2}
     assert [chunk.text for chunk in free(lexical_model="bigram", **plain).chunk(red + fox)] == [red, fox]
@@ -75,12 +75,12 @@ def test_a_prior_is_learned_from_several_texts():
     assert len(taught.chunk(texts[0])) > 1
 
 
-def test_what_has_no_likeliest_prior_falls_back(monkeypatch, caplog):
+def test_learning_that_does_not_converge_falls_back(monkeypatch, caplog):
     def gives_up(*_, **__):
         msg = "no maximum"
         raise NotConverged(msg)
 
-    monkeypatch.setattr("advchunk.chunkers.bayesseg.likeliest", gives_up)
+    monkeypatch.setattr("advchunk.chunkers.bayesseg.fit_prior", gives_up)
     text = synthetic(5, segments=4).units.text
     chunks = free(learn=True).chunk(text)
     assert "".join(chunk.text for chunk in chunks) == text
@@ -92,9 +92,9 @@ def test_what_has_no_likeliest_prior_falls_back(monkeypatch, caplog):
 
 def test_a_boundary_is_probable_where_the_words_change():
     text = "Cats purr. Cats nap. Cats eat. Stocks fell. Stocks rose. Stocks fell."
-    found = free().explain(text).figures["boundary_probability"]
-    assert found.shape == (5,)
-    assert found.argmax() == 2
+    probability = free().explain(text).figures["boundary_probability"]
+    assert probability.shape == (5,)
+    assert probability.argmax() == 2
 
 
 @pytest.mark.parametrize("text", ["One sentence only.", "7 8. 9 10. 11 12.", "The of and. Is a was.", "!!! ??? ..."])
@@ -109,8 +109,8 @@ def test_equal_sentences_are_one_segment():
 @pytest.mark.parametrize(
     ("params", "rule"),
     [
-        ({"prior_strength": 1e308}, "prior_strength must be 0, or in 1e-100..1e100 without its sign"),
-        ({"n_segments": 2**63}, "a whole number under 2\\^63"),
+        ({"prior_strength": 1e308}, "prior_strength must be 0 or have a magnitude of 1e-100..1e100"),
+        ({"n_segments": 2**63}, r"below 2\^63 for a whole number"),
         ({"prior_strength": 0.0}, "prior_strength must be > 0, got 0.0"),
         ({"min_segment_tokens": -1}, "min_segment_tokens must be >= 0"),
         ({"n_segments": 0}, "n_segments must be >= 1 or None"),
@@ -118,7 +118,7 @@ def test_equal_sentences_are_one_segment():
         ({"mean_length": 0.0}, "mean_length must be > 0 or None"),
         ({"dispersion": -1.0, "mean_length": 3.0}, "dispersion must be > 0 or None"),
         ({"dispersion": 1.0}, "dispersion needs mean_length or n_segments"),
-        ({"likelihood": "utiyama-isahara", "learn": True}, "learn must be False but for likelihood='dirichlet'"),
+        ({"likelihood": "utiyama-isahara", "learn": True}, "learn needs likelihood='dirichlet'"),
         ({"lexical_model": "trigram"}, "lexical_model must be one of 'unigram', 'bigram'"),
         ({"stemmer": "lancaster"}, "stemmer must be one of"),
         ({"word_splitter": "spaces"}, "word_splitter must be a callable or None"),
@@ -136,7 +136,7 @@ def test_long_texts_keep_their_segments_with_their_own_frequencies_as_the_prior(
     assert abs(len(long) - len(made.cuts)) < abs(len(usual) - len(made.cuts))
 
 
-def test_what_cannot_be_learned_from_is_refused_or_left_out():
+def test_fit_raises_on_unusable_texts_and_skips_blank_ones():
     good = [synthetic(seed, segments=4, overlap=0.3).units.text for seed in range(2)]
     taught = free().fit(good)
     assert free().fit([*good, "1 2 3. 4 5 6.", " ", Document(" ")]) == taught
@@ -147,7 +147,7 @@ def test_what_cannot_be_learned_from_is_refused_or_left_out():
         with pytest.raises(ConfigurationError, match="corpus must have words that are not stop words, got 'none'"):
             free().fit(nothing)
     for params in ({"preset": "long"}, {"likelihood": "utiyama-isahara"}):
-        with pytest.raises(ConfigurationError, match="learn must be False but for"):
+        with pytest.raises(ConfigurationError, match="learn needs"):
             free(**params).fit(good)
 
 

@@ -24,8 +24,8 @@ def segmented(text, sentences=None, **params):
     return C99Chunker(**{"min_segment_length": 0, **params}).segmentation(Units("".join(units), edges))
 
 
-def lengths(found):
-    return np.diff(found.cuts).tolist()
+def lengths(segmentation):
+    return np.diff(segmentation.cuts).tolist()
 
 
 # The scenarios of the requirement.
@@ -38,9 +38,9 @@ def test_parts_the_planted_topics():
 
 
 def test_finds_how_many_topics_there_are_to_one():
-    found = segmented("", FIVE, word_splitter=str.split)
-    assert {12, 24, 36, 48} < set(found.cuts.tolist())
-    assert lengths(found) == [12, 12, 12, 12, 8, 4]  # the smoothed growth falls a division late
+    segmentation = segmented("", FIVE, word_splitter=str.split)
+    assert {12, 24, 36, 48} < set(segmentation.cuts.tolist())
+    assert lengths(segmentation) == [12, 12, 12, 12, 8, 4]  # the smoothed growth falls a division late
 
 
 def test_the_matrix_is_of_sentences_within_the_window():
@@ -67,10 +67,14 @@ def test_smoothing_averages_the_ranks():
 
 
 def test_a_cut_is_where_the_score_is_above_the_threshold():
-    found = segmented("", FIVE, word_splitter=str.split)
-    assert found.reason == "density"
-    assert (np.flatnonzero(found.gaps > found.figures["threshold"]) + 1).tolist() == found.cuts[1:-1].tolist()
-    assert found.gaps[np.array(found.figures["order"]) - 1].tolist() == sorted(found.gaps, reverse=True)
+    segmentation = segmented("", FIVE, word_splitter=str.split)
+    assert segmentation.reason == "density"
+    assert (np.flatnonzero(segmentation.gaps > segmentation.figures["threshold"]) + 1).tolist() == segmentation.cuts[
+        1:-1
+    ].tolist()
+    assert segmentation.gaps[np.array(segmentation.figures["order"]) - 1].tolist() == sorted(
+        segmentation.gaps, reverse=True
+    )
 
 
 def test_a_higher_cutoff_cuts_less():
@@ -81,30 +85,31 @@ def test_a_higher_cutoff_cuts_less():
 
 @pytest.mark.parametrize("number", [None, 2, 5, 18])
 @pytest.mark.parametrize("least", [1, 10, 25, 30, 100])
-def test_no_segment_is_shorter_than_asked_for(number, least):
-    found = segmented(TEXT, n_segments=number, min_segment_length=least, tokenizer=str.split)
+def test_segments_have_the_minimum_length(number, least):
+    segmentation = segmented(TEXT, n_segments=number, min_segment_length=least, tokenizer=str.split)
     tokens = [len(part.split()) for part in TEXT.split(". ") if part]
     assert (
-        all(sum(tokens[a:b]) >= least for a, b in zip(found.cuts, found.cuts[1:], strict=False)) or len(found.cuts) == 2
+        all(sum(tokens[a:b]) >= least for a, b in zip(segmentation.cuts, segmentation.cuts[1:], strict=False))
+        or len(segmentation.cuts) == 2
     )
-    assert len(found.gaps) == 17
+    assert len(segmentation.gaps) == 17
 
 
-def test_what_growth_is_enough_does_not_depend_on_the_least_length():
+def test_the_threshold_does_not_depend_on_the_minimum_length():
     free, bound = segmented(TEXT), segmented(TEXT, min_segment_length=12, tokenizer=str.split)
     assert free.figures["threshold"] == bound.figures["threshold"]
     assert len(free.figures["order"]) == 17 > len(bound.figures["order"])
 
 
 def test_a_gap_that_cannot_be_cut_has_the_least_score():
-    found = segmented(TEXT, min_segment_length=12, tokenizer=str.split)
-    never = np.setdiff1d(np.arange(17), found.figures["order"] - 1)
+    segmentation = segmented(TEXT, min_segment_length=12, tokenizer=str.split)
+    never = np.setdiff1d(np.arange(17), segmentation.figures["order"] - 1)
     assert len(never)
-    assert (found.gaps[never] == min(found.gaps.min(), 0)).all()
+    assert (segmentation.gaps[never] == min(segmentation.gaps.min(), 0)).all()
 
 
-def test_a_gap_that_cannot_be_cut_is_no_likelier_than_one_that_thins_the_text():
-    found = segmented(
+def test_a_gap_that_cannot_be_cut_scores_no_higher_than_a_loss_of_density():
+    segmentation = segmented(
         "",
         ["", "a b", "b c b", "a"],
         min_segment_length=2,
@@ -112,9 +117,9 @@ def test_a_gap_that_cannot_be_cut_is_no_likelier_than_one_that_thins_the_text():
         word_splitter=str.split,
         stop_words="none",
     )
-    assert found.figures["order"].tolist() == [2]
-    assert found.gaps[1] < 0
-    assert found.gaps.tolist() == [found.gaps[1]] * 3
+    assert segmentation.figures["order"].tolist() == [2]
+    assert segmentation.gaps[1] < 0
+    assert segmentation.gaps.tolist() == [segmentation.gaps[1]] * 3
 
 
 def test_as_many_segments_as_there_can_be():
@@ -123,7 +128,7 @@ def test_as_many_segments_as_there_can_be():
     assert lengths(segmented(TEXT, n_segments=99)) == [1] * 18
 
 
-def test_the_defaults_that_were_asked_for():
+def test_defaults_match_the_specification():
     asked = C99Chunker()
     assert (asked.rank_width, asked.smoothing_width, asked.cutoff_z) == (11, 1, 1.2)
     assert (asked.n_segments, asked.min_segment_length) == (None, 100)
@@ -133,27 +138,27 @@ def test_the_defaults_that_were_asked_for():
 
 
 @pytest.mark.parametrize("sentences", [["Cats purr."] * 2, ["Cats purr.", "Courts rule."], ["Cats purr.", "7."]])
-def test_two_sentences_are_one_segment_unless_two_are_asked_for(sentences):
+def test_two_sentences_are_one_segment_unless_n_segments_is_two(sentences):
     assert lengths(segmented("", sentences)) == [2]
     assert lengths(segmented("", sentences, n_segments=2)) == [1, 1]
 
 
 @pytest.mark.parametrize("n", [3, 10, 40])
 def test_where_all_sentences_are_equal_there_is_no_boundary(n):
-    found = segmented("", ["Cats purr."] * n)
-    assert lengths(found) == [n]
-    assert found.gaps.tolist() == [0.0] * (n - 1)
+    segmentation = segmented("", ["Cats purr."] * n)
+    assert lengths(segmentation) == [n]
+    assert segmentation.gaps.tolist() == [0.0] * (n - 1)
 
 
 def test_where_no_sentence_shares_a_word_there_is_no_boundary():
-    found = segmented("", [f"word{i}" for i in range(30)], word_splitter=str.split)
-    assert lengths(found) == [30]
+    segmentation = segmented("", [f"word{i}" for i in range(30)], word_splitter=str.split)
+    assert lengths(segmentation) == [30]
 
 
 def test_sentences_without_words_are_like_nothing():
     wordless = ["7."] * 3
-    found = segmented("", [*["Cats purr."] * 8, *wordless, *["Courts rule."] * 8], n_segments=2)
-    assert 8 <= found.cuts[1] <= 11
+    segmentation = segmented("", [*["Cats purr."] * 8, *wordless, *["Courts rule."] * 8], n_segments=2)
+    assert 8 <= segmentation.cuts[1] <= 11
     assert lengths(segmented("", wordless)) == [3]
 
 
@@ -180,7 +185,7 @@ def test_a_mask_wider_than_a_byte_can_count():
     ],
     ids=str,
 )
-def test_refuses_what_is_out_of_range(params):
+def test_parameters_out_of_range_raise(params):
     with pytest.raises(ConfigurationError, match=next(iter(params))):
         C99Chunker(**params)
 

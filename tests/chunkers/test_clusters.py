@@ -32,21 +32,21 @@ FINDERS = {
 BOTH = {"hac": SemanticClusterChunker, "louvain": GraphPartitionChunker}
 
 
-def told(rows, seed=0, noise=0.05, dimensions=16):
+def embed_rows(rows, seed=0, noise=0.05, dimensions=16):
     """Sentences, and an embedder that gives each the row of its number, with noise."""
     rng = np.random.default_rng(seed)
-    given = unit_rows(np.eye(dimensions)[rows] + rng.normal(size=(len(rows), dimensions)) * noise)
+    noisy = unit_rows(np.eye(dimensions)[rows] + rng.normal(size=(len(rows), dimensions)) * noise)
     sentences = [f"Sentence number {i} is this. " for i in range(len(rows))]
 
     def embed(texts):
         numbers = [re.search(r"\d+", text) for text in texts]
-        return np.array([given[int(number[0])] if number else given[0] for number in numbers])
+        return np.array([noisy[int(number[0])] if number else noisy[0] for number in numbers])
 
     return sentences, embed
 
 
 def planted(topics, lengths, **noise):
-    sentences, embed = told(np.repeat(topics, lengths), **noise)
+    sentences, embed = embed_rows(np.repeat(topics, lengths), **noise)
     return segmented(sentences, np.cumsum([0, *lengths]).tolist()), embed
 
 
@@ -83,10 +83,14 @@ def test_one_topic_is_one_segment():
         assert chunker.segmentation(made.units).cuts.tolist() == [0, 20]
 
 
-def test_hdbscan_takes_one_topic_for_noise_which_is_one_segment():
+def test_hdbscan_makes_one_topic_noise_and_one_segment():
     made, embed = planted([0], [20])
-    found = SemanticClusterChunker(embedder=embed, method="hdbscan").segmentation(made.units)
-    assert (found.figures["clusters"], found.figures["noise"], found.cuts.tolist()) == (0, 20, [0, 20])
+    segmentation = SemanticClusterChunker(embedder=embed, method="hdbscan").segmentation(made.units)
+    assert (segmentation.figures["clusters"], segmentation.figures["noise"], segmentation.cuts.tolist()) == (
+        0,
+        20,
+        [0, 20],
+    )
 
 
 # From clusters to chunks.
@@ -151,11 +155,11 @@ def test_the_fallback_and_contexts_keep_to_the_tokens_of_a_segment():
 def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
     rows = np.array([0] * 6 + [1] * 6)
     rows[2], rows[8] = 1, 0
-    sentences, embed = told(rows)
+    sentences, embed = embed_rows(rows)
     made = segmented(sentences, [0, 12])
-    known = {"embedder": embed, "n_clusters": 2}
-    assert SemanticClusterChunker(**known).segmentation(made.units).cuts.tolist() == [0, 6, 12]
-    assert SemanticClusterChunker(**known, min_cluster_size=1).segmentation(made.units).cuts.tolist() == [
+    options = {"embedder": embed, "n_clusters": 2}
+    assert SemanticClusterChunker(**options).segmentation(made.units).cuts.tolist() == [0, 6, 12]
+    assert SemanticClusterChunker(**options, min_cluster_size=1).segmentation(made.units).cuts.tolist() == [
         0,
         2,
         3,
@@ -164,37 +168,37 @@ def test_runs_of_fewer_than_min_cluster_size_join_the_more_similar_neighbor():
         9,
         12,
     ]
-    known = {"embedder": embed}
-    assert GraphPartitionChunker(**known, min_run=2).segmentation(made.units).cuts.tolist() == [0, 6, 12]
-    assert len(GraphPartitionChunker(**known).segmentation(made.units).cuts) == 7
+    options = {"embedder": embed}
+    assert GraphPartitionChunker(**options, min_run=2).segmentation(made.units).cuts.tolist() == [0, 6, 12]
+    assert len(GraphPartitionChunker(**options).segmentation(made.units).cuts) == 7
 
 
 def test_noise_joins_the_run_around_it():
     rows = np.array([0] * 8 + [1] * 8)
     rows[[3, 11]] = 7, 8
-    sentences, embed = told(rows, noise=0.02)
+    sentences, embed = embed_rows(rows, noise=0.02)
     made = segmented(sentences, [0, 16])
     for chunker in (SemanticClusterChunker(method="hdbscan"), GraphPartitionChunker()):
         chunker.embedder = embed
-        found = chunker.segmentation(made.units)
-        assert found.cuts.tolist() == [0, 8, 16]
-        assert found.figures.get("noise", found.figures.get("isolated")) > 0
+        segmentation = chunker.segmentation(made.units)
+        assert segmentation.cuts.tolist() == [0, 8, 16]
+        assert segmentation.figures.get("noise", segmentation.figures.get("isolated")) > 0
 
 
 def test_hdbscan_keeps_to_min_cluster_size():
     made, embed = planted([0, 1, 2], [9, 4, 9], noise=0.02)
-    found = {
+    counts = {
         size: SemanticClusterChunker(embedder=embed, method="hdbscan", min_cluster_size=size).segmentation(made.units)
         for size in (3, 6)
     }
-    assert found[3].cuts.tolist() == [0, 9, 13, 22]
-    assert found[6].figures["clusters"] == 2
+    assert counts[3].cuts.tolist() == [0, 9, 13, 22]
+    assert counts[6].figures["clusters"] == 2
     labels = HDBSCAN(min_cluster_size=6, copy=True).fit(embed(made.units.strings())).labels_
-    assert found[6].figures["labels"].tolist() == labels.tolist()
+    assert counts[6].figures["labels"].tolist() == labels.tolist()
 
 
 @pytest.mark.parametrize("chunker", [SemanticClusterChunker(distance_threshold=1.9), GraphPartitionChunker()])
-def test_centering_takes_out_what_all_sentences_share(chunker):
+def test_centering_removes_the_mean_vector(chunker):
     rng = np.random.default_rng(0)
     rows = np.eye(6)[np.repeat([0, 1], 8)] + 3 * np.eye(6)[5] + rng.normal(size=(16, 6)) * 0.05
     made = segmented([f"Sentence {i}. " for i in range(16)], [0, 8, 16])
@@ -207,17 +211,17 @@ def test_centering_takes_out_what_all_sentences_share(chunker):
 # The graph.
 
 
-def test_edges_join_what_is_above_the_threshold_with_the_cosine_as_weight():
+def test_edges_connect_cosines_above_the_threshold():
     rows = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0], [0.0, 0.65, 0.76]])
     made = segmented(["Aa. ", "Bb. ", "Cc. ", "Dd. "], [0, 4])
-    found = GraphPartitionChunker(embedder=lambda _: rows).segmentation(made.units)
-    left, right, weight = found.figures["edges"]
+    segmentation = GraphPartitionChunker(embedder=lambda _: rows).segmentation(made.units)
+    left, right, weight = segmentation.figures["edges"]
     assert (left.tolist(), right.tolist()) == ([0, 2], [1, 3])
     assert weight == pytest.approx([0.8, 0.76 / np.hypot(0.65, 0.76)], abs=1e-6)
-    assert found.cuts.tolist() == [0, 2, 4]
+    assert segmentation.cuts.tolist() == [0, 2, 4]
     a, b = weight / weight.sum()
-    assert found.figures["modularity"] == pytest.approx(1 - a**2 - b**2)
-    assert (found.figures["communities"], found.figures["isolated"]) == (2, 0)
+    assert segmentation.figures["modularity"] == pytest.approx(1 - a**2 - b**2)
+    assert (segmentation.figures["communities"], segmentation.figures["isolated"]) == (2, 0)
     fine = GraphPartitionChunker(embedder=lambda _: rows, resolution=0.5).segmentation(made.units)
     assert fine.figures["modularity"] == pytest.approx(1 - (a**2 + b**2) / 2)
     alone = GraphPartitionChunker(embedder=lambda _: rows, threshold=0.79).segmentation(made.units)
@@ -239,51 +243,51 @@ def test_with_a_higher_resolution_there_are_more_communities(method):
 
 def test_the_seed_is_of_the_order_in_which_communities_grow():
     made, embed = planted([0, 1, 2, 3], [12] * 4, noise=0.9)
-    found = {}
+    partitions = {}
     for seed in range(5):
         chunker = GraphPartitionChunker(embedder=embed, neighbors=4, threshold=0.0, resolution=1.2, seed=seed)
         figures = chunker.segmentation(made.units).figures
-        found[seed] = tuple(figures["labels"].tolist())
-        assert found[seed] == tuple(graphs.communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
-    assert len(set(found.values())) > 1
+        partitions[seed] = tuple(figures["labels"].tolist())
+        assert partitions[seed] == tuple(graphs.detect_communities(48, figures["edges"], "louvain", 1.2, seed).tolist())
+    assert len(set(partitions.values())) > 1
 
 
 def test_nearest_neighbors_need_no_threshold_that_suits_the_embedder():
     """All cosines are above 0.9, or all under 0.3: the same topics."""
     rng = np.random.default_rng(0)
     for shift, spread in ((9.0, 0.3), (0.0, 1.2)):
-        sentences, _ = told(np.zeros(40, int))
+        sentences, _ = embed_rows(np.zeros(40, int))
         rows = np.eye(8)[np.repeat([0, 1, 2, 3], 10)] + shift * np.ones(8) + rng.normal(size=(40, 8)) * spread * 0.3
         made = segmented(sentences, [0, 10, 20, 30, 40])
-        found = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbors", resolution=0.7)
-        scores = boundary_scores(made.cuts, found.segmentation(made.units).cuts, tolerance=1)
+        chunker = GraphPartitionChunker(embedder=lambda _, rows=rows: rows, preset="neighbors", resolution=0.7)
+        scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
         assert min(scores.precision, scores.recall) >= 2 / 3
 
 
-def test_a_thousand_sentences_and_more_are_no_trouble(either):
+def test_thousands_of_sentences(either):
     topics = np.arange(60) % 13
     made, embed = planted(topics, [25] * 60)
     params = {"n_clusters": 13} if either is SemanticClusterChunker else {}
-    found = either(embedder=embed, **params).segmentation(made.units)
-    assert found.cuts.tolist() == made.cuts.tolist()
+    segmentation = either(embedder=embed, **params).segmentation(made.units)
+    assert segmentation.cuts.tolist() == made.cuts.tolist()
 
 
 # What can be wrong with the input.
 
 
 @pytest.mark.parametrize("number", [2, 3, 4, 30])
-def test_sentences_that_say_the_same_are_never_parted(finder, number):
+def test_identical_sentences_are_never_separated(finder, number):
     made = segmented([f"Sentence {i}. " for i in range(number)], [0, number])
     chunker = finder(embedder=lambda texts: np.array([[0.6, 0.8]] * len(texts)))
     assert chunker.segmentation(made.units).cuts.tolist() == [0, number]
 
 
 @pytest.mark.parametrize("name", ["hac", "hac by distance", "hdbscan", "chain", "louvain", "leiden", "neighbors"])
-def test_nor_are_sentences_that_say_nothing(name):
+def test_zero_vectors_are_never_separated(name):
     chunker, params = FINDERS[name]
     made = segmented([f"Sentence {i}. " for i in range(30)], [0, 30])
-    found = chunker(embedder=lambda texts: np.zeros((len(texts), 2)), fallback=None, **params)
-    assert found.segmentation(made.units).cuts.tolist() == [0, 30]
+    instance = chunker(embedder=lambda texts: np.zeros((len(texts), 2)), fallback=None, **params)
+    assert instance.segmentation(made.units).cuts.tolist() == [0, 30]
 
 
 @pytest.mark.parametrize("linkage", ["average", "complete"])
@@ -305,28 +309,28 @@ def test_two_sentences(finder, alike):
     assert chunker.segmentation(made.units).cuts.tolist() == [0, 2]  # too few for a cluster, or without an edge
 
 
-def test_one_sentence_and_none(finder):
+def test_one_sentence_and_empty_text(finder):
     assert [chunk.text for chunk in finder().chunk("Only this.")] == ["Only this."]
     assert finder().chunk(" \n") == []
 
 
 def test_the_same_every_time(finder):
     made, embed = planted([0, 1, 2, 0, 3], [9, 12, 8, 10, 11], noise=0.6)
-    one, other = (finder(embedder=embed).segmentation(made.units) for _ in range(2))
-    assert one.cuts.tolist() == other.cuts.tolist()
-    assert one.figures["labels"].tolist() == other.figures["labels"].tolist()
+    first, other = (finder(embedder=embed).segmentation(made.units) for _ in range(2))
+    assert first.cuts.tolist() == other.cuts.tolist()
+    assert first.figures["labels"].tolist() == other.figures["labels"].tolist()
 
 
 # Configuration.
 
 
-def test_defaults_are_those_asked_for():
-    said = {field.name: field.default for field in fields(SemanticClusterChunker)}
+def test_defaults_match_the_specification():
+    defaults = {field.name: field.default for field in fields(SemanticClusterChunker)}
     asked = {"method": "hac", "linkage": "ward", "min_cluster_size": 3, "max_tokens_per_segment": 800}
-    assert {name: said[name] for name in asked} == asked
-    said = {field.name: field.default for field in fields(GraphPartitionChunker)}
+    assert {name: defaults[name] for name in asked} == asked
+    defaults = {field.name: field.default for field in fields(GraphPartitionChunker)}
     asked = {"method": "louvain", "threshold": 0.7, "resolution": 1.0}
-    assert {name: said[name] for name in asked} == asked
+    assert {name: defaults[name] for name in asked} == asked
 
 
 @pytest.mark.parametrize(
@@ -382,7 +386,7 @@ def test_a_missing_library_is_an_error_that_names_the_extra_and_no_case_for_the_
 
 def test_too_many_edges_are_left_to_the_fallback(monkeypatch, caplog):
     made, embed = planted([0, 1], [5, 5])
-    monkeypatch.setattr(graphs, "_MOST", 19)
+    monkeypatch.setattr(graphs, "_MAX_EDGES", 19)
     (chunk,) = GraphPartitionChunker(embedder=embed).chunk(made.units.text)
     assert chunk.metadata["fallback_from"] == "graph-partition"
     assert "threshold must leave at most 19 pairs" in caplog.text
@@ -403,7 +407,7 @@ Cat bread ship. Tax ship sun. Rain cat queen. Oven snow law. Tree king rain. Sai
 Snow king wheel. Sun ship ice. Tax ship sail."""
 
 
-def test_equal_weights_do_not_keep_louvain_busy_for_ever():
+def test_louvain_terminates_on_equal_weights():
     chunker = GraphPartitionChunker(preset="neighbors", timeout=20, fallback=None)
     assert chunker.chunk(" ".join([REPEATED.replace("\n", " ")] * 3))
 
@@ -420,5 +424,5 @@ def test_a_number_of_clusters_goes_before_the_threshold_of_a_preset():
 
 @pytest.mark.parametrize("n", [2**31, 2**62])
 def test_more_clusters_than_sentences_are_as_many_as_there_are(n):
-    found = SemanticClusterChunker(n_clusters=n, min_cluster_size=1).explain("Cats nap. Courts rule. Ships sail.")
-    assert found.figures["clusters"] == 3
+    explanation = SemanticClusterChunker(n_clusters=n, min_cluster_size=1).explain("Cats nap. Courts rule. Ships sail.")
+    assert explanation.figures["clusters"] == 3

@@ -225,7 +225,7 @@ def test_what_doclings_loaders_hand_over_has_its_pages():
 
 def test_json_of_another_detector_than_the_one_named_is_an_error():
     text = (DATA / "doctr_two_pages.json").read_text(encoding="utf-8")
-    with pytest.raises(ConfigurationError, match="a layout of layoutparser's must have blocks"):
+    with pytest.raises(ConfigurationError, match="a layout of layoutparser must have blocks"):
         texts(text, detector="layoutparser")
 
 

@@ -30,17 +30,17 @@ def model():
     return TopicModel.fit([CATS, COURTS] * 5, num_topics=2)
 
 
-def cuts(text, sentences, **given):
+def cuts(text, sentences, **options):
     """Return where a text is cut, of which the first ``sentences`` are units that end in a full stop."""
     edges = np.cumsum([0, *(len(part) + 2 for part in text.split(". ")[:-1])])
     assert len(edges) == sentences + 1
-    return LDATopicChunker(**given).segmentation(Units(text, edges)).cuts.tolist()
+    return LDATopicChunker(**options).segmentation(Units(text, edges)).cuts.tolist()
 
 
-def divergence(shares, prior, units, **given):
+def divergence(shares, prior, units, **options):
     """Return the gaps between units of words, by their numbers."""
     model = TopicModel(Topics(np.array(shares), np.array(prior)), ("a", "b", "c"), Wording(stemmer="none"))
-    chunker = LDATopicChunker(model=model, stemmer="none", **given)
+    chunker = LDATopicChunker(model=model, stemmer="none", **options)
     words = terms_of(units)
     return chunker.segment_terms(Units("x" * len(units), np.arange(len(units) + 1)), words, None)
 
@@ -48,7 +48,7 @@ def divergence(shares, prior, units, **given):
 # The parameters that the specification asks for.
 
 
-def test_defaults_are_those_asked_for():
+def test_defaults_match_the_specification():
     chunker = LDATopicChunker()
     assert (chunker.num_topics, chunker.block_size, chunker.divergence_threshold) == (50, 10, 0.3)
 
@@ -73,12 +73,12 @@ def test_defaults_are_those_asked_for():
         ("preset", "deep"),
     ],
 )
-def test_what_is_out_of_range_is_refused(name, value):
+def test_parameters_out_of_range_raise(name, value):
     with pytest.raises(ConfigurationError, match=name):
         LDATopicChunker(**{name: value})
 
 
-def test_presets_change_what_was_not_given():
+def test_presets_change_default_values_only():
     deep = LDATopicChunker(preset="depth", block_size=7)
     assert (deep.rule, deep.block_size, deep.samples) == ("depth", 7, 10)
     tiling = LDATopicChunker(preset="topictiling")
@@ -90,24 +90,24 @@ def test_presets_change_what_was_not_given():
 
 def test_planted_topics_are_found():
     made = [synthetic(seed, segments=8, sentences=(8, 15), overlap=0.2) for seed in range(4)]
-    found = [LDATopicChunker(preset="depth").segmentation(one.units).cuts for one in made]
-    scores = [boundary_scores(one.cuts, cut, tolerance=1) for one, cut in zip(made, found, strict=True)]
+    cuts_found = [LDATopicChunker(preset="depth").segmentation(text.units).cuts for text in made]
+    scores = [boundary_scores(text.cuts, cut, tolerance=1) for text, cut in zip(made, cuts_found, strict=True)]
     assert np.mean([score.precision for score in scores]) > 0.9
     assert np.mean([score.recall for score in scores]) > 0.9
 
 
 def test_without_topics_to_tell_apart_recall_is_low():
     made = synthetic(1, segments=8, sentences=(8, 15), overlap=1.0)
-    found = LDATopicChunker(preset="depth").segmentation(made.units).cuts
-    assert boundary_scores(made.cuts, found).f1 < 0.4
+    cuts_found = LDATopicChunker(preset="depth").segmentation(made.units).cuts
+    assert boundary_scores(made.cuts, cuts_found).f1 < 0.4
 
 
-def test_a_document_has_the_topics_asked_for():
+def test_a_document_has_num_topics_topics():
     seen = []
 
-    def spied(words, **given):
-        seen.append((given["num_topics"], len(words)))
-        return train(words, **given)
+    def spied(words, **options):
+        seen.append((options["num_topics"], len(words)))
+        return train(words, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(topics, "train", spied)
@@ -118,12 +118,12 @@ def test_a_document_has_the_topics_asked_for():
 
 def test_samples_are_averaged():
     made = synthetic(1, segments=3).units
-    one, two, both = (
-        LDATopicChunker(**given).segmentation(made).gaps
-        for given in ({"seed": 0}, {"seed": 1}, {"seed": 0, "samples": 2})
+    first, two, both = (
+        LDATopicChunker(**options).segmentation(made).gaps
+        for options in ({"seed": 0}, {"seed": 1}, {"seed": 0, "samples": 2})
     )
-    assert one.tolist() != two.tolist()
-    assert both == pytest.approx((one + two) / 2, abs=1e-8)
+    assert first.tolist() != two.tolist()
+    assert both == pytest.approx((first + two) / 2, abs=1e-8)
 
 
 # Divergence, threshold, peaks: one word a topic, so that words are topics.
@@ -132,35 +132,35 @@ CERTAIN = ([[1 - 2e-9, 1e-9, 1e-9], [1e-9, 1 - 2e-9, 1e-9], [1e-9, 1e-9, 1 - 2e-
 
 
 def test_divergence_is_of_the_blocks_beside_a_gap_in_bits():
-    found = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=1)
-    assert found.gaps == pytest.approx([0, 1, 0], abs=1e-4)
-    found = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=2)
+    scores = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=1)
+    assert scores.gaps == pytest.approx([0, 1, 0], abs=1e-4)
+    scores = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=2)
     # (1, 0) against (1/2, 1/2): 0.5 log2(4/3) + 0.25 log2(2/3) + 0.25 log2(2)
-    assert found.gaps == pytest.approx([0.311278, 1, 0.311278], abs=1e-4)
-    assert found.cuts.tolist() == [0, 2, 4]
+    assert scores.gaps == pytest.approx([0.311278, 1, 0.311278], abs=1e-4)
+    assert scores.cuts.tolist() == [0, 2, 4]
 
 
 def test_the_prior_counts_as_words():
-    found = divergence(CERTAIN[0], [1.0] * 3, [["a"], ["b"]], block_size=1)
+    scores = divergence(CERTAIN[0], [1.0] * 3, [["a"], ["b"]], block_size=1)
     # (2, 1, 1) / 4 against (1, 2, 1) / 4
-    assert found.gaps == pytest.approx([0.5 * np.log2(4 / 3) + 0.25 * np.log2(2 / 3)], abs=1e-4)
+    assert scores.gaps == pytest.approx([0.5 * np.log2(4 / 3) + 0.25 * np.log2(2 / 3)], abs=1e-4)
 
 
 def test_cosine_is_of_likeliest_topics():
-    found = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=2, measure="cosine")
-    assert found.gaps == pytest.approx([1 - 2**-0.5, 1, 1 - 2**-0.5])
+    scores = divergence(*CERTAIN, [["a"], ["a"], ["b"], ["b"]], block_size=2, measure="cosine")
+    assert scores.gaps == pytest.approx([1 - 2**-0.5, 1, 1 - 2**-0.5])
 
 
 @pytest.mark.parametrize("measure", ["divergence", "cosine"])
-def test_a_block_without_words_says_nothing(measure):
-    found = divergence(*CERTAIN, [["a"], [], [], ["a"]], block_size=1, measure=measure)
-    assert found.gaps[1] == 0
+def test_a_block_without_words_has_no_divergence(measure):
+    scores = divergence(*CERTAIN, [["a"], [], [], ["a"]], block_size=1, measure=measure)
+    assert scores.gaps[1] == 0
     if measure == "cosine":
-        assert found.gaps.tolist() == [0, 0, 0]
+        assert scores.gaps.tolist() == [0, 0, 0]
 
 
-def chosen(gaps, **given):
-    peaks, _, _ = LDATopicChunker(**given)._chosen(np.array(gaps))
+def chosen(gaps, **options):
+    peaks, _, _ = LDATopicChunker(**options)._select(np.array(gaps))
     return peaks.tolist()
 
 
@@ -195,12 +195,12 @@ def test_a_known_number_of_segments_takes_the_deepest():
 
 def test_only_each_step_is_looked_at():
     units = [["a"]] * 3 + [["b"]] * 6 + [["c"]] * 3
-    found = divergence(*CERTAIN, units, block_size=1, step=3)
-    assert found.cuts.tolist() == [0, 3, 9, 12]
-    assert np.flatnonzero(found.gaps).tolist() == [2, 8]
+    scores = divergence(*CERTAIN, units, block_size=1, step=3)
+    assert scores.cuts.tolist() == [0, 3, 9, 12]
+    assert np.flatnonzero(scores.gaps).tolist() == [2, 8]
     for step in (2, 12):
-        found = divergence(*CERTAIN, units, block_size=1, step=step)
-        assert (found.cuts.tolist(), found.gaps.any()) == ([0, 12], False)
+        scores = divergence(*CERTAIN, units, block_size=1, step=step)
+        assert (scores.cuts.tolist(), scores.gaps.any()) == ([0, 12], False)
 
 
 # What is degenerate.
@@ -239,10 +239,10 @@ def test_a_model_tells_other_texts_apart(model):
 
 def test_fit_takes_texts_and_documents_and_the_chunkers_parameters():
     chunker = LDATopicChunker(num_topics=3, stemmer="none", stop_words="none")
-    found = chunker.fit(text for text in (CATS, Document(COURTS)))
-    assert found.topics.shares.shape == (3, len(found.vocabulary))
-    assert {"purrs", "and", "judge"} <= set(found.vocabulary)
-    assert LDATopicChunker(stemmer="none", stop_words="none", model=found).chunk(CATS + COURTS)
+    fitted = chunker.fit(text for text in (CATS, Document(COURTS)))
+    assert fitted.topics.shares.shape == (3, len(fitted.vocabulary))
+    assert {"purrs", "and", "judge"} <= set(fitted.vocabulary)
+    assert LDATopicChunker(stemmer="none", stop_words="none", model=fitted).chunk(CATS + COURTS)
 
 
 def test_a_model_survives_its_file(model, tmp_path):
@@ -256,8 +256,8 @@ def test_a_model_survives_its_file(model, tmp_path):
         "assert 'tomotopy' not in sys.modules"
     )
     here = LDATopicChunker(model=model)
-    said = f"{here.fingerprint()} {here.explain(CATS + COURTS).segmentation.gaps.tolist()}\n"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == said
+    expected = f"{here.fingerprint()} {here.explain(CATS + COURTS).segmentation.gaps.tolist()}\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == expected
 
 
 def test_the_same_seed_gives_the_same_in_another_process():
@@ -272,7 +272,7 @@ def test_the_same_seed_gives_the_same_in_another_process():
     assert other != here
 
 
-def test_what_is_not_a_model_is_said_to_be_none(model, tmp_path):
+def test_loading_a_file_that_is_not_a_model_raises(model, tmp_path):
     path = tmp_path / "topics"
     model.save(path)
     whole = path.read_bytes()
@@ -282,7 +282,7 @@ def test_what_is_not_a_model_is_said_to_be_none(model, tmp_path):
     damaged += [whole[:200] + bytes([whole[200] ^ 255]) + whole[201:], pickle.dumps({"shares": 1})]
     for data in damaged:
         path.write_bytes(data)
-        with pytest.raises(ConfigurationError, match="is no topic model that advchunk saved, or damaged"):
+        with pytest.raises(ConfigurationError, match="is not a topic model saved by advchunk, or it is damaged"):
             TopicModel.load(path)
     with pytest.raises(FileNotFoundError):
         TopicModel.load(tmp_path / "none")
@@ -296,16 +296,16 @@ def test_a_model_file_has_no_pickled_code(model, tmp_path):
 
 
 def test_a_chunker_of_other_words_refuses_a_model(model):
-    for given in ({"stemmer": "porter"}, {"lowercase": False}, {"stop_words": "none"}, {"language": "de"}):
+    for options in ({"stemmer": "porter"}, {"lowercase": False}, {"stop_words": "none"}, {"language": "de"}):
         with pytest.raises(ConfigurationError, match="words must be normalized as the model's"):
-            LDATopicChunker(model=model, **given)
+            LDATopicChunker(model=model, **options)
     with pytest.raises(ConfigurationError, match="model must be a TopicModel"):
         LDATopicChunker(model="topics.npz")
 
 
 def test_a_model_is_part_of_the_fingerprint(model):
     other = TopicModel.fit([CATS, COURTS], num_topics=2)
-    prints = {LDATopicChunker(model=one).fingerprint() for one in (None, model, other)}
+    prints = {LDATopicChunker(model=candidate).fingerprint() for candidate in (None, model, other)}
     assert len(prints) == 3
 
 

@@ -39,12 +39,12 @@ def test_blocks_are_compared_by_the_cosine_of_their_terms():
 
 def test_depth_and_cutoff_worked_out_by_hand():
     units = of(["cat nap", "cat purr", "cat fish", "court law", "court rule", "court law"])
-    found = TextTilingChunker(preset="fine", block_size=1).segmentation(units)
+    segmentation = TextTilingChunker(preset="fine", block_size=1).segmentation(units)
     # Cohesion 1/2 1/2 0 1/2 1/2, so depth 0 0 1 0 0; mean 1/5, standard deviation 2/5.
-    assert found.figures["cohesion"] == pytest.approx([0.5, 0.5, 0, 0.5, 0.5])
-    assert found.gaps == pytest.approx([0, 0, 1, 0, 0])
-    assert found.figures["threshold"] == pytest.approx(0.2)
-    assert found.cuts.tolist() == [0, 3, 6]
+    assert segmentation.figures["cohesion"] == pytest.approx([0.5, 0.5, 0, 0.5, 0.5])
+    assert segmentation.gaps == pytest.approx([0, 0, 1, 0, 0])
+    assert segmentation.figures["threshold"] == pytest.approx(0.2)
+    assert segmentation.cuts.tolist() == [0, 3, 6]
     for z, cuts in ((1.9, [0, 3, 6]), (2.1, [0, 6])):  # 1 is two standard deviations above the mean
         strict = TextTilingChunker(preset="fine", block_size=1, cutoff_z=z)
         assert strict.segmentation(units).cuts.tolist() == cuts
@@ -52,10 +52,10 @@ def test_depth_and_cutoff_worked_out_by_hand():
 
 def test_smoothing_is_before_depth():
     units = of(["cat nap", "cat purr", "cat fish", "court law", "court rule", "court law"])
-    found = TextTilingChunker(preset="hearst", block_size=1).segmentation(units)
+    segmentation = TextTilingChunker(preset="hearst", block_size=1).segmentation(units)
     # Means of three: 1/2 1/3 1/3 1/3 1/2. The valley is flat, and its middle the boundary.
-    assert found.gaps == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0])
-    assert found.cuts.tolist() == [0, 3, 6]
+    assert segmentation.gaps == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0])
+    assert segmentation.cuts.tolist() == [0, 3, 6]
 
 
 def test_the_planted_shift_is_found_in_the_defaults_of_the_presets():
@@ -73,19 +73,19 @@ def test_planted_topics_are_found(preset, most):
 
 def test_the_defaults_find_what_stands_at_a_multiple_of_the_step():
     made = synthetic(1, segments=4, sentences=(20, 20), overlap=0.1)
-    found = TextTilingChunker().segmentation(made.units)
-    assert boundary_scores(made.cuts, found.cuts).f1 == 1
+    segmentation = TextTilingChunker().segmentation(made.units)
+    assert boundary_scores(made.cuts, segmentation.cuts).f1 == 1
 
 
 # Parameter configuration
 
 
-def test_the_defaults_are_those_asked_for():
+def test_defaults_match_the_specification():
     chunker = TextTilingChunker()
     assert (chunker.block_size, chunker.step, chunker.smooth_width, chunker.cutoff_z) == (10, 5, 3, 1.2)
 
 
-def test_a_preset_gives_way_to_what_is_given():
+def test_explicit_values_override_a_preset():
     chunker = TextTilingChunker(preset="fine", block_size=3)
     assert (chunker.block_size, chunker.step, chunker.smooth_width, chunker.cutoff_z) == (3, 1, 1, 0.0)
 
@@ -93,17 +93,17 @@ def test_a_preset_gives_way_to_what_is_given():
 @pytest.mark.parametrize("step", [1, 2, 3, 7])
 def test_only_gaps_a_step_apart_have_scores_and_cuts(step):
     chunker = TextTilingChunker(step=step, cutoff_z=-1.0, spacing=0)
-    found = chunker.segmentation(SIXTY.units)
+    segmentation = chunker.segmentation(SIXTY.units)
     others = np.arange(1, len(SIXTY.units)) % step != 0
-    assert not found.gaps[others].any()
-    assert found.gaps[~others].any()
-    assert len(found.cuts) > 3
-    assert not (found.cuts[1:-1] % step).any()
+    assert not segmentation.gaps[others].any()
+    assert segmentation.gaps[~others].any()
+    assert len(segmentation.cuts) > 3
+    assert not (segmentation.cuts[1:-1] % step).any()
 
 
 def test_a_higher_cutoff_leaves_some_of_the_boundaries_of_a_lower():
-    found = [TextTilingChunker(step=1, cutoff_z=z).segmentation(SIXTY.units).cuts for z in (-1, -0.5, 0, 0.5, 1.2, 2)]
-    sets = [set(cuts.tolist()) for cuts in found]
+    results = [TextTilingChunker(step=1, cutoff_z=z).segmentation(SIXTY.units).cuts for z in (-1, -0.5, 0, 0.5, 1.2, 2)]
+    sets = [set(cuts.tolist()) for cuts in results]
     assert all(strict <= loose for loose, strict in pairwise(sets))
     assert len(sets[0]) > len(sets[-1]) > 2
 
@@ -116,7 +116,7 @@ def test_boundaries_are_spaced(spacing, step):
     assert np.diff(cuts)[:-1].min() > spacing
 
 
-def test_spacing_is_of_sentences_whatever_the_step():
+def test_spacing_is_in_sentences_for_every_step():
     units = of([f"{topic} is {topic}" for topic in ("cat", "court", "car", "cake", "coin") for _ in range(4)])
     chunker = TextTilingChunker(preset="fine", block_size=2, step=2, spacing=3)
     assert chunker.segmentation(units).cuts.tolist() == [0, 4, 8, 12, 16, 20]
@@ -156,7 +156,7 @@ def test_a_wider_block_and_a_wider_mean_see_less():
         ({"target_tokens": 99, "min_tokens": 100}, "target_tokens must be at least min_tokens = 100, got 99"),
     ],
 )
-def test_what_is_out_of_range_states_rule_and_value(bad, rule):
+def test_errors_state_rule_and_value(bad, rule):
     with pytest.raises(ConfigurationError, match=rule):
         TextTilingChunker(**bad)
 
@@ -184,7 +184,7 @@ def test_small_segments_join_and_large_ones_are_cut_to_the_target():
     assert {cut.reason for cut in inside} == {"size"}
 
 
-def test_a_table_is_whole_whatever_the_target():
+def test_a_table_is_not_cut_for_the_target():
     table = "| a | b |\n|---|---|\n" + "| n/a | n/a |\n" * 30
     chunks = TextTilingChunker(target_tokens=40, max_tokens=400).chunk(CATS + "\n\n" + table + "\n" + LAW)
     assert any(table in chunk.text for chunk in chunks)
@@ -217,9 +217,9 @@ def test_context_counts_for_the_budget_and_not_for_the_target():
     ids=["one", "two", "equal", "stop words", "numbers", "all different"],
 )
 def test_without_a_valley_there_is_no_boundary(preset, sentences):
-    found = TextTilingChunker(preset=preset, cutoff_z=-1.0).segmentation(of(sentences))
-    assert found.cuts.tolist() == [0, len(sentences)]
-    assert found.gaps is None or not found.gaps.any()
+    segmentation = TextTilingChunker(preset=preset, cutoff_z=-1.0).segmentation(of(sentences))
+    assert segmentation.cuts.tolist() == [0, len(sentences)]
+    assert segmentation.gaps is None or not segmentation.gaps.any()
     assert TextTilingChunker(preset=preset).chunk(of(sentences).text)[0].text == of(sentences).text
 
 
@@ -241,8 +241,8 @@ def test_ten_thousand_sentences_with_many_words_take_little_memory():
     texts = [[f"w{i}" for i in row] for row in rng.integers(0, 40_000, (10_000, 12))]
     words = terms_of(texts)
     tracemalloc.start()
-    found = TextTilingChunker(preset="fine").segment_terms(of(["a"] * 10_000), words, Limits(512, 0, 0, len))  # type: ignore[arg-type]
+    segmentation = TextTilingChunker(preset="fine").segment_terms(of(["a"] * 10_000), words, Limits(512, 0, 0, len))  # type: ignore[arg-type]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(found.gaps) == 9_999
+    assert len(segmentation.gaps) == 9_999
     assert peak < 50e6  # a table of the counts has 3.2e9 bytes

@@ -106,18 +106,18 @@ def test_only_what_is_new_is_asked(cache):
 
 
 def test_another_model_name_is_another_model(cache):
-    one, two = Model("one"), Model("two")
-    SemanticThresholdChunker(embedder=one, cache=cache).chunk(TEXT)
-    SemanticThresholdChunker(embedder=two, cache=cache).chunk(TEXT)
-    assert len(two.shown) == len(one.shown) == 5
+    first, second = Model("one"), Model("two")
+    SemanticThresholdChunker(embedder=first, cache=cache).chunk(TEXT)
+    SemanticThresholdChunker(embedder=second, cache=cache).chunk(TEXT)
+    assert len(second.shown) == len(first.shown) == 5
 
 
 def test_awaited_and_called_share_what_is_kept(cache):
     model = Model()
     chunker = SemanticThresholdChunker(embedder=model, cache=cache)
-    found = asyncio.run(chunker.achunk(TEXT))
+    result = asyncio.run(chunker.achunk(TEXT))
     assert len(model.awaited) == 5
-    assert chunker.chunk(TEXT) == found == asyncio.run(chunker.achunk(TEXT))
+    assert chunker.chunk(TEXT) == result == asyncio.run(chunker.achunk(TEXT))
     assert len(model.awaited) == 5
     assert model.shown == []
 
@@ -201,14 +201,14 @@ def test_processes_share_a_file(tmp_path):
     values = [{f"{name} {i}": name.encode(), "shared": b"same"} for name in "ab" for i in range(20)]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         list(pool.map(FileStore.set_many, [store] * 40, values))
-        found = list(pool.map(FileStore.get_many, [store] * 2, [[key for some in values for key in some]] * 2))
-    assert [len(some) for some in found] == [41, 41]
+        result = list(pool.map(FileStore.get_many, [store] * 2, [[key for batch in values for key in batch]] * 2))
+    assert [len(some) for some in result] == [41, 41]
 
 
 def test_a_file_is_opened_once(tmp_path, monkeypatch):
     opened, files = [], [FileStore(str(tmp_path / f"{i}.db")) for i in range(12)]
     connect = sqlite3.connect
-    monkeypatch.setattr("sqlite3.connect", lambda path, **given: opened.append(path) or connect(path, **given))
+    monkeypatch.setattr("sqlite3.connect", lambda path, **options: opened.append(path) or connect(path, **options))
     for i in range(50):
         files[0].set_many({f"k{i}": b"x"})
         assert files[0].get_many([f"k{i}"]) == {f"k{i}": b"x"}
@@ -266,22 +266,22 @@ file.close()
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_forked_processes_share_a_file(tmp_path):
-    found = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", FORKED, tmp_path / "a.db"], capture_output=True, text=True, check=False
     )
-    assert found.stdout.split("\n") == ["245", "ok", "['a.db']", ""], (
-        found.stderr
+    assert result.stdout.split("\n") == ["245", "ok", "['a.db']", ""], (
+        result.stderr
     )  # the log goes into the file at the end
 
 
 def test_a_cached_embedder_is_told_apart_by_model_and_store():
-    one, two = as_embedder(Model()), as_embedder(Model("two"))
+    first, second = as_embedder(Model()), as_embedder(Model("two"))
     store = Shelf()
-    cached = Cached(one, store)
-    assert cached == Cached(one, store)
-    assert hash(cached) == hash(Cached(one, store))
-    assert cached != Cached(two, store)
-    assert cached != Cached(one, DictStore({}))
+    cached = Cached(first, store)
+    assert cached == Cached(first, store)
+    assert hash(cached) == hash(Cached(first, store))
+    assert cached != Cached(second, store)
+    assert cached != Cached(first, DictStore({}))
     assert cached.batch_size == 3
 
 
@@ -324,16 +324,16 @@ class Reader:
         return np.full(len(options), 0.3)
 
 
-def said(ask):
+def ask_for_rows(ask):
     rows = yield ask
     return [row if isinstance(row, str) else row.tolist() for row in rows]
 
 
 def answers(asks, awaited):
     async def run():
-        return [found async for found in adrive(jobs)]
+        return [result async for result in adrive(jobs)]
 
-    jobs = [Job(said(ask)) for ask in asks]
+    jobs = [Job(ask_for_rows(ask)) for ask in asks]
     return asyncio.run(run()) if awaited else list(drive(jobs))
 
 
@@ -392,11 +392,11 @@ def test_another_request_is_asked_again(other):
     ],
 )
 def test_another_chat_model_is_asked_again(other):
-    (one,), (two,) = (
+    (first,), (second,) = (
         with_cache(chat, {})._look_up("complete", [ASKED])[0]
         for chat in (OpenAIChat("http://localhost:1/v1", "m"), other)
     )
-    assert one != two
+    assert first != second
 
 
 @pytest.mark.parametrize(
@@ -529,10 +529,10 @@ def test_a_file_that_is_no_cache_costs_a_warning(make, tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("pragma", "said"), [("max_page_count=3", "full"), ("query_only=1", "readonly"), ("no_such_pragma", None)]
+    ("pragma", "phrase"), [("max_page_count=3", "full"), ("query_only=1", "readonly"), ("no_such_pragma", None)]
 )
-def test_what_cannot_be_written_can_be_read(pragma, said, tmp_path, monkeypatch, caplog):
-    path, opened = tmp_path / "a.db", FileStore._file
+def test_what_cannot_be_written_can_be_read(pragma, phrase, tmp_path, monkeypatch, caplog):
+    path, opened = tmp_path / "a.db", FileStore._open
     plain = chunks_of(path, 2)
     FileStore(str(path)).close()
 
@@ -541,12 +541,12 @@ def test_what_cannot_be_written_can_be_read(pragma, said, tmp_path, monkeypatch,
         file.execute(f"PRAGMA {pragma}")
         return file
 
-    monkeypatch.setattr(FileStore, "_file", staticmethod(limited))
+    monkeypatch.setattr(FileStore, "_open", staticmethod(limited))
     model = Model()
     long = " ".join(f"Sentence {i} on cats and courts." for i in range(300))
     SemanticThresholdChunker(embedder=model, cache=path).chunk(long)
     SemanticThresholdChunker(embedder=model, cache=path).chunk(long[:-1])
-    assert [said in warning for warning in warnings_in(caplog)] == [True] * bool(said)
+    assert [phrase in warning for warning in warnings_in(caplog)] == [True] * bool(phrase)
     model.shown.clear()
     assert chunks_of(path, 2, model) == plain
     assert model.shown == []

@@ -23,8 +23,8 @@ from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunke
 from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
 from advchunk.models import causal, huggingface, rolling
 from advchunk.models.causal import CausalLM, as_causal
-from advchunk.models.huggingface import PROMPTS, decisive
-from advchunk.models.rolling import SINKS, turns_of
+from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
+from advchunk.models.rolling import SINKS, key_rotations
 
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
@@ -98,8 +98,8 @@ def test_a_short_text_is_read_in_one_pass(build, lead):
 def test_reading_in_blocks_changes_nothing_while_nothing_is_dropped(build, monkeypatch):
     model = tiny(build)
     whole = model.surprise(TEXT[:110])[1]
-    monkeypatch.setattr(huggingface, "LOGITS", 0)
-    monkeypatch.setattr(huggingface, "LEAST_BLOCK", 9)
+    monkeypatch.setattr(huggingface, "MAX_LOGIT_BYTES", 0)
+    monkeypatch.setattr(huggingface, "MIN_BLOCK", 9)
     spy = Spy(monkeypatch, model.reader.model)
     assert model.surprise(TEXT[:110])[1][1:] == pytest.approx(whole[1:], abs=1e-4)
     assert [fed for _, fed, _ in spy.fed[:-1]] == [9] * (len(spy.fed) - 1)
@@ -147,15 +147,15 @@ def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
     """So one layer says what it says of the kept tokens side by side: the first few, and the latest."""
     network = single(build)
     model, ids = as_causal((network, models.tokenizer(lead)), max_context=40).model, tokens_of(LONG, lead)
-    assert turns_of(model.reader, 40) is not None
-    found = model.surprise(LONG)[1]
+    assert key_rotations(model.reader, 40) is not None
+    result = model.surprise(LONG)[1]
     held, at, block = [], 0, 12
     while at < len(ids) - 1:
         if len(held) + block > 40:
             keep = int(0.7 * len(held))
             held = held[:SINKS] + held[len(held) - (keep - SINKS) :]
         expected = plain(network, [*held, *ids[at : at + block + 1]])[-block:]
-        following = found[at + 1 - lead : at + block + 1 - lead]
+        following = result[at + 1 - lead : at + block + 1 - lead]
         assert following == pytest.approx(expected[-len(following) :], abs=1e-4)
         held, at = [*held, *ids[at : at + block]], at + block
     assert at > 400
@@ -164,21 +164,21 @@ def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
 @pytest.mark.parametrize("build", ["gpt2", "mistral"])
 def test_where_keys_cannot_be_turned_the_kept_tokens_are_read_again(build):
     model, ids = tiny(build, max_context=40), tokens_of(LONG)
-    assert turns_of(model.reader, 40) is None
-    found = model.surprise(LONG)[1]
+    assert key_rotations(model.reader, 40) is None
+    result = model.surprise(LONG)[1]
     held, at, block = [], 0, 12
     while at < len(ids) - block:
         if len(held) + block > 40:
             held = held[len(held) - int(0.7 * len(held)) :]
         expected = plain(model.reader.model, [*held, *ids[at : at + block + 1]])[-block:]
-        assert found[at + 1 : at + block + 1] == pytest.approx(expected, abs=1e-4)
+        assert result[at + 1 : at + block + 1] == pytest.approx(expected, abs=1e-4)
         held, at = [*held, *ids[at : at + block]], at + block
 
 
 @pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])
 def test_turns_are_found_whatever_the_precision(half):
     network = single("llama").to(half)
-    (turn,) = turns_of(as_causal((network, models.tokenizer())).model.reader, 128)
+    (turn,) = key_rotations(as_causal((network, models.tokenizer())).model.reader, 128)
     assert not turn.interleaved
 
 
@@ -219,9 +219,9 @@ def test_hardly_any_text_is_hardly_any_surprise(text):
         assert len(ends) == len(nats) == len(tokens_of(text.replace("\ud800", "\ufffd")))
         assert np.isnan(nats[:1]).all() != (lead and len(nats) > 0)
     edges = (0, len(text)) if text else (0,)
-    (found,) = as_causal((models.tiny(), models.tokenizer())).score([(text, edges)])
-    assert len(found) == len(edges) - 1
-    assert np.isfinite(found).all()
+    (result,) = as_causal((models.tiny(), models.tokenizer())).score([(text, edges)])
+    assert len(result) == len(edges) - 1
+    assert np.isfinite(result).all()
 
 
 def test_what_looks_like_a_special_token_is_text():
@@ -273,27 +273,27 @@ def test_any_text_is_cut_whatever_it_is_made_of_and_none_of_it_lost(build, text)
 
 def test_one_pass_is_naive_recomputation_of_every_prefix(real):
     reader = real.model.reader
-    said = reader.tokenizer(TEXT, return_offsets_mapping=True)
-    ids, ends = said.input_ids, np.array(said.offset_mapping)[:, 1]
-    (found,) = real.score([(TEXT, EDGES)])
-    for value, start, end in zip(found, EDGES[:-1], EDGES[1:], strict=True):
-        mine = np.flatnonzero((start < ends) & (ends <= end) & (np.arange(len(ids)) > 0))
-        naive = plain(reader.model, ids[: mine[-1] + 1])[mine - 1].mean()
+    encoding = reader.tokenizer(TEXT, return_offsets_mapping=True)
+    ids, ends = encoding.input_ids, np.array(encoding.offset_mapping)[:, 1]
+    (result,) = real.score([(TEXT, EDGES)])
+    for value, start, end in zip(result, EDGES[:-1], EDGES[1:], strict=True):
+        inside = np.flatnonzero((start < ends) & (ends <= end) & (np.arange(len(ids)) > 0))
+        naive = plain(reader.model, ids[: inside[-1] + 1])[inside - 1].mean()
         assert value == pytest.approx(naive, abs=1e-4)
 
 
 def test_a_real_model_is_less_surprised_by_language_than_by_its_words_in_any_order(real):
     words = TEXT.split()
     shuffled = " ".join(np.random.default_rng(3).permutation(words))
-    (said,), (jumbled,) = real.score([(TEXT, (0, len(TEXT))), (shuffled, (0, len(shuffled)))])
-    assert said < 5
+    (ordered,), (jumbled,) = real.score([(TEXT, (0, len(TEXT))), (shuffled, (0, len(shuffled)))])
+    assert ordered < 5
     assert jumbled > 6.5
 
 
 def test_perplexity_is_the_mean_of_exponentials(real):
     nats = real.model.surprise(TEXT)[1]
-    ((found,),) = as_causal(real, measure="perplexity").score([(TEXT, (0, len(TEXT)))])
-    assert found == pytest.approx(np.exp(nats[1:]).mean())
+    ((result,),) = as_causal(real, measure="perplexity").score([(TEXT, (0, len(TEXT)))])
+    assert result == pytest.approx(np.exp(nats[1:]).mean())
 
 
 def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
@@ -308,7 +308,7 @@ def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
     monkeypatch.setattr(rolling, "SINKS", 0)
     without_first = read(window)
     monkeypatch.undo()
-    monkeypatch.setitem(real.model.reader.turns, 128, [None] * 30)
+    monkeypatch.setitem(real.model.reader.rotations, 128, [None] * 30)
     unturned = read(window)
     assert rolled < whole + 0.3
     assert without_first > rolled + 0.3
@@ -320,7 +320,7 @@ def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
 
 def by_hand(model, prompt, options):
     """The probability of each option: of its tokens one after the other, with a space before it or without."""
-    found = np.zeros(len(options))
+    result = np.zeros(len(options))
     spelled = {
         (i, space): tokens_of(prompt + space + option) for i, option in enumerate(options) for space in ("", " ")
     }
@@ -332,8 +332,8 @@ def by_hand(model, prompt, options):
             if not rivals:
                 break
             chance *= np.exp(logs(model, ids[:at])[-1, ids[at]])
-        found[i] += chance
-    return found
+        result[i] += chance
+    return result
 
 
 @every_build
@@ -347,9 +347,9 @@ def test_options_of_any_tokens_are_as_likely_as_token_by_token(build, options, m
 
 
 def test_spellings_that_begin_alike_count_once():
-    assert decisive([(0, [7, 1, 5]), (1, [7, 2]), (0, [7, 1])]) == [(0, [7, 1]), (1, [7, 2])]
+    assert distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [7, 1])]) == [(0, [7, 1]), (1, [7, 2])]
     with pytest.raises(ConfigurationError, match="no option may be what another begins with"):
-        decisive([(0, [7]), (1, [7, 2])])
+        distinguishing_prefixes([(0, [7]), (1, [7, 2])])
     with pytest.raises(ConfigurationError, match="options must be >= 2 different ones"):
         tiny().choose("the", ["cat", "cat"])
 
@@ -378,7 +378,7 @@ def test_prompts_of_several_documents_stand_side_by_side_and_no_more_than_a_few(
     assert all(held > 30 for held, _, _ in spy.fed)
     for letter in "hijklm":
         model.choose(letter * 30, ["1", "2"])
-    assert len(model.reader.prompts) == PROMPTS
+    assert len(model.reader.prompts) == MAX_PROMPTS
 
 
 def test_options_that_need_several_rows_use_what_is_remembered_too(monkeypatch):
@@ -406,7 +406,7 @@ def test_a_dialogue_is_written_as_the_model_was_trained_and_no_text_breaks_out_o
     model = real.model
     assert model.reader.frame[0].endswith("<|im_start|>user\n")
     assert model.reader.frame[1] == "<|im_end|>\n<|im_start|>assistant\n"
-    ids = model._answered("<|im_end|>", "1")
+    ids = model._tokenize_answer("<|im_end|>", "1")
     assert (
         ids.count(model.reader.tokenizer.convert_tokens_to_ids("<|im_end|>")) == 2
     )  # of the system's turn and the user's
@@ -443,10 +443,10 @@ def test_an_object_of_ones_own_is_asked_now_or_later():
         coerced = as_causal(model)
         assert coerced.score([item, item])[0].tolist() == [2.0, 2.0]
         assert coerced.choose([("?", ("1", "2"))])[0].tolist() == [0.5, 0.25]
-        (found,) = asyncio.run(coerced.ascore([item]))
-        assert found.tolist() == [expected, expected]
-        (found,) = asyncio.run(coerced.achoose([("?", ("1", "2"))]))
-        assert found.tolist() == chances
+        (result,) = asyncio.run(coerced.ascore([item]))
+        assert result.tolist() == [expected, expected]
+        (result,) = asyncio.run(coerced.achoose([("?", ("1", "2"))]))
+        assert result.tolist() == chances
 
 
 @pytest.mark.parametrize(
@@ -476,12 +476,12 @@ def test_models_are_equal_if_they_answer_alike():
 
 def test_wrappers_of_the_frameworks_are_seen_through():
     pair = models.tiny(), models.tokenizer()
-    said = as_causal(pair).score([(TEXT[:50], (0, 50))])[0]
-    theirs = pipeline("text-generation", model=pair[0], tokenizer=pair[1])
-    langchain = SimpleNamespace(pipeline=theirs)
+    expected = as_causal(pair).score([(TEXT[:50], (0, 50))])[0]
+    pipe = pipeline("text-generation", model=pair[0], tokenizer=pair[1])
+    langchain = SimpleNamespace(pipeline=pipe)
     llamaindex = SimpleNamespace(_model=pair[0], _tokenizer=pair[1])
-    for wrapped in (list(pair), theirs, langchain, llamaindex):
-        assert as_causal(wrapped).score([(TEXT[:50], (0, 50))])[0] == said
+    for wrapped in (list(pair), pipe, langchain, llamaindex):
+        assert as_causal(wrapped).score([(TEXT[:50], (0, 50))])[0] == expected
 
 
 class Weighty(Own):
@@ -528,11 +528,11 @@ def test_names_that_nobody_has(tmp_path):
 
 
 def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path):
-    found = as_causal(models.gguf(tmp_path / "tiny.gguf")).model
+    result = as_causal(models.gguf(tmp_path / "tiny.gguf")).model
     expected = tiny()
-    assert found.context == 128
-    assert found.surprise(TEXT[:90])[0].tolist() == expected.surprise(TEXT[:90])[0].tolist()
-    assert found.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
+    assert result.context == 128
+    assert result.surprise(TEXT[:90])[0].tolist() == expected.surprise(TEXT[:90])[0].tolist()
+    assert result.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -548,12 +548,12 @@ def test_a_model_by_name_is_put_where_it_is_fastest(cuda, half, mps, expected, m
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: half)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    assert causal._suited(torch) == expected
+    assert causal._select_device(torch) == expected
 
 
 def test_a_name_is_looked_up_when_the_model_is_needed():
-    said = "import sys, advchunk; advchunk.create('perplexity', lm='nobody/x'); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", said], capture_output=True, check=True, text=True).stdout == "False\n"
+    code = "import sys, advchunk; advchunk.create('perplexity', lm='nobody/x'); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout == "False\n"
 
 
 def test_without_the_libraries_the_error_names_the_extra(monkeypatch):
@@ -572,26 +572,26 @@ def test_every_token_belongs_to_one_unit(parts, data):
     text = "".join(parts)
     inner = data.draw(st.lists(st.integers(1, max(len(text) - 1, 1)), max_size=4, unique=True))
     edges = (0, *sorted({at for at in inner if at < len(text)}), len(text)) if text else (0,)
-    (found,) = CausalLM(tiny()).score([(text, edges)])
-    assert found.shape == (len(edges) - 1,)
-    assert np.isfinite(found).all()
+    (result,) = CausalLM(tiny()).score([(text, edges)])
+    assert result.shape == (len(edges) - 1,)
+    assert np.isfinite(result).all()
 
 
 def test_the_benchmark_runs(tmp_path, real):
     sentences = [sentence.strip() for sentence in SENTENCES]
     edges = np.minimum(np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)]), len(" ".join(sentences)))
     (values,) = real.score([(" ".join(sentences), edges.tolist())])
-    known = {"sentences": sentences, "mean_ce_space_joined": values.tolist(), "minima_space_joined": {"9": []}}
+    golden = {"sentences": sentences, "mean_ce_space_joined": values.tolist(), "minima_space_joined": {"9": []}}
     for name in ("ancient_rome", "state_of_the_union", "wikitexts"):
-        (tmp_path / f"{name}.json").write_text(json.dumps(known), "utf-8")
+        (tmp_path / f"{name}.json").write_text(json.dumps(golden), "utf-8")
     for folder in ("choi/3-11", "clinical"):
         (tmp_path / folder).mkdir(parents=True)
         segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
         (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
     script = Path(__file__).parents[2] / "benchmarks/perplexity.py"
-    given = ["--lm", models.smollm2(), "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
-    found = json.loads(
-        subprocess.run([sys.executable, script, *given], capture_output=True, check=True, text=True).stdout
+    args = ["--lm", models.smollm2(), "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
+    result = json.loads(
+        subprocess.run([sys.executable, script, *args], capture_output=True, check=True, text=True).stdout
     )
-    assert found["golden"]["wikitexts"]["greatest difference"] < 1e-5
-    assert found["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2
+    assert result["golden"]["wikitexts"]["greatest difference"] < 1e-5
+    assert result["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
 
 from advchunk import ConfigurationError, MissingExtra
-from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive, drivers
+from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive, runner
 from advchunk.engine.scheduler import Batch
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
 from advchunk.models.cache import with_cache
@@ -38,8 +38,8 @@ def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
-def chat_at(endpoint, **given):
-    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 2, **given})
+def chat_at(endpoint, **params):
+    return OpenAIChat(endpoint.url, "small", **{"timeout": 20, "backoff": 0.01, "retries": 2, **params})
 
 
 def called(chat, *requests):
@@ -53,8 +53,8 @@ def awaited(chat, *requests):
 both = pytest.mark.parametrize("complete", [called, awaited])
 
 
-def numbered(n, **given):
-    return [ChatRequest((("user", f"number {i}"),), **given) for i in range(n)]
+def numbered(n, **params):
+    return [ChatRequest((("user", f"number {i}"),), **params) for i in range(n)]
 
 
 def asking(chat, *requests):
@@ -84,9 +84,9 @@ runs = pytest.mark.parametrize("run", [run_sync, run_async])
 
 class LikeLlamaIndex(MockLLM):
     def chat(self, messages, **kwargs):
-        found = super().chat(messages, **kwargs)
-        found.additional_kwargs = {"prompt_tokens": 5, "completion_tokens": 2}
-        return found
+        result = super().chat(messages, **kwargs)
+        result.additional_kwargs = {"prompt_tokens": 5, "completion_tokens": 2}
+        return result
 
 
 def answered_in_parts(_):
@@ -144,8 +144,8 @@ def test_without_a_model_it_is_said_what_to_pass_and_to_install():
 @both
 @pytest.mark.parametrize("answer", [None, 7, b"text", ["a", 7], "", " \n"])
 def test_what_is_no_text_is_no_answer(answer, complete):
-    (found,) = complete(as_chat(lambda _: answer), HELLO)
-    assert isinstance(found, BadModelOutput)
+    (result,) = complete(as_chat(lambda _: answer), HELLO)
+    assert isinstance(result, BadModelOutput)
 
 
 def test_how_many_calls_at_a_time():
@@ -164,10 +164,10 @@ def test_thoughts_are_no_answer(complete):
     assert complete(as_chat(lambda _: "Hm.\n## 1 No\n</think>\n\nYes"), HELLO) == [
         "\n\nYes"
     ]  # as some templates have it
-    for said in ("Say <think>x</think>", "Say <think>\n</think>\nx", "## 1 On </think>\n## 3 x"):
-        assert complete(as_chat(lambda _, said=said: said), HELLO) == [said]
-    (found,) = complete(as_chat(lambda _: "<think>Hm.\n## 1 No"), HELLO)  # and so on, until it had to stop
-    assert isinstance(found, BadModelOutput)
+    for text in ("Say <think>x</think>", "Say <think>\n</think>\nx", "## 1 On </think>\n## 3 x"):
+        assert complete(as_chat(lambda _, text=text: text), HELLO) == [text]
+    (result,) = complete(as_chat(lambda _: "<think>Hm.\n## 1 No"), HELLO)  # and so on, until it had to stop
+    assert isinstance(result, BadModelOutput)
 
 
 @both
@@ -237,12 +237,12 @@ def test_what_fails_for_the_moment_is_repeated(failure, complete):
 def test_what_goes_on_failing_is_given_up(failure, complete):
     with Endpoint(FAILURES[failure]) as endpoint:
         chat = chat_at(endpoint, timeout=0.5 if failure in SLOW else 20)
-        (found,) = complete(chat, HELLO)
-        assert type(found) is ModelUnavailable
-        assert f"small at {endpoint.url}: " in str(found)
-        assert ("no answer in 0.5 s" in str(found)) is (failure in SLOW)
+        (result,) = complete(chat, HELLO)
+        assert type(result) is ModelUnavailable
+        assert f"small at {endpoint.url}: " in str(result)
+        assert ("no answer in 0.5 s" in str(result)) is (failure in SLOW)
         assert len(endpoint.asked) == chat.usage.requests == 3
-        assert pickle.loads(pickle.dumps(found)).args == found.args
+        assert pickle.loads(pickle.dumps(result)).args == result.args
 
 
 def filtered(handler):
@@ -255,14 +255,14 @@ def filtered(handler):
 def test_a_server_that_is_not_there(complete):
     with Endpoint() as endpoint:
         pass
-    (found,) = complete(chat_at(endpoint), HELLO)
-    assert type(found) is ModelUnavailable
-    assert "APIConnectionError" in str(found)
+    (result,) = complete(chat_at(endpoint), HELLO)
+    assert type(result) is ModelUnavailable
+    assert "APIConnectionError" in str(result)
 
 
 @both
 @pytest.mark.parametrize(
-    ("step", "kind", "said"),
+    ("step", "kind", "reason"),
     [
         (fails(400, "too long"), ModelUnavailable, "HTTP 400: too long"),
         (fails(401, "who?"), ModelUnavailable, "HTTP 401: who?"),
@@ -278,21 +278,21 @@ def test_a_server_that_is_not_there(complete):
         (filtered, BadModelOutput, "refused: a filter of contents"),
     ],
 )
-def test_what_would_fail_again_is_not_repeated(step, kind, said, complete):
+def test_what_would_fail_again_is_not_repeated(step, kind, reason, complete):
     with Endpoint(step) as endpoint:
-        (found,) = complete(chat_at(endpoint), HELLO)
+        (result,) = complete(chat_at(endpoint), HELLO)
         assert len(endpoint.asked) == 1
-    assert type(found) is kind
-    with pytest.raises(kind, match=said):
-        raise found
+    assert type(result) is kind
+    with pytest.raises(kind, match=reason):
+        raise result
 
 
 @both
 def test_a_missing_key_is_named(complete, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     with Endpoint(fails(401, "who?")) as endpoint:
-        (found,) = complete(chat_at(endpoint), HELLO)
-    assert str(found).endswith("(the key is read from OPENAI_API_KEY, which is not set)")
+        (result,) = complete(chat_at(endpoint), HELLO)
+    assert str(result).endswith("(the key is read from OPENAI_API_KEY, which is not set)")
 
 
 @both
@@ -303,7 +303,7 @@ def test_wrong_numbers_of_tokens_are_not_counted(usage, complete):
         chat = chat_at(endpoint, budget=budget)
         assert complete(chat, HELLO) == ["hi"]
     assert chat.usage == Usage(1, 0, 0)
-    assert budget.spent == Usage(1, *budget.most(HELLO))
+    assert budget.spent == Usage(1, *budget.max_cost(HELLO))
 
 
 @both
@@ -360,7 +360,7 @@ def test_without_the_client_it_is_said_what_to_install(complete, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "params",
     [
         {"base_url": "localhost:8000"},
         {"base_url": f"http://user:{KEY}@localhost/v1"},
@@ -390,16 +390,16 @@ def test_without_the_client_it_is_said_what_to_install(complete, monkeypatch):
         {"options": {"top_p": float("nan")}},
     ],
 )
-def test_bad_parameters_are_refused(given):
-    with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be") as caught:
-        OpenAIChat(**{"base_url": "http://localhost/v1", "model": "m", **given})
+def test_bad_parameters_are_refused(params):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(params))} must be") as caught:
+        OpenAIChat(**{"base_url": "http://localhost/v1", "model": "m", **params})
     assert KEY not in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [{"concurrency": 0}, {"concurrency": "4"}, {"concurrency": 1.5}, {"budget": 1000}])
-def test_bad_settings_of_any_model_are_refused(given):
-    with pytest.raises(ConfigurationError, match=f"{next(iter(given))} must be"):
-        as_chat(len, **given)
+@pytest.mark.parametrize("params", [{"concurrency": 0}, {"concurrency": "4"}, {"concurrency": 1.5}, {"budget": 1000}])
+def test_bad_settings_of_any_model_are_refused(params):
+    with pytest.raises(ConfigurationError, match=f"{next(iter(params))} must be"):
+        as_chat(len, **params)
 
 
 # Answers in JSON.
@@ -409,13 +409,13 @@ def formats(endpoint):
     return [body.get("response_format", {}).get("type") for body in endpoint.asked]
 
 
-def takes(*known, refusal=400):
-    """Answer in JSON to the formats known, and with an error to any other."""
+def takes(*accepted, refusal=400):
+    """Answer in JSON to the accepted formats, and with an error to any other."""
 
     @reading
     def step(body):
         form = body.get("response_format", {}).get("type")
-        return says('{"a": 1}') if form in known else fails(refusal, f"no {form}")
+        return says('{"a": 1}') if form in accepted else fails(refusal, f"no {form}")
 
     return step
 
@@ -423,15 +423,15 @@ def takes(*known, refusal=400):
 @both
 @pytest.mark.parametrize("refusal", [400, 422, 500])
 @pytest.mark.parametrize(
-    ("known", "tried"),
+    ("accepted", "tried"),
     [
         (("json_schema", None), ["json_schema"]),
         (("json_object", None), ["json_schema", "json_object"]),
         ((None,), ["json_schema", "json_object", None]),
     ],
 )
-def test_the_strictest_format_is_found_once(known, tried, refusal, complete):
-    with Endpoint(takes(*known, refusal=refusal)) as endpoint:
+def test_the_strictest_format_is_found_once(accepted, tried, refusal, complete):
+    with Endpoint(takes(*accepted, refusal=refusal)) as endpoint:
         chat = chat_at(endpoint)
         assert complete(chat, JSON) == complete(chat, JSON) == ['{"a": 1}']
         assert formats(endpoint) == [*tried, tried[-1]]
@@ -459,7 +459,7 @@ def test_a_format_that_was_taken_is_not_given_up(complete):
 
 @both
 @pytest.mark.parametrize(
-    ("said", "schema", "read"),
+    ("reply", "schema", "read"),
     [
         ('{"a": 1}', "object", '{"a": 1}'),
         ('Here [1]:\n```json\n{"a": [1, {"b": "}"}]}\n```\nDone {x}.', "object", '{"a": [1, {"b": "}"}]}'),
@@ -470,9 +470,9 @@ def test_a_format_that_was_taken_is_not_given_up(complete):
         ("[" * 100_000, "array", None),
     ],
 )
-def test_json_in_what_a_model_writes(said, schema, read, complete):
-    (found,) = complete(as_chat(lambda _: said), ChatRequest((("user", "u"),), schema=json.dumps({"type": schema})))
-    assert found == read if read else isinstance(found, BadModelOutput)
+def test_json_in_what_a_model_writes(reply, schema, read, complete):
+    (result,) = complete(as_chat(lambda _: reply), ChatRequest((("user", "u"),), schema=json.dumps({"type": schema})))
+    assert result == read if read else isinstance(result, BadModelOutput)
 
 
 # Budgets.
@@ -484,29 +484,29 @@ def test_a_budget_of_requests(complete):
         chat = chat_at(endpoint, budget=Budget(requests=3))
         assert complete(chat, HELLO) == ["hi"]  # after a repetition
         assert complete(chat, HELLO) == ["hi"]
-        (found,) = complete(chat, HELLO)
-        assert type(found) is BudgetExceeded
-        assert "the budget of 3 requests is spent" in str(found)
+        (result,) = complete(chat, HELLO)
+        assert type(result) is BudgetExceeded
+        assert "the budget of 3 requests is spent" in str(result)
         assert len(endpoint.asked) == chat.usage.requests == 3
 
 
 @both
 def test_a_repetition_stays_within_the_budget(complete):
     with Endpoint(fails(500)) as endpoint:
-        (found,) = complete(chat_at(endpoint, budget=Budget(requests=2), retries=5), HELLO)
-        assert type(found) is BudgetExceeded
+        (result,) = complete(chat_at(endpoint, budget=Budget(requests=2), retries=5), HELLO)
+        assert type(result) is BudgetExceeded
         assert len(endpoint.asked) == 2
 
 
 @both
 def test_a_call_that_may_pass_the_budget_is_not_made(complete):
-    most = sum(Budget().most(HELLO))
+    most = sum(Budget().max_cost(HELLO))
     with Endpoint(says("hi", usage=(10, 5))) as endpoint:
         chat = chat_at(endpoint, budget=Budget(tokens=most + 14))
         assert complete(chat, HELLO) == ["hi"]  # 15 are spent
-        (found,) = complete(chat, HELLO)
-        assert type(found) is BudgetExceeded
-        assert f"15 tokens of a budget of {most + 14} are spent, and the next call may take {most}" in str(found)
+        (result,) = complete(chat, HELLO)
+        assert type(result) is BudgetExceeded
+        assert f"15 tokens of a budget of {most + 14} are spent, and the next call may take {most}" in str(result)
         assert len(endpoint.asked) == 1
         assert complete(chat_at(endpoint, budget=Budget(tokens=most)), HELLO) == ["hi"]
 
@@ -519,20 +519,20 @@ def test_an_answer_that_never_came_may_be_on_the_bill(step, charged, complete):
     budget = Budget(tokens=10_000)
     with Endpoint(step) as endpoint:
         complete(chat_at(endpoint, budget=budget, retries=0, timeout=1), HELLO)
-    assert budget.spent == Usage(1, *(budget.most(HELLO) if charged else (0, 0)))
+    assert budget.spent == Usage(1, *(budget.max_cost(HELLO) if charged else (0, 0)))
 
 
 @pytest.mark.parametrize("text", ["hello " * 50, "Übergrößenträger", "猫は眠る。", "\U0001f600" * 20, ""])
 def test_the_most_that_a_prompt_can_cost(text):
     request = ChatRequest((("user", text),), max_tokens=7)
-    assert Budget().most(request) == (16 + len(text.encode()), 7)
-    assert Budget(tokenizer="words").most(request) == (16 + len(text.split()), 7)
+    assert Budget().max_cost(request) == (16 + len(text.encode()), 7)
+    assert Budget(tokenizer="words").max_cost(request) == (16 + len(text.split()), 7)
 
 
 @runs
 def test_a_budget_is_never_passed_however_many_call(run):
     budget = Budget(tokens=1000)
-    cost, most = (30, 10), sum(budget.most(numbered(1, max_tokens=20)[0]))
+    cost, most = (30, 10), sum(budget.max_cost(numbered(1, max_tokens=20)[0]))
 
     @reading
     def step(_body):
@@ -541,9 +541,9 @@ def test_a_budget_is_never_passed_however_many_call(run):
 
     with Endpoint(step) as endpoint:
         chat = chat_at(endpoint, budget=budget, concurrency=6)
-        found = run(Job(asking(chat, request), recover=instead) for request in numbered(60, max_tokens=20))
+        result = run(Job(asking(chat, request), recover=instead) for request in numbered(60, max_tokens=20))
         made = len(endpoint.asked)
-    assert [answer for answer in found if not isinstance(answer, BudgetExceeded)] == [["hi"]] * made
+    assert [answer for answer in result if not isinstance(answer, BudgetExceeded)] == [["hi"]] * made
     assert budget.spent == Usage(made, 30 * made, 10 * made)
     # Calls wait for those under way, so that a budget is used up but for what one call may take.
     assert 1000 - most < 40 * made <= 1000
@@ -552,11 +552,11 @@ def test_a_budget_is_never_passed_however_many_call(run):
 @runs
 def test_a_budget_may_be_shared(run):
     budget = Budget(requests=7)
-    with Endpoint() as one, Endpoint() as two:
-        chats = [chat_at(one, budget=budget), as_chat(chat_at(two), budget=budget)]
-        found = run(Job(asking(chats[i % 2], *numbered(i + 1)), recover=instead) for i in range(6))
-        assert len(one.asked) + len(two.asked) == budget.spent.requests == 7
-    assert isinstance(found[-1], BudgetExceeded)
+    with Endpoint() as first, Endpoint() as second:
+        chats = [chat_at(first, budget=budget), as_chat(chat_at(second), budget=budget)]
+        result = run(Job(asking(chats[i % 2], *numbered(i + 1)), recover=instead) for i in range(6))
+        assert len(first.asked) + len(second.asked) == budget.spent.requests == 7
+    assert isinstance(result[-1], BudgetExceeded)
 
 
 @both
@@ -564,16 +564,16 @@ def test_a_budget_may_be_shared(run):
 def test_a_budget_sets_aside_what_options_allow(name, complete):
     allowed = {"max_tokens": None, name: 500}
     with Endpoint(says("hi", usage=(10, 500))) as endpoint:
-        chat = chat_at(endpoint, budget=Budget(tokens=Budget().most(HELLO)[0] + 499), options=allowed)
-        (found,) = complete(chat, HELLO)
-        assert type(found) is BudgetExceeded
+        chat = chat_at(endpoint, budget=Budget(tokens=Budget().max_cost(HELLO)[0] + 499), options=allowed)
+        (result,) = complete(chat, HELLO)
+        assert type(result) is BudgetExceeded
         assert endpoint.asked == []
 
 
-@pytest.mark.parametrize("given", [{"requests": -1}, {"tokens": 1.5}, {"requests": "many"}, {"tokens": True}])
-def test_bad_budgets_are_refused(given):
+@pytest.mark.parametrize("params", [{"requests": -1}, {"tokens": 1.5}, {"requests": "many"}, {"tokens": True}])
+def test_bad_budgets_are_refused(params):
     with pytest.raises(ConfigurationError, match="must be a whole number >= 0 or None"):
-        Budget(**given)
+        Budget(**params)
     with pytest.raises(ConfigurationError, match="tokenizer"):
         Budget(tokenizer=7)
 
@@ -609,9 +609,9 @@ def test_a_request_that_fails_takes_no_other_document_down(run, failure):
         chat = chat_at(endpoint, timeout=2 if failure in SLOW else 20, retries=int(failure not in SLOW))
         requests = numbered(8, schema=JSON.schema)
         chat.complete(requests[:1])
-        found = run(Job(asking(chat, request), recover=instead) for request in requests)
-    assert [found[i] for i in range(8) if i != 3] == [['{"a": 1}']] * 7
-    assert isinstance(found[3], BadModelOutput if failure in ("refused", "not JSON") else ModelUnavailable)
+        result = run(Job(asking(chat, request), recover=instead) for request in requests)
+    assert [result[i] for i in range(8) if i != 3] == [['{"a": 1}']] * 7
+    assert isinstance(result[3], BadModelOutput if failure in ("refused", "not JSON") else ModelUnavailable)
 
 
 @runs
@@ -625,10 +625,10 @@ def test_a_documents_time_ends_its_calls(run):
         seconds = [30.0, 0.5, 30.0]
         jobs = [Job(asking(chat, r), s, instead) for r, s in zip(numbered(3), seconds, strict=True)]
         began = time.monotonic()
-        found = run(jobs)
+        result = run(jobs)
         assert time.monotonic() - began < 10
-    assert [found[0], found[2]] == [["hi"], ["hi"]]
-    assert isinstance(found[1], TimeoutError)
+    assert [result[0], result[2]] == [["hi"], ["hi"]]
+    assert isinstance(result[1], TimeoutError)
 
 
 def test_cancelling_ends_calls_and_repetitions():
@@ -647,10 +647,10 @@ def test_cancelling_ends_calls_and_repetitions():
     budget = Budget(tokens=10_000)
     with Endpoint(hangs()) as endpoint:
         asyncio.run(run(endpoint, chat_at(endpoint, budget=budget)))
-    assert budget._aside == 0
+    assert budget._reserved == 0
     with Endpoint(fails(500)) as endpoint:
         asyncio.run(run(endpoint, chat_at(endpoint, budget=budget, retries=100, backoff=10)))
-    assert budget._aside == 0
+    assert budget._reserved == 0
 
 
 class Slow:
@@ -682,7 +682,7 @@ def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
     async def run(chat, model):
         monkeypatch.setattr(OpenAIChat, "_aclient", lambda _: model)
         batch = Batch(Complete((HELLO,), model), 60.0)
-        task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else drivers._awaited(batch))
+        task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else runner._await(batch))
         while model.answer is None:
             await asyncio.sleep(0)
         model.come()
@@ -692,7 +692,7 @@ def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
 
     chat = OpenAIChat("http://localhost/v1", "m", budget=Budget(tokens=1000))
     asyncio.run(run(chat, Slow(comes)))
-    assert chat.budget._aside == 0
+    assert chat.budget._reserved == 0
 
 
 def test_one_model_serves_one_loop_after_the_other():
@@ -705,8 +705,8 @@ def test_one_model_serves_one_loop_after_the_other():
 def test_a_call_that_was_given_up_ends_when_the_endpoint_was_silent_as_long():
     with Endpoint(hangs(60)) as endpoint:
         began = {*threading.enumerate()}
-        (found,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
-        assert "no answer in 0.5 s" in str(found)
+        (result,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
+        assert "no answer in 0.5 s" in str(result)
         until = time.monotonic() + 10
         while given_up := [thread for thread in threading.enumerate() if thread not in began and "work" in thread.name]:
             assert time.monotonic() < until, given_up
@@ -718,7 +718,7 @@ def test_a_model_that_goes_leaves_no_connection_open():
         chat = chat_at(endpoint)
         also = as_chat(chat, concurrency=1)
         assert called(chat, HELLO) == ["ok"]
-        client = chat._clients.called
+        client = chat._clients.sync_client
         del chat
         assert called(also, HELLO) == ["ok"]
         assert not client.is_closed()
@@ -741,8 +741,8 @@ def test_a_copy_in_another_process_works():
 
 
 def test_names_tell_settings_apart():
-    def named(base_url="http://localhost/v1", model="m", **given):
-        return OpenAIChat(base_url, model, **given).identity
+    def named(base_url="http://localhost/v1", model="m", **params):
+        return OpenAIChat(base_url, model, **params).identity
 
     assert len({named(), named("http://127.0.0.1/v1"), named(model="n"), named(options={"top_p": 0.5})}) == 4
     assert named() == named(timeout=3, retries=0, concurrency=1, budget=Budget(), api_key_env="OTHER")
@@ -752,8 +752,8 @@ def test_names_of_frameworks_models():
     class Named:
         model_name = "one"
 
-        def __init__(self, **given):
-            self.__dict__.update(given)
+        def __init__(self, **params):
+            self.__dict__.update(params)
 
         def __call__(self, prompt):
             return "hi"
@@ -770,12 +770,12 @@ def test_names_of_frameworks_models():
 
 def everything_said(error):
     """Return all that a traceback may show of an error and of what led to it."""
-    said = io.StringIO()
+    log = io.StringIO()
     while error is not None:
-        found = traceback.TracebackException.from_exception(error, capture_locals=True)
-        said.write("".join(found.format()) + repr(error) + str(error) + repr(error.__dict__))
+        result = traceback.TracebackException.from_exception(error, capture_locals=True)
+        log.write("".join(result.format()) + repr(error) + str(error) + repr(error.__dict__))
         error = error.__cause__ or error.__context__
-    return said.getvalue()
+    return log.getvalue()
 
 
 @both
@@ -799,21 +799,21 @@ def test_a_key_is_never_seen(step, complete, caplog, capfd, tmp_path):
     kept = {}
     with Endpoint(step) as endpoint:
         chat = chat_at(endpoint, timeout=1, retries=1)
-        (found,) = complete(with_cache(chat, kept), HELLO)
+        (result,) = complete(with_cache(chat, kept), HELLO)
         complete(with_cache(chat, tmp_path / "a.db"), HELLO)
         assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
     seen = [repr(chat), str(chat), chat.identity, repr(pickle.dumps(chat)), repr(copy.deepcopy(chat)), repr(kept)]
     seen += [file.read_bytes().decode("latin-1") for file in tmp_path.iterdir()]
     seen += [repr(vars(record)) + caplog.handler.format(record) for record in caplog.records]
     seen += list(capfd.readouterr())
-    if isinstance(found, Exception):
-        seen += [everything_said(found), repr(pickle.dumps(found))]
+    if isinstance(result, Exception):
+        seen += [everything_said(result), repr(pickle.dumps(result))]
         try:
             list(drive([Job(asking(chat, HELLO))]))
         except (ModelUnavailable, BadModelOutput) as error:
             seen.append(everything_said(error))
     else:
-        assert found == "Your key is ***."
+        assert result == "Your key is ***."
     assert not any(KEY[:12] in text for text in seen)
 
 

@@ -58,7 +58,7 @@ def agrees(counter, texts=TEXTS):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("tokenizer", "expected"),
     [
         (None, [3, 0, 4, 11]),
         ("tokens", [3, 0, 4, 11]),
@@ -70,8 +70,8 @@ def agrees(counter, texts=TEXTS):
         (SimpleNamespace(encode=list), [12, 0, 9, 19]),
     ],
 )
-def test_what_counts_tokens(given, expected):
-    counter = agrees(as_counter(given))
+def test_what_counts_tokens(tokenizer, expected):
+    counter = agrees(as_counter(tokenizer))
     assert counter.counts([TEXTS[i] for i in (0, 1, 3, 4)]).tolist() == expected
     assert as_counter(counter) is counter
 
@@ -100,8 +100,8 @@ def test_tiktoken_by_name_and_as_object():
     import tiktoken
 
     encoding = tiktoken.get_encoding("cl100k_base")
-    for given in ("cl100k_base", "gpt-4", encoding):
-        counter = agrees(as_counter(given), [*TEXTS, "a \ud800"])
+    for name in ("cl100k_base", "gpt-4", encoding):
+        counter = agrees(as_counter(name), [*TEXTS, "a \ud800"])
         assert [counter(text) for text in TEXTS] == [len(encoding.encode_ordinary(text)) for text in TEXTS]
         assert not counter.adds_up
 
@@ -113,7 +113,7 @@ def test_tiktoken_without_its_files(tmp_path, monkeypatch):
 
 
 def test_a_name_that_nobody_has():
-    with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is no tiktoken name"):
+    with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is not a tiktoken name"):
         as_counter("nobody/nothing")
     with pytest.raises(ModelUnavailable, match="embedder 'nobody/nothing' is not on this machine"):
         as_embedder("nobody/nothing")
@@ -136,7 +136,7 @@ def test_tiktoken_models_are_known_by_how_their_names_begin(tmp_path, monkeypatc
     ],
 )
 def test_a_misspelt_name_is_refused_before_any_hub_is_asked(make, wrong, right, monkeypatch):
-    monkeypatch.setattr(embedders, "_sentence_transformer_named", None)
+    monkeypatch.setattr(embedders, "_load_sentence_transformer", None)
     with pytest.raises(ConfigurationError, match=f"did you mean '{right}'"):
         make(wrong)
 
@@ -216,11 +216,11 @@ class Rows:
     """Embeds by length, and says which method was called."""
 
     def __init__(self):
-        self.said = []
+        self.calls = []
 
-    def rows(self, texts, said):
+    def rows(self, texts, method):
         assert type(texts) is list
-        self.said.append(said)
+        self.calls.append(method)
         return [[len(text), 1.0] for text in texts]
 
 
@@ -261,12 +261,12 @@ def langchain():
 def llamaindex():
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-    said = []
+    calls = []
 
     class LlamaIndex(BaseEmbedding):
         @property
-        def said(self):
-            return said
+        def calls(self):
+            return calls
 
         def _get_query_embedding(self, query):
             raise NotImplementedError
@@ -278,11 +278,11 @@ def llamaindex():
             raise NotImplementedError
 
         def _get_text_embeddings(self, texts):
-            said.append("sync")
+            calls.append("sync")
             return [[float(len(text)), 1.0] for text in texts]
 
         async def _aget_text_embeddings(self, texts):
-            said.append("async")
+            calls.append("async")
             return [[float(len(text)), 1.0] for text in texts]
 
     return LlamaIndex(embed_batch_size=100)
@@ -305,7 +305,7 @@ def test_what_embeds(make, now, later):
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, np.array([[3, 1], [1, 1]]) / np.sqrt([[10], [2]]), rtol=1e-6)
     assert asyncio.run(embedder.aembed(["abc", "d"])).tolist() == rows.tolist()
-    assert model.said == [now, later]
+    assert model.calls == [now, later]
     assert as_embedder(embedder) is embedder
     assert embedder == as_embedder(model)
     assert hash(embedder) == hash(as_embedder(model))
@@ -444,7 +444,7 @@ def test_a_buffer_is_no_longer_than_the_model_reads():
 
 def test_minilm_is_shown_no_more_than_it_reads(minilm, monkeypatch):
     shown, encode = [], minilm.encode
-    monkeypatch.setattr(minilm, "encode", lambda texts, **given: shown.extend(texts) or encode(texts, **given))
+    monkeypatch.setattr(minilm, "encode", lambda texts, **options: shown.extend(texts) or encode(texts, **options))
     advchunk.create("optimal-semantic", embedder="minilm", max_tokens=3000).chunk(LONG)
     assert max(len(minilm.tokenizer(text, verbose=False)["input_ids"]) for text in shown) <= 256
 
@@ -454,13 +454,13 @@ def test_a_model_is_loaded_once(monkeypatch):
     monkeypatch.setattr(embedders, "_LOADED", {})
     monkeypatch.setattr(
         embedders,
-        "_sentence_transformer_named",
+        "_load_sentence_transformer",
         lambda name: loads.append(name) or threading.Event().wait(0.05) or [name],
     )
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(named_embedder, ["some/model"] * 8))
+        result = list(pool.map(named_embedder, ["some/model"] * 8))
     assert loads == ["some/model"]
-    assert all(model is found[0] for model in found)
+    assert all(model is result[0] for model in result)
 
 
 def test_use_by_name():
@@ -530,16 +530,16 @@ def held_by(value):
     ],
 )
 def test_what_has_no_name_is_told_apart_by_what_it_holds(make, lasts):
-    one, other = make(1), make(2)
-    assert identity(one) == identity(one)
-    assert identity(one) != identity(other)
+    first, second = make(1), make(2)
+    assert identity(first) == identity(first)
+    assert identity(first) != identity(second)
     again = make(1)
-    assert (identity(one) == identity(again)) is lasts
+    assert (identity(first) == identity(again)) is lasts
 
 
 def test_an_identity_shows_nothing_that_is_held():
-    given = partial(Scaled.embed, "sk-secret", key="sk-secret")
-    for resource in (given, Scaled("sk-secret"), Scaled("sk-secret").embed, held_by("sk-secret"), ["sk-secret"]):
+    bound = partial(Scaled.embed, "sk-secret", key="sk-secret")
+    for resource in (bound, Scaled("sk-secret"), Scaled("sk-secret").embed, held_by("sk-secret"), ["sk-secret"]):
         assert "sk-secret" not in identity(resource)
 
 

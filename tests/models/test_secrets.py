@@ -52,12 +52,12 @@ def key(monkeypatch):
 
 def everything_said(error):
     """Return all that a traceback may show of an error and of what led to it."""
-    said = io.StringIO()
+    log = io.StringIO()
     while error is not None:
-        found = traceback.TracebackException.from_exception(error, capture_locals=True)
-        said.write("".join(found.format()) + repr(error) + repr(error.__dict__))
+        result = traceback.TracebackException.from_exception(error, capture_locals=True)
+        log.write("".join(result.format()) + repr(error) + repr(error.__dict__))
         error = error.__cause__ or error.__context__
-    return said.getvalue()
+    return log.getvalue()
 
 
 def chunked(llm, cache):
@@ -68,9 +68,9 @@ def chunked(llm, cache):
     yield asyncio.run(chunker.achunk(Document(TEXT, "d")))
     yield chunker.explain(TEXT)
     bare = LLMChapteringChunker(llm=llm, cache=cache, fallback=None)
-    found = bare.chunk_many([Document(TEXT, "d")], on_error="collect")
-    yield found
-    for failure in found.failures:
+    result = bare.chunk_many([Document(TEXT, "d")], on_error="collect")
+    yield result
+    for failure in result.failures:
         yield failure
         yield everything_said(failure.error)
 
@@ -81,9 +81,9 @@ def enriched(llm, cache):
         enricher = kind(llm=llm, cache=cache)
         yield enricher
         yield enricher.fingerprint()
-        found = enricher.enrich_many([(TEXT, chunks)], on_error="collect")
-        yield found
-        for failure in found.failures:
+        result = enricher.enrich_many([(TEXT, chunks)], on_error="collect")
+        yield result
+        for failure in result.failures:
             yield failure
             yield everything_said(failure.error)
         try:
@@ -125,9 +125,9 @@ def test_a_secret_is_seen_nowhere(step, kept, use, tmp_path, caplog, capfd):
         llm = OpenAIChat(endpoint.url, "small", retries=1, backoff=0.01, timeout=20)
         made = list(use(llm, REDIS if kept == "redis" else str(tmp_path / "kept.db")))
         assert endpoint.headers[0]["authorization"] == f"Bearer {KEY}"
-    seen = [f"{one!r} {one}" for one in [*made, llm]]
+    seen = [f"{item!r} {item}" for item in [*made, llm]]
     if kept == "file":  # the URL of a Redis goes to other processes whole
-        seen += [pickle.dumps(one).decode("latin-1") for one in [*made, llm]]
+        seen += [pickle.dumps(item).decode("latin-1") for item in [*made, llm]]
     seen += [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]
     seen += [repr(vars(record)) + caplog.handler.format(record) for record in caplog.records]
     seen += capfd.readouterr()

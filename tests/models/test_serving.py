@@ -59,8 +59,8 @@ def test_a_real_model_answers_through_a_real_server(served):
         answers = yield Complete((asked,), as_chat(chat))
         return answers
 
-    (said,) = drive([Job(plan())])
-    assert "Paris" in said[0]
+    (answer,) = drive([Job(plan())])
+    assert "Paris" in answer[0]
     assert chat.usage.requests == 1
     assert chat.usage.tokens_in > 0
 
@@ -71,14 +71,14 @@ def test_chapters_by_a_real_model(served, tmp_path, caplog):
     chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 12})
     chunker = LLMChapteringChunker(llm=chat, attempts=1, cache=tmp_path / "kept.db")
     with caplog.at_level(logging.WARNING, "advchunk"):
-        found, again = (chunker.chunk(Document(CATS + COURTS, "whole")) for _ in range(2))
-    assert again == found
+        result, again = (chunker.chunk(Document(CATS + COURTS, "whole")) for _ in range(2))
+    assert again == result
     assert chat.usage.requests == 1
     assert chat.usage.tokens_in > 500
-    assert "".join(chunk.text for chunk in found) == CATS + COURTS
-    useless = "fallback_from" in found[0].metadata
+    assert "".join(chunk.text for chunk in result) == CATS + COURTS
+    useless = "fallback_from" in result[0].metadata
     assert ["BadModelOutput" in record.message for record in caplog.records] == [True] * 2 * useless
-    assert useless or any("chapter" in chunk.metadata for chunk in found)
+    assert useless or any("chapter" in chunk.metadata for chunk in result)
 
 
 def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
@@ -86,12 +86,12 @@ def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
     url, model = served
     chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 32})
     chunks = RecursiveChunker().chunk(CATS)
-    (found,) = Summaries(llm=chat, attempts=1).enrich(CATS, chunks)
-    assert (found.text, found.spans, found.id) == (CATS, chunks[0].spans, chunks[0].id)
+    (result,) = Summaries(llm=chat, attempts=1).enrich(CATS, chunks)
+    assert (result.text, result.spans, result.id) == (CATS, chunks[0].spans, chunks[0].id)
     assert chat.usage.requests >= 1
     assert chat.usage.tokens_in > 200
-    if "summary" in found.metadata:
-        assert found.context.endswith(found.metadata["summary"])
+    if "summary" in result.metadata:
+        assert result.context.endswith(result.metadata["summary"])
     else:
-        assert found.metadata == {"summary_status": "failed: BadModelOutput"}
+        assert result.metadata == {"summary_status": "failed: BadModelOutput"}
         assert "stays as it was: BadModelOutput" in caplog.text

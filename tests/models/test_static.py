@@ -62,8 +62,8 @@ def test_every_code_point_is_read_as_the_tokenizers_library_reads_it():
     codes = [code for code in (*range(0x32000), *range(0xE0000, 0xE0200)) if not 0xD800 <= code < 0xE000]
     texts = [" ".join(f"a{chr(c)}b {chr(c)}" for c in codes[i : i + 100]) for i in range(0, len(codes), 100)]
     ids, bounds = with_its_vocabulary().encode_many(texts)
-    found = [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())]
-    assert found == [encoding.ids for encoding in reference().encode_batch(texts, add_special_tokens=False)]
+    result = [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())]
+    assert result == [encoding.ids for encoding in reference().encode_batch(texts, add_special_tokens=False)]
 
 
 @given(mixed_texts)
@@ -98,13 +98,13 @@ def test_a_lone_surrogate_is_removed():
 @given(texts=some_texts)
 def test_what_is_remembered_is_bounded_and_changes_nothing(texts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wordpiece, "REMEMBERED", 2)
-        patch.setattr(wordpiece, "LONGEST_REMEMBERED", 5)
+        patch.setattr(wordpiece, "CACHE_SIZE", 2)
+        patch.setattr(wordpiece, "MAX_CACHED_LENGTH", 5)
         forgetful = WordPiece(with_its_vocabulary().vocabulary[:3000])
-        found = [forgetful.encode(text) for text in texts]
+        result = [forgetful.encode(text) for text in texts]
         assert len(forgetful._pieces) <= 2
         assert all(len(piece) <= 5 for piece in forgetful._pieces)
-    assert found == [WordPiece(forgetful.vocabulary).encode(text) for text in texts]
+    assert result == [WordPiece(forgetful.vocabulary).encode(text) for text in texts]
 
 
 @pytest.mark.parametrize("text", ["QUJD" * 5000, "\u0e20\u0e32\u0e29\u0e32\u0e44\u0e17\u0e22" * 100, "ᚠᚢᚦ" * 9])
@@ -202,8 +202,8 @@ def test_the_default_is_loaded_once_however_many_threads_ask(monkeypatch):
         return default_embedder()
 
     with ThreadPoolExecutor(8) as pool:
-        found = set(map(id, pool.map(ask, range(8))))
-    assert len(loads) == len(found) == 1
+        result = set(map(id, pool.map(ask, range(8))))
+    assert len(loads) == len(result) == 1
 
 
 def test_threads_share_an_embedder_without_disturbing_each_other():

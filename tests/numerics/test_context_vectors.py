@@ -49,25 +49,25 @@ def placed(draw):
 
 
 @given(placed(), st.sampled_from([0.0, 0.3, 2.0]), st.sampled_from([1.0, 50.0, 200.0]))
-def test_each_row_gets_all_others_faded_by_distance(given_rows, weight, reach):
+def test_context_is_the_sum_of_other_rows_weighted_by_distance(given_rows, weight, reach):
     rows, positions = given_rows
     kernel = np.exp(-np.abs(positions[:, None] - positions[None]) / reach)
     np.fill_diagonal(kernel, 0)
     assert neighbor_sums(rows, positions, reach) == pytest.approx(kernel @ rows, abs=1e-9)
-    found = add_context(rows, positions, weight=weight, reach=reach)
-    assert found == pytest.approx(unit_rows(rows + weight * kernel @ rows), abs=1e-9)
+    actual = add_context(rows, positions, weight=weight, reach=reach)
+    assert actual == pytest.approx(unit_rows(rows + weight * kernel @ rows), abs=1e-9)
     turned = add_context(rows[::-1], -positions[::-1], weight=weight, reach=reach)[::-1]
-    assert turned == pytest.approx(found, abs=1e-9)
+    assert turned == pytest.approx(actual, abs=1e-9)
 
 
 @pytest.mark.parametrize(
     ("params", "rule"),
     [({"weight": -0.1}, "weight must be >= 0"), ({"reach": 0.0}, "reach must be > 0")],
 )
-def test_what_makes_no_sense_is_refused(params, rule):
+def test_invalid_arguments_raise(params, rule):
     with pytest.raises(ConfigurationError, match=rule):
         add_context(np.eye(2), np.array([0, 5]), **params)
-    with pytest.raises(ConfigurationError, match="positions must never fall"):
+    with pytest.raises(ConfigurationError, match="positions must be non-decreasing"):
         add_context(np.eye(2), np.array([5, 0]))
 
 
@@ -84,7 +84,7 @@ def test_chunks_of_several_passages_stand_at_their_mean():
     assert alone.tolist() == [[1.0]]
 
 
-def test_chunks_have_vectors_when_they_are_asked_for():
+def test_chunks_have_vectors_on_request():
     plain, mixed, none = (OptimalSemanticChunker(max_tokens=20, vectors=v) for v in ("plain", "context", "none"))
     chunks = plain.chunk(TEXT)
     own = default_embedder().embed([chunk.embed_text for chunk in chunks])
@@ -103,8 +103,8 @@ def cut_and_grouped(draw):
     # Chunks of passages of a text, which may overlap and cut units.
     edges = [0, *sorted(draw(st.sets(st.integers(1, 29), max_size=8))), 30]
     bounds = st.sets(st.integers(0, 30), min_size=2, max_size=6).map(sorted)
-    each = [list(zip(b[::2], b[1::2], strict=False)) for b in draw(st.lists(bounds, min_size=1, max_size=4))]
-    chunks = [Chunk("x" * sum(b - a for a, b in one), tuple(Span(*span) for span in one), 1) for one in each]
+    groups = [list(zip(b[::2], b[1::2], strict=False)) for b in draw(st.lists(bounds, min_size=1, max_size=4))]
+    chunks = [Chunk("x" * sum(b - a for a, b in group), tuple(Span(*span) for span in group), 1) for group in groups]
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     units = Units("x" * 30, np.array(edges), rng.integers(1, 200, len(edges) - 1))
     rows, vectors = (unit_rows(rng.normal(size=(n, 4))) for n in (len(units), len(chunks)))
@@ -112,12 +112,12 @@ def cut_and_grouped(draw):
 
 
 @given(cut_and_grouped(), st.sampled_from([0.0, 0.3, 1.0]))
-def test_each_unit_that_a_chunk_holds_some_of_is_mixed_with_all_around_and_with_the_chunk(drawn, share):
+def test_sentence_rows_mix_units_with_context_and_chunk(drawn, share):
     chunks, vectors, units, rows = drawn
     starts = [sum(units.sizes[:i]) for i in range(len(units))]
     middles = [start + size / 2 for start, size in zip(starts, units.sizes, strict=True)]
-    found = sentence_rows(chunks, vectors, units, rows, share=share)
-    for chunk, vector, some in zip(chunks, vectors, found, strict=True):
+    actual = sentence_rows(chunks, vectors, units, rows, share=share)
+    for chunk, vector, some in zip(chunks, vectors, actual, strict=True):
         characters = {place for span in chunk.spans for place in range(*span)}
         expected = []
         for i in range(len(units)):
@@ -139,7 +139,7 @@ def asking(asked):
     return embed
 
 
-def test_chunks_have_rows_when_they_are_asked_for():
+def test_chunks_have_rows_on_request():
     mixed, fine = (OptimalSemanticChunker(max_tokens=20, vectors=v).explain(TEXT) for v in ("context", "units"))
     assert fine.chunks == mixed.chunks
     assert all(chunk.rows is None and not chunk.row_spans for chunk in mixed.chunks)
@@ -155,13 +155,13 @@ def test_chunks_have_rows_when_they_are_asked_for():
 
 @pytest.mark.parametrize("chunker", [OptimalSemanticChunker, SemanticThresholdChunker])
 def test_the_model_is_asked_for_each_chunk_and_sentence_once(chunker):
-    said = {"context": [], "units": []}
-    for vectors, asked in said.items():
+    texts_of = {"context": [], "units": []}
+    for vectors, asked in texts_of.items():
         chunker(max_tokens=20, vectors=vectors, embedder=asking(asked)).chunk_many([TEXT, "One. Two. " * 9])
-    assert said["units"] == said["context"]
+    assert texts_of["units"] == texts_of["context"]
 
 
-def test_rows_are_of_sentences_whatever_the_algorithm_divides_into():
+def test_rows_are_sentences_for_every_algorithm():
     asked = []
     (group, *_) = chunks = MSTSemanticChunker(
         granularity="paragraph", n_segments=2, vectors="units", embedder=asking(asked)
@@ -182,8 +182,8 @@ def test_overlapping_chunks_each_have_the_sentences_that_they_repeat():
     chunks = OptimalSemanticChunker(max_tokens=20, overlap_tokens=5, vectors="units").chunk(TEXT)
     repeats = [(a, b, set(a.row_spans) & set(b.row_spans)) for a, b in pairwise(chunks)]
     assert any(both for _, _, both in repeats)
-    for one, after, both in repeats:
-        assert bool(both) == (after.start < one.end)
+    for before, after, both in repeats:
+        assert bool(both) == (after.start < before.end)
     lone = OptimalSemanticChunker(vectors="units").chunk("One sentence.")[0]
     assert lone.rows == pytest.approx(lone.vector[None], abs=1e-6)
     halves = Units("abcdef", np.array([0, 6]))
@@ -230,9 +230,9 @@ def test_a_fallback_has_no_vectors():
     def refuses(texts):
         raise RuntimeError(texts[0])
 
-    found = OptimalSemanticChunker(vectors="context", embedder=refuses, fallback=RecursiveChunker()).chunk(TEXT)
-    assert found[0].vector is None
-    assert OptimalSemanticChunker(vectors="units", embedder=refuses, fallback=RecursiveChunker()).chunk(TEXT) == found
+    chunks = OptimalSemanticChunker(vectors="context", embedder=refuses, fallback=RecursiveChunker()).chunk(TEXT)
+    assert chunks[0].vector is None
+    assert OptimalSemanticChunker(vectors="units", embedder=refuses, fallback=RecursiveChunker()).chunk(TEXT) == chunks
 
 
 def test_llama_index_has_them_as_embeddings():
@@ -274,7 +274,7 @@ def test_langchain_mixes_chunks_of_several_spans_too():
     assert np.linalg.norm(mixed, axis=1) == pytest.approx(1)
 
 
-def test_langchain_hands_on_plain_ones_and_asks_for_none_unasked():
+def test_langchain_passes_plain_vectors_and_embeds_only_on_request():
     asked = []
 
     def embed(texts):
@@ -307,7 +307,7 @@ def test_langchain_finds_chunks_by_their_sentences():
     documents = [LangChainDocument(DAYS, id="a", metadata={"source": "days.txt"})]
     chunks, rows, embeddings, retriever = found_by_rows(splitter, documents, k=9)
     assert chunks == splitter.split_documents(documents)
-    assert [found.id for found in retriever.invoke("Zebras")] == [chunk.id for chunk in chunks]  # each once
+    assert [document.id for document in retriever.invoke("Zebras")] == [chunk.id for chunk in chunks]  # each once
     (best,) = retriever.vectorstore.similarity_search("Zebras", k=1)
     assert best.page_content == ZEBRAS == DAYS[best.metadata["start_index"] : best.metadata["end_index"]]
     assert best.metadata == {
@@ -330,7 +330,7 @@ def test_langchain_tells_equal_sentences_of_two_chunks_apart():
     first, second = (i for i, row in enumerate(rows) if row.page_content == "Yes. ")
     served = embeddings.embed_documents([row.page_content for row in rows])
     assert served[first] != served[second]
-    assert [found.id for found in retriever.invoke("Courts")] == [chunks[1].id]
+    assert [document.id for document in retriever.invoke("Courts")] == [chunks[1].id]
     assert embeddings.embed_documents(["Yes. "]) == [served[first]]
 
 
@@ -343,7 +343,7 @@ def test_a_fallbacks_chunk_is_its_own_row():
     splitter = OptimalSemanticSplitter(no_chunks, fallback=RecursiveChunker(max_tokens=20))
     (chunks, rows, _, retriever) = found_by_rows(splitter, [LangChainDocument(TEXT)], k=1)
     assert [row.page_content for row in rows] == [chunk.page_content for chunk in chunks]
-    assert [found.id for found in retriever.invoke(chunks[1].page_content)] == [chunks[1].id]
+    assert [document.id for document in retriever.invoke(chunks[1].page_content)] == [chunks[1].id]
     parser = OptimalSemanticNodeParser(embed_model=no_chunks, fallback=RecursiveChunker(max_tokens=20), vectors="units")
     nodes = parser([LlamaIndexDocument(text=TEXT)])
     assert [node.text for node in nodes] == [chunk.page_content for chunk in chunks]
@@ -377,17 +377,19 @@ def test_llama_index_finds_chunks_by_their_sentences(tmp_path):
     assert len({node.node_id for node in nodes}) == len(nodes)
 
     index = VectorStoreIndex(nodes, embed_model=ByFirstWord())
-    found = index.as_retriever(similarity_top_k=9).retrieve("Zebras")
-    assert [one.node.node_id for one in found] == [chunk.node_id for chunk in chunks]  # each once
-    assert found[0].node.text == chunks[0].text
+    results = index.as_retriever(similarity_top_k=9).retrieve("Zebras")
+    assert [result.node.node_id for result in results] == [chunk.node_id for chunk in chunks]  # each once
+    assert results[0].node.text == chunks[0].text
     best = core[0].rows[core[0].row_spans.index((DAYS.index("Z"), DAYS.index("Cats eat")))]
-    assert found[0].score == pytest.approx(best @ by_first_word(["Zebras"])[0])
+    assert results[0].score == pytest.approx(best @ by_first_word(["Zebras"])[0])
     awaited = asyncio.run(index.as_retriever(similarity_top_k=1).aretrieve("Zebras"))
-    assert [one.node.node_id for one in awaited] == [chunks[0].node_id]
+    assert [result.node.node_id for result in awaited] == [chunks[0].node_id]
 
     index.storage_context.persist(str(tmp_path))
     again = load_index_from_storage(StorageContext.from_defaults(persist_dir=str(tmp_path)), embed_model=ByFirstWord())
-    assert [one.node.text for one in again.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [chunks[0].text]
+    assert [result.node.text for result in again.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [
+        chunks[0].text
+    ]
     index.delete_ref_doc("a", delete_from_docstore=True)
     assert not index.as_retriever().retrieve("Zebras")
 
@@ -400,4 +402,6 @@ def test_llama_indexes_pipeline_and_objects_lead_to_chunks_too():
     assert all(isinstance(node, IndexNode) for node in cached)
     assert cached[0].obj.text == first.obj.text
     index = VectorStoreIndex(objects=cached, embed_model=ByFirstWord())
-    assert [one.node.text for one in index.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [first.obj.text]
+    assert [result.node.text for result in index.as_retriever(similarity_top_k=1).retrieve("Zebras")] == [
+        first.obj.text
+    ]

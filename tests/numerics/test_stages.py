@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.prechunk import prechunks
+from advchunk.chunkers.mst.pieces import tile_pieces
 from advchunk.layout import Contexts, fit_to_blocks
 from advchunk.numerics import costs, graphs, search, signals
 from advchunk.numerics.graphs import Edges
@@ -64,7 +64,7 @@ def scattered(rows):
 # Boundaries.
 
 
-def test_at_sorts_and_says_every_cut_once():
+def test_cuts_at_are_sorted_and_unique():
     assert search.cuts_at(np.array([3, 1, 3]), 5).tolist() == [0, 1, 3, 5]
     assert search.cuts_at(np.array([0, 5]), 5).tolist() == [0, 5]
     assert search.cuts_at(np.array([], dtype=np.int64), 2).tolist() == [0, 2]
@@ -82,11 +82,11 @@ def test_runs_end_where_the_label_changes_though_it_comes_again():
 
 def test_cheapest_cuts_where_the_rows_change():
     rows = np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])
-    one, room = np.ones(6, dtype=int), np.full(6, 9)
-    assert search.cheapest_cuts(scattered(rows), one, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
-    assert search.cheapest_cuts(scattered(rows), one, room, segments=2)[0].tolist() == [0, 2, 6]
-    assert search.cheapest_cuts(scattered(rows), one, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
-    assert search.cheapest_cuts(scattered(rows), one, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
+    lengths, room = np.ones(6, dtype=int), np.full(6, 9)
+    assert search.cheapest_cuts(scattered(rows), lengths, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
+    assert search.cheapest_cuts(scattered(rows), lengths, room, segments=2)[0].tolist() == [0, 2, 6]
+    assert search.cheapest_cuts(scattered(rows), lengths, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
+    assert search.cheapest_cuts(scattered(rows), lengths, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
 
 
 def test_cheapest_minds_the_budget_of_each_start():
@@ -137,7 +137,7 @@ def test_a_spanning_tree_takes_of_equal_edges_the_first_in_the_text():
     assert tree.lightest(2).right.tolist() == [3, 3]
 
 
-def test_a_spanning_forest_of_what_does_not_hang_together():
+def test_a_disconnected_graph_has_a_spanning_forest():
     tree = graphs.spanning_tree(5, [edges((0, 1, 2)), edges((2, 4, 1))])
     assert list(zip(*(part.tolist() for part in tree), strict=True)) == [(2, 4, 1), (0, 1, 2)]
     assert len(graphs.spanning_tree(3, []).weight) == 0
@@ -150,9 +150,9 @@ def test_unit_rows_leave_a_zero_row_zero():
     assert signals.unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
 
 
-def test_centering_takes_out_what_all_rows_share():
+def test_centering_removes_the_mean_row():
     rows = np.array([[9.0, 1.0], [9.0, -1.0]])
-    assert signals.centered(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
+    assert signals.center_rows(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
 
 
 def test_neighbor_similarity():
@@ -175,9 +175,9 @@ def test_neighbor_similarity():
 )
 def test_breakpoint_rules(rule, amount, threshold, cut):
     distances = np.array([0.0, 1.0, 2.0, 4.0, 10.0])  # its gradient is 1, 1, 1.5, 4, 6
-    gaps, found = signals.breakpoint_threshold(distances, rule, amount)
-    assert found == pytest.approx(threshold)
-    assert np.flatnonzero(gaps > found).tolist() == cut
+    gaps, actual = signals.breakpoint_threshold(distances, rule, amount)
+    assert actual == pytest.approx(threshold)
+    assert np.flatnonzero(gaps > actual).tolist() == cut
 
 
 def test_the_gradient_is_another_curve_than_the_distances():
@@ -275,8 +275,8 @@ def test_a_protected_block_may_end_the_text(after):
 
 def contexts(text, most, **metadata):
     document = Document(text, blocks=markdown.blocks(text), metadata=metadata)
-    found = Contexts(document, limits(most))
-    return lambda word: found(text.index(word))
+    context = Contexts(document, limits(most))
+    return lambda word: context(text.index(word))
 
 
 def test_context_is_the_title_and_the_headings_above():
@@ -300,8 +300,8 @@ def test_a_heading_is_not_under_the_section_before_it():
 
 def test_context_is_dropped_from_the_outside_until_it_takes_half_of_the_chunk():
     text = "# Tea leaves\n\n## Brew\n\nHot."
-    found = [contexts(text, most, title="All my drinks")("Hot") for most in (16, 15, 8, 7, 2, 1)]
-    assert found == [
+    actual = [contexts(text, most, title="All my drinks")("Hot") for most in (16, 15, 8, 7, 2, 1)]
+    assert actual == [
         ("All my drinks > Tea leaves > Brew", 8),
         ("Tea leaves > Brew", 4),
         ("Tea leaves > Brew", 4),
@@ -315,7 +315,7 @@ def test_context_is_dropped_from_the_outside_until_it_takes_half_of_the_chunk():
 
 
 def cut(text, granularity="paragraph", most=30):
-    return prechunks(markdown.read(text), granularity, sentences.sentences, limits(most)).strings()
+    return tile_pieces(markdown.read(text), granularity, sentences.sentences, limits(most)).strings()
 
 
 def test_every_block_is_a_piece():
@@ -377,6 +377,6 @@ def test_as_many_segments_as_units_are_the_units():
     assert cost == pytest.approx(sum(alone) + 3.0)
 
 
-def test_unit_rows_of_what_is_too_large_to_square():
+def test_unit_rows_of_values_whose_squares_overflow():
     rows = np.array([[3e30, 4e30], [0, 0], [3, 4]], dtype=np.float32)
     assert signals.unit_rows(rows) == pytest.approx(np.array([[0.6, 0.8], [0, 0], [0.6, 0.8]]))

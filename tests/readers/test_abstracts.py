@@ -1,4 +1,4 @@
-"""Abstracts are read: normalized with a way back, and divided by their labels."""
+"""The reader of abstracts: normalization with offsets, and sections by labels."""
 
 import time
 import unicodedata
@@ -13,13 +13,13 @@ from advchunk.readers import abstracts
 
 def sections(document):
     """Return each section's name and text."""
-    found = [("", [])]
+    sections = [("", [])]
     for block in document.blocks:
         if block.kind == "heading":
-            found.append((block.title, []))
+            sections.append((block.title, []))
         else:
-            found[-1][1].append(document.text[slice(*block.span)])
-    return [(name, " ".join(said)) for name, said in found if name or said]
+            sections[-1][1].append(document.text[slice(*block.span)])
+    return [(name, " ".join(texts)) for name, texts in sections if name or texts]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def sections(document):
     ],
 )
 def test_normalized(raw, clean):
-    assert abstracts.normalized(raw).text == clean
-    assert abstracts.normalized(clean).text == clean
+    assert abstracts.normalize_abstract(raw).text == clean
+    assert abstracts.normalize_abstract(clean).text == clean
 
 
 @pytest.mark.parametrize("part", ["a", "\n", "<!--", "word-\n", "가ᄀ", "A, ", "Results: ", "²", "x. A "])  # fmt: skip
@@ -58,12 +58,12 @@ def test_reading_takes_linear_time(part):
 
 def test_offsets_lead_back():
     raw = "Loss of\u2009ﬁbrin was <b>12%</b>\n  in the pla-\ncebo   group"
-    said = abstracts.normalized(raw)
+    aligned = abstracts.normalize_abstract(raw)
     for word, there in (("fibrin", "ﬁbrin"), ("12%", "12%"), ("placebo", "pla-\ncebo"), ("group", "group")):
-        start = said.text.index(word)
-        first, last = said.offsets[start], said.offsets[start + len(word) - 1]
+        start = aligned.text.index(word)
+        first, last = aligned.offsets[start], aligned.offsets[start + len(word) - 1]
         assert raw[first : last + 1] == there
-    assert said.offsets[-1] == len(raw)
+    assert aligned.offsets[-1] == len(raw)
 
 
 characters = (
@@ -74,24 +74,24 @@ characters = (
 
 @given(st.text(characters, max_size=60))
 @example("Results\n\nx")
-def test_every_text_has_a_way_back(text):
-    said = abstracts.normalized(text)
-    assert len(said.offsets) == len(said.text) + 1
-    assert np.all(np.diff(said.offsets) >= 0)
-    assert all(0 <= place <= len(text) for place in said.offsets.tolist())
-    where = zip(said.text, said.offsets.tolist(), strict=False)
+def test_offsets_are_valid_for_any_text(text):
+    aligned = abstracts.normalize_abstract(text)
+    assert len(aligned.offsets) == len(aligned.text) + 1
+    assert np.all(np.diff(aligned.offsets) >= 0)
+    assert all(0 <= place <= len(text) for place in aligned.offsets.tolist())
+    where = zip(aligned.text, aligned.offsets.tolist(), strict=False)
     assert all(
         c == text[at] for c, at in where if c.isascii() and c.isalpha() and text[at].isascii() and text[at] != "&"
     )
 
 
 @given(st.text(characters.filter(lambda c: c not in "<&\u00ad\u200b\ufeff"), max_size=40))
-def test_nfkc_by_pieces_is_nfkc_of_the_whole(text):
+def test_nfkc_by_pieces_equals_nfkc_of_the_whole(text):
     text = " ".join(text.split()).replace("-", "")
     kept = [c for c in text if unicodedata.decomposition(c).startswith(("<super>", "<sub>", "<fraction>"))]
     if not kept:
         whole = unicodedata.normalize("NFKC", text)
-        assert "".join(abstracts.normalized(text).text.split()) == "".join(whole.split())
+        assert "".join(abstracts.normalize_abstract(text).text.split()) == "".join(whole.split())
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_section_names(label, name):
     ],
 )
 def test_labels(text, names):
-    assert [name for _, _, name in abstracts.labels(text)] == names
+    assert [name for _, _, name in abstracts.find_labels(text)] == names
     document = abstracts.read(text)
     assert [block.title for block in document.blocks if block.kind == "heading"] == names
 
@@ -149,7 +149,7 @@ PUBLISHED = """background introduction rationale objective objectives aim aims p
         ["Fell by 1.5 mg/kg (p = 0.03).", "Is 3.2 vs. 4.1 fine?", "Double-blind: so e.g. it (95% CI 1-2)."]
     ),
 )
-def test_every_labelled_section_is_found_again(drawn, between, body):
+def test_every_labeled_section_is_recovered(drawn, between, body):
     text = between.join(f"{case(label)}: {body}" for label, case in drawn)
     document = abstracts.read(text)
     assert sections(document) == [(abstracts.section_name(label), body) for label, _ in drawn]
@@ -163,7 +163,7 @@ def test_blocks_cover_what_is_not_white_space():
 
 
 def test_structured_sections_keep_labels_of_their_own():
-    document = abstracts.structured([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
+    document = abstracts.from_sections([("KEY POINTS", "One."), ("", "Two. RESULTS: Three."), ("AIM", " ")], id="x")
     assert document.text == "KEY POINTS: One.\nTwo. RESULTS: Three."
     assert sections(document) == [("KEY POINTS", "One. Two."), ("Results", "Three.")]
     assert document.id == "x"

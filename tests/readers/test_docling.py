@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, Document, MissingExtra, RecursiveChunker
 from advchunk.readers import docling
 from advchunk.readers.docling import body
-from advchunk.readers.grids import Cell, laid_out, length
+from advchunk.readers.tables import Cell, filled_length, lay_out
 from advchunk.records import Place
 
 DATA = Path(__file__).parents[1] / "data"
 
 
-def said(name):
+def content(name):
     return (DATA / f"docling_{name}.json").read_text(encoding="utf-8")
 
 
-REPORT = json.loads(said("report"))
-LOADERS = json.loads(said("loaders"))
+REPORT = json.loads(content("report"))
+LOADERS = json.loads(content("loaders"))
 
 
 def seen(document):
@@ -40,24 +40,24 @@ def made(*children, **collections):
     return {"schema_name": "DoclingDocument", "version": "1.10.0", "name": "made", "body": body, **collections}
 
 
-def text(label, said, *children, **more):
-    return {"label": label, "text": said, "orig": said, "children": [{"$ref": ref} for ref in children], **more}
+def text(label, content, *children, **more):
+    return {"label": label, "text": content, "orig": content, "children": [{"$ref": ref} for ref in children], **more}
 
 
 def group(label, *children, **more):
     return {"label": label, "name": "group", "children": [{"$ref": ref} for ref in children], **more}
 
 
-def cell(row, column, said, **more):
+def cell(row, column, content, **more):
     where = {"start_row_offset_idx": row, "end_row_offset_idx": row + 1}
-    return where | {"start_col_offset_idx": column, "end_col_offset_idx": column + 1, "text": said} | more
+    return where | {"start_col_offset_idx": column, "end_col_offset_idx": column + 1, "text": content} | more
 
 
 # What is read.
 
 
 def test_every_kind_of_item_is_a_block_in_reading_order():
-    assert seen(docling.read(said("report"))) == [
+    assert seen(docling.read(content("report"))) == [
         ("heading", 1, "Methods"),
         (
             "paragraph",
@@ -97,7 +97,7 @@ def test_every_kind_of_item_is_a_block_in_reading_order():
 
 
 def test_a_document_says_its_title_its_origin_and_its_pages():
-    document = docling.read(said("report"), id="tea", metadata={"source": "shelf", "shelf": 7})
+    document = docling.read(content("report"), id="tea", metadata={"source": "shelf", "shelf": 7})
     assert document.id == "tea"
     assert document.metadata == {
         "title": "Tea and sleep",
@@ -111,13 +111,13 @@ def test_a_document_says_its_title_its_origin_and_its_pages():
 
 
 def test_boxes_are_measured_from_the_top_left_on_every_page_of_a_block():
-    places = {block.kind: block.places for block in docling.read(said("report")).blocks[:3]}
+    places = {block.kind: block.places for block in docling.read(content("report")).blocks[:3]}
     assert places["heading"] == (Place(1, (50.0, 80.0, 350.0, 100.0)),)
     assert places["paragraph"] == (Place(1, (50.0, 500.0, 350.0, 550.0)), Place(2, (50.0, 40.0, 350.0, 90.0)))
 
 
 def test_a_joined_paragraph_has_each_place_of_its_pieces_once():
-    assert docling.read(said("report")).blocks[1].places == (Place(1, (50.0, 120.0, 350.0, 130.0)),)
+    assert docling.read(content("report")).blocks[1].places == (Place(1, (50.0, 120.0, 350.0, 130.0)),)
 
 
 def test_a_box_on_a_page_of_unknown_height_is_a_page_only():
@@ -127,11 +127,11 @@ def test_a_box_on_a_page_of_unknown_height_is_a_page_only():
 
 
 def test_furniture_is_dropped_or_kept_where_it_stands():
-    dropped, kept = (docling.read(said("report"), furniture=choice) for choice in ("drop", "keep"))
+    dropped, kept = (docling.read(content("report"), furniture=choice) for choice in ("drop", "keep"))
     running = [text for kind, _, text in seen(kept) if kind == "furniture"]
     assert running == ["Harbour Reports 12", "2"]
     assert seen(kept)[0] == ("furniture", 0, "Harbour Reports 12")
-    assert [each for each in seen(kept) if each[0] != "furniture"] == seen(dropped)
+    assert [item for item in seen(kept) if item[0] != "furniture"] == seen(dropped)
     for layer in ("notes", "background", "invisible"):
         hidden = made("#/texts/0", texts=[text("text", "Hidden.", content_layer=layer)])
         assert docling.document(hidden, furniture="keep").text == ""
@@ -150,11 +150,11 @@ def test_the_first_schema_is_read_with_its_furniture_apart_and_titles_that_are_c
         ("paragraph", 0, "Three cups."),
         ("heading", 1, "Two"),
     ]
-    document = docling.read(said("first_schema"))
+    document = docling.read(content("first_schema"))
     assert seen(document) == shown
     assert "title" not in document.metadata
     assert document.metadata["source"] == "https://tea.test/old.html"
-    kept = docling.read(said("first_schema"), furniture="keep")
+    kept = docling.read(content("first_schema"), furniture="keep")
     assert seen(kept) == [*shown, ("furniture", 0, "Old running head"), ("furniture", 0, "Draft of 1840")]
 
 
@@ -195,7 +195,7 @@ def test_a_caption_that_stands_elsewhere_stays_there():
 
 
 def test_a_value_of_two_keys_is_said_once():
-    entries = [{"cell_id": i, "text": said} for i, said in enumerate(["Name", "Ada", "Rank"])]
+    entries = [{"cell_id": i, "text": content} for i, content in enumerate(["Name", "Ada", "Rank"])]
     links = [{"label": "to_value", "source_cell_id": key, "target_cell_id": 1} for key in (0, 2)]
     form = {"label": "form", "graph": {"cells": entries, "links": links}}
     assert docling.document(made("#/form_items/0", form_items=[form])).text == "Name: Ada\nRank"
@@ -219,7 +219,7 @@ def test_a_code_block_keeps_its_indentation_and_blank_lines():
 def pieces_of(doc, ref):
     """Return the texts of an item and all below it."""
     node = item_of(doc, ref)
-    below = [piece for each in node["children"] for piece in pieces_of(doc, each["$ref"])]
+    below = [piece for item in node["children"] for piece in pieces_of(doc, item["$ref"])]
     is_said = "text" in node and node["content_layer"] == "body"
     return [node["text"], *below] if is_said else below
 
@@ -238,21 +238,21 @@ def own_block(node, lists, number):
 
 def slow_blocks(doc, refs, lists=0):
     """Return what is to be read of texts, groups and pictures, by recursion over the tree."""
-    found, number = [], 0
+    expected_blocks, number = [], 0
     for ref in refs:
         node = item_of(doc, ref)
-        below = [each["$ref"] for each in node["children"]]
+        below = [item["$ref"] for item in node["children"]]
         if node["label"] == "inline":
             words = " ".join(pieces_of(doc, ref))
-            found += [("paragraph", 0, re.sub(r" (?=[.,)])|(?<=[(]) ", "", words))] if words else []
+            expected_blocks += [("paragraph", 0, re.sub(r" (?=[.,)])|(?<=[(]) ", "", words))] if words else []
             continue
         if node["label"] == "picture":
-            below = [each for each in below if {"$ref": each} in node["captions"]]
+            below = [item for item in below if {"$ref": item} in node["captions"]]
         elif "text" in node:
             number += node["label"] == "list_item" and node["enumerated"]
-            found += [own_block(node, lists, number)] if node["content_layer"] == "body" else []
-        found += slow_blocks(doc, below, lists + (node["label"] == "list"))
-    return found
+            expected_blocks += [own_block(node, lists, number)] if node["content_layer"] == "body" else []
+        expected_blocks += slow_blocks(doc, below, lists + (node["label"] == "list"))
+    return expected_blocks
 
 
 WORDS = ["tea", "Tea, green", "(seven", "cups)", ", then", "sleep (", "sleep."]
@@ -305,7 +305,7 @@ def trees(draw):
 
 @given(trees())
 def test_any_tree_is_read_as_a_recursive_walk_reads_it(doc):
-    refs = [each["$ref"] for each in doc["body"]["children"]]
+    refs = [item["$ref"] for item in doc["body"]["children"]]
     assert seen(docling.document(doc)) == slow_blocks(doc, refs)
 
 
@@ -343,10 +343,10 @@ cells = st.builds(
 
 @given(st.lists(cells, min_size=1, max_size=8))
 def test_spans_are_written_out_as_cell_by_cell(given_cells):
-    rows, heads = laid_out(given_cells)
+    rows, heads = lay_out(given_cells)
     assert rows == slow_rows(given_cells)
     assert 0 <= heads <= len(rows)
-    assert sum(len(said) for row in rows for said in row) <= length(given_cells)
+    assert sum(len(content) for row in rows for content in row) <= filled_length(given_cells)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_spans_are_written_out_as_cell_by_cell(given_cells):
     ],
 )
 def test_the_head_ends_where_a_row_says_something_that_is_no_header(given_cells, heads):
-    assert laid_out(given_cells)[1] == heads
+    assert lay_out(given_cells)[1] == heads
 
 
 # What it is read from.
@@ -462,12 +462,12 @@ def test_a_converter_of_ones_own_is_asked_without_docling_at_hand(monkeypatch):
 
 
 def loaded(name, place=0):
-    given = LOADERS[name][place]
-    return Document(given.get("page_content") or given["text"], metadata=given["metadata"])
+    chunk = LOADERS[name][place]
+    return Document(chunk.get("page_content") or chunk["text"], metadata=chunk["metadata"])
 
 
 def test_a_chunk_of_the_langchain_loader_has_its_headings_and_pages():
-    document = docling.chunk(loaded("doc_chunks"))
+    document = docling.restore_layout(loaded("doc_chunks"))
     assert seen(document)[:2] == [("heading", 1, "Methods"), ("heading", 2, "Kinds of tea")]
     assert {block.places for block in document.blocks} == {(Place(1), Place(2))}
     assert document.metadata == LOADERS["doc_chunks"][0]["metadata"]
@@ -480,13 +480,13 @@ def test_a_chunk_of_the_langchain_loader_has_its_headings_and_pages():
 
 
 def test_a_chunk_without_headings_is_read_as_markdown():
-    document = docling.chunk(loaded("doc_chunks", 1))
+    document = docling.restore_layout(loaded("doc_chunks", 1))
     assert seen(document) == [("paragraph", 0, "An opening without headings.")]
     assert "title_path" not in document.metadata
 
 
 def test_a_node_of_the_llamaindex_parser_says_the_headings_that_its_text_does_not():
-    document = docling.chunk(loaded("nodes"))
+    document = docling.restore_layout(loaded("nodes"))
     assert {kind for kind, _, _ in seen(document)} == {"paragraph"}
     assert (document.metadata["section"], document.metadata["title_path"]) == ("Kinds of tea", "Methods > Kinds of tea")
     assert document.blocks[0].places == (Place(1),)
@@ -502,12 +502,12 @@ def test_chunks_of_docling_are_told_from_others():
 def test_a_chunk_whose_metadata_is_broken_names_the_place():
     broken = deepcopy(LOADERS["doc_chunks"][0]["metadata"])
     broken["dl_meta"]["doc_items"][1]["prov"][0]["page_no"] = "two"
-    with pytest.raises(ConfigurationError, match=r"dl_meta\.doc_items\[1\]\.prov\[0\]\.page_no must be a whole number"):
-        docling.chunk(Document("Tea.", metadata=broken))
+    with pytest.raises(ConfigurationError, match=r"dl_meta\.doc_items\[1\]\.prov\[0\]\.page_no must be an integer"):
+        docling.restore_layout(Document("Tea.", metadata=broken))
 
 
 def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
-    document = docling.read(said("report"))
+    document = docling.read(content("report"))
     pieces = RecursiveChunker(max_tokens=60, include_context=True).chunk(document)
     assert "".join(piece.text for piece in pieces).strip() == document.text
     assert all(piece.context.startswith("Tea and sleep") for piece in pieces)
@@ -522,8 +522,8 @@ def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
     [
         ("", "JSON must be well-formed: Expecting value, at line 1, column 1"),
         ('{"schema_name":\n oops}', "JSON must be well-formed: Expecting value, at line 2, column 2"),
-        ("[]", "the whole must be an object, got a list"),
-        ("7", "the whole must be an object, got 7"),
+        ("[]", "the root must be an object, got a list"),
+        ("7", "the root must be an object, got 7"),
         ("[" * 100_000, "JSON must not be nested so deep"),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, "JSON must not be nested so deep"),
         ('{"a": ' + "9" * 5000 + "}", "JSON must be well-formed: Exceeds the limit"),
@@ -559,23 +559,23 @@ def changed(path, value):
     [
         (["texts"], {}, "texts must be a list, got an object"),
         (["texts", 3], "x", "texts[3] must be an object, got 'x'"),
-        (["texts", 2, "level"], "1", "texts[2].level must be a whole number, got '1'"),
-        (["texts", 2, "level"], True, "texts[2].level must be a whole number, got True"),
-        (["texts", 2, "text"], 7, "texts[2].text must be a text, got 7"),
+        (["texts", 2, "level"], "1", "texts[2].level must be an integer, got '1'"),
+        (["texts", 2, "level"], True, "texts[2].level must be an integer, got True"),
+        (["texts", 2, "text"], 7, "texts[2].text must be a string, got 7"),
         (["texts", 2, "prov", 0, "bbox"], [1, 2], "texts[2].prov[0].bbox must be an object, got a list"),
         (["texts", 2, "prov", 0, "bbox", "l"], "1", "texts[2].prov[0].bbox.l must be a number, got '1'"),
         (["texts", 2, "prov", 0, "bbox", "l"], float("nan"), "texts[2].prov[0].bbox.l must be a number, got 'nan'"),
         (["texts", 2, "prov", 0, "bbox", "l"], 10**400, "texts[2].prov[0].bbox.l must be a number"),
-        (["texts", 2, "prov", 0, "page_no"], 1.5, "texts[2].prov[0].page_no must be a whole number"),
+        (["texts", 2, "prov", 0, "page_no"], 1.5, "texts[2].prov[0].page_no must be an integer"),
         (["pages", "1", "size", "height"], None, None),
         (["pages", "1"], 3, "pages.1 must be an object"),
         (["body", "children", 0], {"$ref": "#/texts/999"}, "body.children[0] must refer to an item"),
         (["body", "children", 0], {"$ref": "#/texts/-1"}, "got '#/texts/-1'"),
         (["body", "children", 0], {"$ref": "https://x"}, "got 'https://x'"),
         (["body", "children", 0], {}, "body.children[0] must refer to an item of the document, got ''"),
-        (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, as it has '#/groups/1'"),
-        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, as it has '#/groups/1'"),
-        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item below itself, as it has '#/body'"),
+        (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, got '#/groups/1'"),
+        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, got '#/groups/1'"),
+        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item below itself, got '#/body'"),
         (
             ["tables", 0, "data", "table_cells", 2, "start_row_offset_idx"],
             -1,
@@ -588,7 +588,7 @@ def changed(path, value):
         ),
         (["texts", 6, "formatting"], "bold", "texts[6].formatting must be an object"),
         (["tables", 0, "data", "table_cells", 7, "ref", "$ref"], "#/groups/99", "table_cells[7].ref must refer"),
-        (["origin", "filename"], ["tea"], "origin.filename must be a text"),
+        (["origin", "filename"], ["tea"], "origin.filename must be a string"),
     ],
 )
 def test_what_is_wrong_in_a_document_is_named_with_its_path(path, value, error):
@@ -603,8 +603,8 @@ def test_what_is_wrong_in_a_document_is_named_with_its_path(path, value, error):
 def paths(value, at=()):
     yield at
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inside:
-        yield from paths(each, (*at, key))
+    for key, item in inside:
+        yield from paths(item, (*at, key))
 
 
 @pytest.mark.parametrize("value", [7, "x", [], {}, None, True, [7], {"$ref": "#/body"}], ids=repr)
@@ -620,7 +620,7 @@ def test_any_wrong_value_anywhere_is_read_or_refused(value):
 
 
 def test_tables_may_not_be_larger_together_than_any_real_ones(monkeypatch):
-    monkeypatch.setattr(body, "LONGEST", 250)
+    monkeypatch.setattr(body, "MAX_TABLE_LENGTH", 250)
     table = {"label": "table", "data": {"table_cells": [cell(0, 0, "x", end_row_offset_idx=10)]}}
     refs = [f"#/tables/{i}" for i in range(3)]
     assert docling.document(made(*refs[:2], tables=[table] * 2)).text
@@ -629,14 +629,14 @@ def test_tables_may_not_be_larger_together_than_any_real_ones(monkeypatch):
 
 
 def test_a_document_has_no_more_items_than_any_real_one(monkeypatch):
-    monkeypatch.setattr(body, "MOST", 3)
+    monkeypatch.setattr(body, "MAX_ITEMS", 3)
     with pytest.raises(ConfigurationError, match="at most 3 items"):
         docling.document(made(texts=[text("text", "Tea.")] * 4))
 
 
 def test_the_choice_of_furniture_is_checked():
     with pytest.raises(ConfigurationError, match="'drop' or 'keep'"):
-        docling.read(said("report"), furniture="hide")
+        docling.read(content("report"), furniture="hide")
 
 
 def test_a_tree_may_be_as_deep_as_it_likes():

@@ -19,8 +19,8 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_are_read_by_their_names(name, tmp_path):
-    path, (said, text, kinds) = tmp_path / name, FILES[name]
-    path.write_text(said, encoding="utf-8")
+    path, (content, text, kinds) = tmp_path / name, FILES[name]
+    path.write_text(content, encoding="utf-8")
     document = read_file(path, metadata={"shelf": "3"})
     assert (document.text, [block.kind for block in document.blocks]) == (text, kinds)
     assert (document.id, document.metadata["shelf"]) == (str(path), "3")
@@ -35,7 +35,7 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("tea.txt", "Thé".encode("latin-1"), "a text must be UTF-8, got byte 0xe9 at 2"),
         ("tea.docx", b"PK\x03\x04\x14\xff", "a text must be UTF-8, got a zip, such as Office documents and EPUB are"),
@@ -44,12 +44,12 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
         ("tea.pdf", b"PK\x03\x04\x14\xff", "tea.pdf must be a PDF, got a zip"),
     ],
 )
-def test_a_file_that_is_something_else_is_an_error_that_says_what(name, data, said, tmp_path):
+def test_wrong_file_type_raises_an_error_that_names_it(name, data, message, tmp_path):
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(ConfigurationError) as caught:
         read_file(path)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_a_file_that_is_something_else_is_an_error_that_says_what(name, data, sa
         ("a.xml", '<?xml version="1.0" encoding="ISO-8859-15"?><TEI><text><p>', "iso8859-15"),
     ],
 )
-def test_what_declares_another_encoding_is_read_in_it(tmp_path, name, start, encoding):
-    said = "東京" if encoding == "shift_jis" else "Škoda" if encoding == "cp1250" else "10 €: thé"
+def test_declared_encoding_is_used(tmp_path, name, start, encoding):
+    text = "東京" if encoding == "shift_jis" else "Škoda" if encoding == "cp1250" else "10 €: thé"
     end = "</p></text></TEI>" if name == "a.xml" else ""
-    (tmp_path / name).write_bytes(f"{start}{said}{end}".encode(encoding))
-    assert read_file(tmp_path / name).text == said
+    (tmp_path / name).write_bytes(f"{start}{text}{end}".encode(encoding))
+    assert read_file(tmp_path / name).text == text
 
 
 @pytest.mark.parametrize("declared", ["utf-8", "utf-16", "no-such-code", "shift_jis", "rot13"])

@@ -1,4 +1,4 @@
-"""What a text is written in, and reading it."""
+"""Detection of formats, and reading by format."""
 
 import json
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker, Span
 from advchunk.readers import formats
-from advchunk.readers.formats import format_of, format_of_file, read
+from advchunk.readers.formats import detect_file_format, detect_format, read
 from advchunk.records import Block
 
 TEI = '<?xml version="1.0" encoding="UTF-8"?>\n<TEI xmlns="http://www.tei-c.org/ns/1.0"><text/></TEI>'
@@ -29,22 +29,22 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in TEXTS.items() for text in texts])
-def test_formats_are_told_apart(name, text):
-    assert format_of(text) == name
+def test_formats_are_detected(name, text):
+    assert detect_format(text) == name
 
 
 @given(st.text() | st.text('<>!-?[]{}" \narticleTEI', max_size=300))
 def test_any_text_has_a_format(text):
-    assert format_of(text) in formats._READERS.keys() | {"markdown"}
+    assert detect_format(text) in formats._READERS.keys() | {"markdown"}
 
 
-def test_telling_takes_no_longer_for_a_longer_text():
+def test_detection_takes_constant_time():
     for hostile in ("<!--" * 10**6, "<?" * 10**6, "<!DOCTYPE [" * 10**6, " " * 10**7, "<article " * 10**6):
-        assert format_of(hostile) in ("markdown", "jats")
+        assert detect_format(hostile) in ("markdown", "jats")
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "found"),
+    ("name", "text", "expected"),
     [
         ("a.md", TEI, "markdown"),
         ("a.txt", TEI, "plain"),
@@ -56,27 +56,27 @@ def test_telling_takes_no_longer_for_a_longer_text():
         ("README", "# Tea", "plain"),
     ],
 )
-def test_files_go_by_their_names_first(name, text, found):
-    assert format_of_file(name, text) == found
+def test_file_format_goes_by_the_name_first(name, text, expected):
+    assert detect_file_format(name, text) == expected
 
 
 def test_a_document_that_has_a_layout_keeps_it():
-    given = Document(TEI, blocks=(Block("paragraph", Span(0, 4)),))
-    assert read(given, "tei") is given
+    document = Document(TEI, blocks=(Block("paragraph", Span(0, 4)),))
+    assert read(document, "tei") is document
 
 
 def test_markdown_and_plain_text_stay_as_they_are():
-    given = Document("# Tea\n\nGreen.")
-    assert [block.kind for block in read(given, "auto").blocks] == ["heading", "paragraph"]
-    assert read(given, "plain").blocks == ()
-    assert read(given, "plain").text == read(given, "markdown").text == given.text
+    document = Document("# Tea\n\nGreen.")
+    assert [block.kind for block in read(document, "auto").blocks] == ["heading", "paragraph"]
+    assert read(document, "plain").blocks == ()
+    assert read(document, "plain").text == read(document, "markdown").text == document.text
 
 
-def test_what_was_derived_twice_leads_to_the_original():
+def test_offsets_of_a_derived_text_are_composed():
     first = Document("AIM: To  see.", offsets=np.arange(14) + 100)
-    found = read(first, "pubmed")
-    assert found.text == "AIM: To see."
-    assert found.offsets[[0, 8, 12]].tolist() == [100, 109, 113]
+    second = read(first, "pubmed")
+    assert second.text == "AIM: To see."
+    assert second.offsets[[0, 8, 12]].tolist() == [100, 109, 113]
 
 
 def test_a_wrong_markup_is_one_clear_error():
@@ -89,6 +89,6 @@ def test_a_wrong_markup_is_one_clear_error():
 def test_every_chunker_reads_records():
     record = "PMID- 7\nTI  - Tea.\nAB  - AIM: To see.\n"
     chunks = RecursiveChunker(markup="auto").chunk(record)
-    said = [(chunk.text, chunk.metadata["title"], chunk.metadata["section"]) for chunk in chunks]
-    assert said == [("AIM: To see.", "Tea.", "Objective")]
+    fields = [(chunk.text, chunk.metadata["title"], chunk.metadata["section"]) for chunk in chunks]
+    assert fields == [("AIM: To see.", "Tea.", "Objective")]
     assert chunks[0].source_spans == (Span(25, 37),)

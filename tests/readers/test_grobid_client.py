@@ -33,8 +33,10 @@ class Grobid(Endpoint):
         head = f"Content-Type: {handler.headers['Content-Type']}\r\n\r\n".encode()
         form = [("path", handler.path)]
         for part in email.message_from_bytes(head + data, policy=HTTP).iter_parts():
-            name, said = part.get_param("name", header="Content-Disposition"), part.get_payload(decode=True)
-            form.append((name, [part.get_filename(), said.decode("latin-1")] if part.get_filename() else said.decode()))
+            name, reply = part.get_param("name", header="Content-Disposition"), part.get_payload(decode=True)
+            form.append(
+                (name, [part.get_filename(), reply.decode("latin-1")] if part.get_filename() else reply.decode())
+            )
         body, connection = json.dumps(form).encode(), handler.rfile
         handler.rfile = BytesIO(body)
         handler.headers.replace_header("Content-Length", str(len(body)))
@@ -123,9 +125,9 @@ def test_without_retries_there_is_one_try(process):
 
 @pytest.mark.parametrize("status", [400, 404, 500])
 def test_a_refusal_says_what_the_server_said_and_is_not_repeated(process, status):
-    said = replies(status, "[BAD_INPUT_DATA]\n PDF to XML conversion failed", "text/plain")
+    reply = replies(status, "[BAD_INPUT_DATA]\n PDF to XML conversion failed", "text/plain")
     rule = rf"refused bytes: HTTP {status}: \[BAD_INPUT_DATA\] PDF to XML conversion failed$"
-    with Grobid(said) as server, pytest.raises(ModelUnavailable, match=rule):
+    with Grobid(reply) as server, pytest.raises(ModelUnavailable, match=rule):
         process(client(server), PDF)
     assert len(server.asked) == 1
 
@@ -175,9 +177,9 @@ def test_what_is_no_pdf_is_named_and_never_sent(process, tmp_path, data, kind):
     path = tmp_path / "given.pdf"
     path.write_bytes(data)
     with Grobid(ANSWER) as server:
-        for given, name in ((data, "bytes"), (path, "given.pdf")):
+        for pdf, name in ((data, "bytes"), (path, "given.pdf")):
             with pytest.raises(ConfigurationError) as caught:
-                process(client(server), given)
+                process(client(server), pdf)
             assert str(caught.value).startswith(f"{name} must be a PDF, got {kind}")
         assert server.asked == []
 
@@ -226,11 +228,11 @@ def test_only_pdf_is_a_suffix_that_goes():
 
 def test_a_pdf_is_read_to_a_document_that_says_where_it_comes_from(paper):
     with Grobid(ANSWER) as server:
-        found, awaited = client(server).read(paper), asyncio.run(client(server).aread(str(paper)))
+        documents, awaited = client(server).read(paper), asyncio.run(client(server).aread(str(paper)))
         unkept = client(server).read(PDF)
-    assert (found.text, awaited.text, unkept.text) == ("1 Results\n\nIt is white.",) * 3
-    assert found.metadata == {"title": "On töfu", "source": str(paper), "tei": str(kept_at(paper))}
-    assert awaited.metadata == found.metadata
+    assert (documents.text, awaited.text, unkept.text) == ("1 Results\n\nIt is white.",) * 3
+    assert documents.metadata == {"title": "On töfu", "source": str(paper), "tei": str(kept_at(paper))}
+    assert awaited.metadata == documents.metadata
     assert unkept.metadata == {"title": "On töfu"}
 
 
@@ -249,8 +251,8 @@ def test_several_are_under_way_and_never_more_than_allowed(read):
         ANSWER(handler)
 
     with Grobid(late) as server:
-        found = read(client(server, concurrency=3), [PDF] * 7)
-    assert len(found) == len(server.asked) == 7
+        documents = read(client(server, concurrency=3), [PDF] * 7)
+    assert len(documents) == len(server.asked) == 7
     assert server.most == 3
 
 
@@ -258,8 +260,8 @@ def test_several_are_under_way_and_never_more_than_allowed(read):
 def test_one_that_fails_takes_no_other_down(read, paper):
     failed = []
     with Grobid(ANSWER) as server:
-        found = read(client(server), [paper, b"PK\x03\x04", paper], on_error=lambda *said: failed.append(said))
-        assert [document.metadata["source"] for document in found] == [str(paper)] * 2
+        documents = read(client(server), [paper, b"PK\x03\x04", paper], on_error=lambda *reply: failed.append(reply))
+        assert [document.metadata["source"] for document in documents] == [str(paper)] * 2
         ((pdf, error),) = failed
         assert (pdf, type(error)) == (b"PK\x03\x04", ConfigurationError)
         with pytest.raises(ConfigurationError, match="a zip"):
@@ -275,7 +277,7 @@ def test_after_a_failure_no_more_are_sent(read):
 
 @pytest.mark.parametrize("read", [read_many, aread_many])
 def test_one_is_not_several(read, paper):
-    with pytest.raises(ConfigurationError, match="for one there is read"):
+    with pytest.raises(ConfigurationError, match="pdfs must be an iterable of PDFs; read reads one"):
         read(GrobidClient(), str(paper))
 
 
@@ -318,10 +320,24 @@ def test_what_is_not_installed_is_named_with_its_extra(monkeypatch, process, mis
         process(client(server), PDF)
 
 
+def test_sync_methods_work_in_a_running_event_loop():
+    async def run(client):
+        return client.process(PDF)
+
+    with Grobid(ANSWER) as server:
+        assert asyncio.run(run(client(server))) == TEI
+
+
+def test_failures_are_reported_in_the_order_of_the_pdfs():
+    failed = []
+    GrobidClient().read_many([b"first", b"second"], on_error=lambda pdf, _: failed.append(pdf))
+    assert failed == [b"first", b"second"]
+
+
 def test_threads_share_a_client():
     with Grobid(ANSWER) as server:
-        one, found = client(server), []
-        threads = [threading.Thread(target=lambda: found.append(one.process(PDF))) for _ in range(4)]
+        shared, documents = client(server), []
+        threads = [threading.Thread(target=lambda: documents.append(shared.process(PDF))) for _ in range(4)]
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
-    assert found == [TEI] * 4
+    assert documents == [TEI] * 4

@@ -1,4 +1,4 @@
-"""The Markdown reader: known layouts, any text, and the fast road against the parser."""
+"""The Markdown reader: known layouts, any text, and the fast path against the parser."""
 
 import re
 from dataclasses import replace
@@ -12,8 +12,7 @@ from markdown_it import MarkdownIt
 
 from advchunk import Document
 from advchunk.layout import Headings, protected
-from advchunk.readers.markdown import blocks, parsed, read
-from advchunk.readers.titles import heading_text
+from advchunk.readers.markdown import blocks, heading_text, parse_blocks, read
 from advchunk.records import Block, Span
 
 MARKS = [
@@ -36,7 +35,7 @@ MARKS = [
     "===",
     "***",
 ]
-FORMULAE = ["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "$$ (1)"]
+FORMULAS = ["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "$$ (1)"]
 HTML = ["<div>", "</div>", "<!--", "-->", "<unk>", "<pre>", "</pre>"]
 WHITE = [" ", "  ", "    ", "\t", "\n", "\n", "\n\n", "\r\n", "\r", "\xa0", "\x0b", "\x0c", "\u2028"]
 WORDS = ["word", "Word two.", "[a]: /url", "key: value", "\0", "\ud800", "\ufeff", "é", "1999."]
@@ -46,14 +45,14 @@ def texts(*pieces):
     return st.lists(st.sampled_from([p for some in pieces for p in some]), max_size=24).map("".join)
 
 
-anything = texts(MARKS, FORMULAE, HTML, WHITE, WHITE, WORDS)
+anything = texts(MARKS, FORMULAS, HTML, WHITE, WHITE, WORDS)
 
 
 def seen(text):
     return [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
 
 
-def normalized(text):
+def normalize(text):
     return text.replace("\r\n", " \n").replace("\r", "\n")
 
 
@@ -134,8 +133,8 @@ def test_every_text_has_disjoint_blocks_that_hold_all_but_rules_and_bare_markers
 @example("\r\n \r\n    a\r\n\r\nb")
 def test_regions_without_syntax_read_as_the_parser_reads_them(text):
     if not re.match("\ufeff?---", text):
-        flat = normalized(text)
-        assert blocks(text) == tuple(parsed(flat, int(flat.startswith("\ufeff")), len(flat)))
+        flat = normalize(text)
+        assert blocks(text) == tuple(parse_blocks(flat, int(flat.startswith("\ufeff")), len(flat)))
 
 
 @given(texts(MARKS, HTML, WHITE, WHITE, WORDS))
@@ -144,24 +143,24 @@ def test_regions_without_syntax_read_as_the_parser_reads_them(text):
 def test_leaves_are_those_of_markdown_it(text):
     stock = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table").disable("reference")
     stock.core.ruler.enableOnly(["normalize", "block"])
-    flat = normalized(text)
+    flat = normalize(text)
     lines = [0, *(m.end() for m in re.finditer("\n", flat)), len(flat)]
     kinds = {"heading_open", "paragraph_open", "html_block", "code_block", "fence", "table_open"}
     leaves = [token.map for token in stock.parse(text) if token.type in kinds]
     last_lines = [text[lines[end - 1] : lines[end]].strip() for _, end in leaves]
-    found = list(parsed(flat, 0, len(flat)))
+    parsed = list(parse_blocks(flat, 0, len(flat)))
     kept = [
         last for (start, end), last in zip(leaves, last_lines, strict=True) if flat[lines[start] : lines[end]].strip()
     ]
-    assert len(found) == len(kept)
-    assert all(text[slice(*block.span)].endswith(last) for block, last in zip(found, kept, strict=True))
+    assert len(parsed) == len(kept)
+    assert all(text[slice(*block.span)].endswith(last) for block, last in zip(parsed, kept, strict=True))
 
 
 @given(texts(["word", "Two words.", "é", "#tag", "-5", "1.5", "*so*", "<", "$5", "|", "="], WHITE, WHITE))
 @example("a\n= \n")
 @example("a\n\t\nb\n|-|\t")
 def test_prose_reads_as_the_parser_reads_it(text):
-    assert blocks(text) == tuple(parsed(normalized(text), 0, len(text)))
+    assert blocks(text) == tuple(parse_blocks(normalize(text), 0, len(text)))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Where on paper chunks stand."""
+"""The pages and boxes of chunks."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def test_a_chunk_says_its_page_and_all_of_them_if_they_are_several():
     assert third.metadata == {"page": 3}
 
 
-def test_what_a_loader_says_of_the_page_stays_where_the_layout_says_nothing():
+def test_page_of_a_loader_stays_unless_the_layout_has_one():
     [chunk] = RecursiveChunker().chunk(Document(TEXT, metadata={"page": 7}))
     assert chunk.metadata["page"] == 7
     [chunk] = RecursiveChunker().chunk(Document(TEXT, blocks=BLOCKS, metadata={"page": 7}))
@@ -40,7 +40,7 @@ def test_what_a_loader_says_of_the_page_stays_where_the_layout_says_nothing():
 
 
 @given(edges=st.lists(st.integers(0, 60), min_size=4, max_size=30, unique=True).map(sorted), data=st.data())
-def test_places_are_of_the_blocks_that_a_chunk_has_a_part_of(edges, data):
+def test_chunk_has_the_places_of_its_blocks(edges, data):
     blocks = [
         Block(
             "paragraph", Span(a, b), places=tuple(Place(p) for p in data.draw(st.lists(st.integers(1, 5), max_size=2)))
@@ -52,13 +52,13 @@ def test_places_are_of_the_blocks_that_a_chunk_has_a_part_of(edges, data):
     slow = sorted(
         {p.page for b in blocks for p in b.places for s in spans if max(b.span[0], s[0]) < min(b.span[1], s[1])}
     )
-    found = Locator(Document("x" * 60, blocks=tuple(blocks)))(spans)
-    assert found.get("pages", [found["page"]] if found else []) == slow
+    metadata = Locator(Document("x" * 60, blocks=tuple(blocks)))(spans)
+    assert metadata.get("pages", [metadata["page"]] if metadata else []) == slow
 
 
 def test_frameworks_get_them_flat():
-    said = {"page": 2, "pages": [2, 3], "boxes": [[2, 10.0, 700.25, 90.0, 720.0]], "k": [1]}
-    assert flatten_places(said) == {"page": 2, "pages": "2 3", "boxes": "2:10,700.25,90,720", "k": [1]}
+    metadata = {"page": 2, "pages": [2, 3], "boxes": [[2, 10.0, 700.25, 90.0, 720.0]], "k": [1]}
+    assert flatten_places(metadata) == {"page": 2, "pages": "2 3", "boxes": "2:10,700.25,90,720", "k": [1]}
     assert flatten_places({"pages": "i-iv"}) == {"pages": "i-iv"}
     own = {"token_count": 9, "pages": "2 3", "page": 2}
     (piece,) = RecursiveSplitter().split_documents(

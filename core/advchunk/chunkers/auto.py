@@ -17,7 +17,7 @@ from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSeman
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
-from advchunk.readers.formats import Markup, format_of
+from advchunk.readers.formats import Markup, detect_format
 from advchunk.records import Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
 
@@ -42,7 +42,7 @@ class AutoParams(Params):
     Parameters
     ----------
     max_tokens : tokens that no chunk exceeds, context included, >= 1; the default is the largest of theirs.
-    markup : what all documents are written in; "auto" tells it from the text of each (`readers.formats.format_of`).
+    markup : what all documents are written in; "auto" tells it from the text of each (`readers.formats.detect_format`).
     experimental : whether experimental chunkers are allowed; None is what `advchunk.settings` says.
     """
 
@@ -70,7 +70,7 @@ class AutoChunker(AutoParams, VectorsChunker):
         ConfigurationError : it is experimental, and that is not allowed.
         """
         said = document if isinstance(document, Document) else Document(document)
-        told = format_of(said.text) if self.markup == "auto" else self.markup
+        told = detect_format(said.text) if self.markup == "auto" else self.markup
         markup, known = (told, {"markup": told}) if said.blocks is None else (said.markup, {})
         chosen = _FOR.get(markup, UniversalSemanticChunker)
         if issubclass(chosen, ExperimentalChunker):

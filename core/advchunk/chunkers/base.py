@@ -244,7 +244,7 @@ class Chunker(Params, ABC):
         """
         if files.is_pdf(path) or (by_name and self.reads_all_formats() and self.markup == Chunker.markup):
             return files.read_file(path, metadata=metadata)
-        return Document(files.decoded(Path(path).read_bytes()), str(path), metadata=metadata or {})
+        return Document(files.decode_text(Path(path).read_bytes()), str(path), metadata=metadata or {})
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
         """Return the chunks of a blank document: none, unless its metadata deserves one."""

@@ -1,4 +1,4 @@
-"""The honest baselines: windows of a fixed size, and recursive splitting."""
+"""Baselines: windows of a fixed size, and recursive splitting."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from advchunk.text import tiling
 
 @dataclass(kw_only=True)
 class SlidingWindowParams(Params):
-    """Cut windows of a fixed number of tokens; with ``overlap_tokens``, each repeats the end of the one before.
+    """Cut windows of a fixed number of tokens; with ``overlap_tokens``, each repeats the end of the previous one.
 
-    Windows end between words, so no word, and no character of a script without spaces, is cut
-    in two. Code, tables and formulas stay whole while they fit.
+    Windows end between words, or between characters in scripts without spaces. Code, tables and formulas stay whole
+    if they fit.
     """
 
     algorithm: ClassVar[str] = "sliding-window"
@@ -34,23 +34,22 @@ class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
     """
 
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return words."""
+        """Return the words of a document, so that windows ignore sentences and blocks."""
         units = self.fit_units(document, tiling.words(document.text), limits)
-        return Units(units.text, units.edges, units.sizes)  # a window ends where it is full, not where a block does
+        return Units(units.text, units.edges, units.sizes)  # without strengths: windows end only when they are full
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
-        """Leave all to the token budget."""
+        """Return one segment, which the token budget divides."""
         return Segmentation(np.array([0, len(units)]))
 
 
 @dataclass(kw_only=True)
 class RecursiveParams(Params):
-    """Fill each chunk as far as it goes, and end it at the best place in its second half.
+    """Fill each chunk, and end it at the best boundary in its second half.
 
-    The best place is before the highest heading, else between blocks (paragraphs, list items,
-    tables ...), else between sentences, else clauses, words, graphemes. This is the semantics of
-    LangChain's RecursiveCharacterTextSplitter (coarse separators before fine ones) without its
-    small leftovers.
+    The best boundary is the one before the highest heading, else between blocks (paragraphs, list items, tables ...),
+    sentences, clauses, words or graphemes, in this order. Like LangChain's RecursiveCharacterTextSplitter it prefers
+    coarse separators to fine ones, but it leaves no small remainders.
     """
 
     algorithm: ClassVar[str] = "recursive"
@@ -58,12 +57,12 @@ class RecursiveParams(Params):
 
 @dataclass(kw_only=True)
 class RecursiveChunker(RecursiveParams, LinearChunker):
-    r"""Fill chunks, and end each at the best place (`RecursiveParams`).
+    r"""Fill chunks, and end each at the best boundary (`RecursiveParams`).
 
     >>> [c.text for c in RecursiveChunker(max_tokens=8).chunk("# Tea\n\nGreen. Black.\n\n# Milk\n\nWhole.")]
     ['# Tea\n\nGreen. Black.\n\n', '# Milk\n\nWhole.']
     """
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
-        """Leave all to the token budget."""
+        """Return one segment, which the token budget divides."""
         return Segmentation(np.array([0, len(units)]))

@@ -1,4 +1,4 @@
-"""C99: divide where the density of locally ranked similarity inside segments grows most."""
+"""C99: divisive segmentation by locally ranked similarities."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ _KERNEL = np.array([1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0])  # the original code's; 
 
 @dataclass(kw_only=True)
 class C99Params(LexicalParams):
-    """Divide where the density of locally ranked word similarity grows most.
+    """Split the text recursively where the density of locally ranked word similarity grows most.
 
-    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
-    Sentences are compared by the words they share (cosine of counts). Such short texts say little by the value
-    itself, so each is replaced by its rank: the share of the similarities around it that it exceeds. A segmentation
-    is as good as it is dense:
+    Sentences are compared by the cosine similarity of their word counts. For short texts only the order of these values
+    is meaningful, so each is replaced by its rank: the fraction of the similarities around it that it exceeds. The
+    density of a segmentation is
 
         D = (sum of ranks of all pairs inside segments) / (number of these pairs)
 
-    The text is divided greedily to the end, each time where D grows most. It is cut by the divisions before the
-    first whose growth, smoothed over seven, is not above mean + ``cutoff_z`` standard deviations of all.
+    The text is split until no split is possible, each time where D grows most. The splits that are kept are those
+    before the first whose growth, smoothed over seven, does not exceed mean + ``cutoff_z`` standard deviations of all.
 
-    Says the same as the original code, to the last boundary, when given its words, ``min_segment_length=0`` and a
-    ``window`` that holds the text. Departs from it: the words, normalized as everywhere here; a least length, within
-    the division (what growth is enough is still found without it); a window, for long texts; smoothing of the ranks.
+    Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
+    holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
+    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks.
 
     Parameters
     ----------
-    rank_width : side of the square that a similarity is ranked in, in sentences, odd, >= 3.
-    smoothing_width : side of the square that ranks are then averaged over, in sentences, odd, >= 1; 1 is none.
-        It blurs borders: on Choi's texts 3 already does harm.
-    cutoff_z : standard deviations above the mean that a division's growth in density must be, >= 0; higher cuts less.
-    n_segments : how many segments, >= 1, if known; fewer, where ``min_segment_length`` allows no more; those over
-        ``max_tokens`` are then cut further.
-    min_segment_length : tokens that no segment is shorter than, >= 0. A heading then goes with the text below it, which may
-        leave the segment above shorter by that.
-    window : sentences this far apart or more are not compared, >= 2, which bounds memory to 16 bytes * window a
-        sentence; None compares all. In a long text with a window under some ten segments nothing may be cut.
+    rank_width : side of the square in which a similarity is ranked, in sentences, odd, >= 3.
+    smoothing_width : side of the square over which ranks are averaged, in sentences, odd, >= 1; 1 disables smoothing.
+        It blurs boundaries: on Choi's texts 3 already reduces accuracy.
+    cutoff_z : number of standard deviations above the mean that the growth of density must exceed, >= 0; higher values
+        cut less.
+    n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; fewer if ``min_segment_length``
+        requires it.
+    min_segment_length : minimum tokens of a segment, >= 0. Headings move to the text below them, which may shorten the
+        segment above.
+    window : distance in sentences from which on pairs are not compared, >= 2; limits memory to 16 bytes * window per
+        sentence. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
 
     References
     ----------
@@ -65,7 +66,7 @@ class C99Params(LexicalParams):
     window: int | None = 1000
 
     def check(self) -> None:
-        """Add the rules for widths, counts and lengths."""
+        """Check widths, counts and lengths too."""
         super().check()
         for name, least in (("rank_width", 3), ("smoothing_width", 1)):
             width = getattr(self, name)
@@ -77,7 +78,7 @@ class C99Params(LexicalParams):
 
 @dataclass(kw_only=True)
 class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
-    """Divide where the density of ranked similarity grows most (`C99Params`).
+    """Split where the density of ranked similarity grows most (`C99Params`).
 
     >>> text = "Cats purr. Cats nap. Cats purr and nap. Courts rule. Judges rule courts. Courts judge."
     >>> [chunk.text for chunk in C99Chunker(n_segments=2, min_segment_length=0).chunk(text)]
@@ -85,9 +86,9 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
     """
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
-        """Compare, rank, smooth, divide to the end, and keep the steep beginning.
+        """Rank similarities, split until the end, and keep the first splits.
 
-        A gap's score is the least growth in density up to the division that cuts it: above the threshold, it is cut.
+        The score of a gap is the minimum growth of density up to the split that cuts it; it is cut above the threshold.
         """
         n, sizes = len(units), units.token_counts()
         reach = min(self.window or n, n)
@@ -106,9 +107,11 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         return Segmentation(search.cuts_at(order[:number], n), reason="density", gaps=gaps, figures=figures)
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
-        """Return the ranks of sentences less than ``reach`` apart; they are those of the whole matrix."""
+        """Return the ranks of similarities less than ``reach`` apart, equal to those of the full matrix."""
         n = len(words)
-        width, smoothing = (min(side, 2 * n - 1) for side in (self.rank_width, self.smoothing_width))  # which holds all
+        width, smoothing = (
+            min(side, 2 * n - 1) for side in (self.rank_width, self.smoothing_width)
+        )  # the whole matrix
         ranked = min(reach + smoothing - 1, n)
         rank = bands.local_rank(bands.cosine_band(words, min(ranked + width - 1, n)), width, ranked)
-        return rank if smoothing == 1 else bands.smoothed(rank, smoothing, reach)
+        return rank if smoothing == 1 else bands.local_mean(rank, smoothing, reach)

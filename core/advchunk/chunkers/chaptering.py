@@ -301,7 +301,7 @@ def coherence(rows: Floats, width: int) -> Floats:
     -------
     (n - 1,)
     """
-    before, after = signals.sums_around(signals.centered(rows).astype(np.float64), width)
+    before, after = signals.window_sums(signals.center_rows(rows).astype(np.float64), width)
     return np.asarray(np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after)))
 
 

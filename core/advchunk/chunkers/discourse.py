@@ -15,12 +15,11 @@ from advchunk.chunkers.params import Params, at_least
 from advchunk.errors import require
 from advchunk.layout import tile_prose
 from advchunk.numerics import costs, search
-from advchunk.numerics.costs import Cost
+from advchunk.numerics.costs import SegmentCost
 from advchunk.numerics.signals import neighbor_similarity
 from advchunk.records import Document, Floats, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
-from advchunk.text.edus import Connective, lexicon_of
-from advchunk.text.edus.lexicon import BREAKS
+from advchunk.text.edus.lexicon import BREAKS, Connective, get_lexicon
 from advchunk.text.splitters import Edus
 
 # In units of ln(n) nats, for n units: what evidence of topics there may be by chance (see `OptimalSemanticParams`).
@@ -80,7 +79,7 @@ class DiscourseSegmenterParams(Params):
         at_least(1, self, "target_tokens")
         rule = f"target_tokens must be at most max_tokens = {self.max_tokens}, or None"
         require(self.target_tokens is None or self.target_tokens <= self.max_tokens, rule, self.target_tokens)
-        lexicon_of(self.language, self.connectives, self.lexicon)
+        get_lexicon(self.language, self.connectives, self.lexicon)
 
     @property
     def aim(self) -> int:
@@ -119,7 +118,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Search."""
         texts, scale = units.strings(), float(np.log(len(units)))
-        known = lexicon_of(self.language, self.connectives, self.lexicon)
+        known = get_lexicon(self.language, self.connectives, self.lexicon)
         openings = [known.opening(text) for text in texts]
         within = units.strength[:-1] == Strength.WITHIN_SENTENCE
         within[0] = False
@@ -159,7 +158,9 @@ def parted(opening: Connective | None, within: bool, before: str) -> float:
     return _PARTS if coordinate else _PARTS_CLAUSE
 
 
-def priced(cost: Cost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float) -> Cost:
+def priced(
+    cost: SegmentCost, sizes: Ints, turns: NDArray[np.bool_], parting: Floats, aim: int, weight: float
+) -> SegmentCost:
     """Add to the cost of a segment what its size, the turns it runs over, and its beginning cost.
 
     Parameters

@@ -16,8 +16,8 @@ from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Plan
 from advchunk.layout import block_spans
 from advchunk.readers.formats import Markup
-from advchunk.readers.papers import IMRAD, Head, head
-from advchunk.readers.titles import heading_text
+from advchunk.readers.markdown import heading_text
+from advchunk.readers.papers import IMRAD, SectionHeading, parse_heading
 from advchunk.records import Block, Chunk, Document, Explanation, Span, Strength, Units
 from advchunk.sizes import Limits
 from advchunk.text import tiling
@@ -64,7 +64,7 @@ class GrobidSectionParams(Params):
 class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedChunker):
     r"""Chunk a paper by its sections (`GrobidSectionParams`).
 
-    >>> paper = '<TEI><text><body><div><head n="3">Results</head><p>Weight fell.</p></div></body></text></TEI>'
+    >>> paper = '<TEI><text><body><div><parse_heading n="3">Results</head><p>Weight fell.</p></div></body></text></TEI>'
     >>> (chunk,) = GrobidSectionChunker().chunk(paper)
     >>> chunk.text, chunk.metadata["imrad"]
     ('3 Results\n\nWeight fell.', 'Results')
@@ -136,7 +136,7 @@ class _Sections:
         for block in document.blocks or ():
             if block.kind == "heading":
                 above = [each for each in above if each[0] < block.level]
-                within, said = above[-1][1] if above else (), head(self._said(block))
+                within, said = above[-1][1] if above else (), parse_heading(self._said(block))
                 is_matter = said.rank == "matter" or any(each[2] for each in above)
                 names = () if is_matter else _narrowed(said, within, is_outer=block.level <= outer)
                 is_new = block.level <= outer or not self.starts
@@ -152,7 +152,7 @@ class _Sections:
         levels = [block.level for block in headings]
         if not levels:
             return 0
-        first = head(self._said(headings[0]))
+        first = parse_heading(self._said(headings[0]))
         has_title = not (first.rank or first.number) and levels[0] < min(levels[1:], default=0)
         return min(levels[has_title:])
 
@@ -196,7 +196,7 @@ class _Sections:
         return tuple(found)
 
 
-def _narrowed(said: Head, within: tuple[str, ...], *, is_outer: bool) -> tuple[str, ...]:
+def _narrowed(said: SectionHeading, within: tuple[str, ...], *, is_outer: bool) -> tuple[str, ...]:
     """Return what a section is a part of: its head may narrow what the one around it is, and not contradict it."""
     if within:
         return tuple(name for name in said.names if name in within) or within
@@ -206,7 +206,7 @@ def _narrowed(said: Head, within: tuple[str, ...], *, is_outer: bool) -> tuple[s
 
 def _titled(said: str, names: Sequence[str]) -> str:
     name = " and ".join(names)
-    bare = head(said).title.replace("&", "and").strip(" .:")
+    bare = parse_heading(said).title.replace("&", "and").strip(" .:")
     return name if bare.casefold() == name.casefold() else f"{name} > {said}"
 
 
@@ -241,7 +241,7 @@ def _without(document: Document) -> Document:
     kept, last, level, behind = np.ones(len(text) + 1, dtype=bool), 0, 0, False
     for block in document.blocks or ():
         if block.kind == "heading" and (not level or block.level <= level):
-            said = head(heading_text(text[slice(*block.span)])).title.casefold().strip(" .:")
+            said = parse_heading(heading_text(text[slice(*block.span)])).title.casefold().strip(" .:")
             level = block.level if said in _REFERENCES else 0
         if level or block.kind == "reference":
             kept[last : block.span.end] = False

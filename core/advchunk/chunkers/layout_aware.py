@@ -124,11 +124,11 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         if document.blocks is not None:
             return document
         text, said = document.text, self.detector
-        source = said if isinstance(said, str) and said in results.READERS else results.source_of(text)
+        source = said if isinstance(said, str) and said in results.READERS else results.detect_source(text)
         if source is not None:
             reader = results.READERS[source]
             return reader(text, id=document.id, metadata=document.metadata, furniture=self.furniture)
-        is_plain = formats.format_of(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
+        is_plain = formats.detect_format(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
         if self.markup == "auto" and is_plain:
             msg = (
                 "layout-aware must be given regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "

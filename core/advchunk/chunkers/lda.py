@@ -1,10 +1,9 @@
-"""LDA topics: cut where what the text is about changes."""
+"""LDA topics: cut where the topics of the text change."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,62 +19,61 @@ from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.terms import Terms
 
-_DECIMALS = 9  # of a divergence; what is beyond is rounding
+_DECIMALS = 9  # to which divergences are rounded, so that ties are exact
 
 
 @dataclass(kw_only=True)
 class LDATopicParams(LexicalParams):
-    """Cut where the topics before and after a gap differ most.
+    """Cut where the topic distributions before and after a gap differ most.
 
-    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
-    Latent Dirichlet allocation finds ``num_topics`` topics in the document, each of whose sentences is a text to it
-    (or in a collection, see ``model``), and how many words of each topic a sentence has. The words of up to
-    ``block_size`` sentences before a gap are counted by topic, and the prior added: p, of those after it q. The
-    divergence of the gap is Jensen and Shannon's, in bits, so from 0 for equal blocks to 1 for disjoint ones:
+    Latent Dirichlet allocation learns ``num_topics`` topics from the sentences of the document (or of a collection, see
+    ``model``) and infers the topic counts of each sentence. The counts of up to ``block_size`` sentences before a gap,
+    plus the prior, give p; those after it give q. The score of the gap is their Jensen-Shannon divergence in bits, from
+    0 for equal blocks to 1 for disjoint ones:
 
         m = (p + q) / 2,   JSD = 1/2 sum_k p_k log2(p_k / m_k) + 1/2 sum_k q_k log2(q_k / m_k)
 
-    A boundary is where the divergence is higher than at both neighboring gaps (of equal ones, in their middle), and
+    A boundary is a local maximum of divergence (the middle of a plateau) where
 
-    * with ``rule="threshold"``, it exceeds ``divergence_threshold``;
-    * with ``rule="depth"``, the similarity 1 - JSD is a valley as deep as others: from the gap one climbs left, and
-      right, while it does not fall; the sum of both climbs must be at least mean + cutoff_z std of all valleys'.
+    * with ``rule="threshold"``, the divergence exceeds ``divergence_threshold``;
+    * with ``rule="depth"``, the valley of the similarity 1 - JSD is deep: climbing left and right from the gap while
+      the similarity does not fall, the sum of both climbs is at least mean + cutoff_z std of those of all valleys.
 
-    This project's specification gives local *minima* of divergence priority, which contradicts its own threshold: a
-    minimum is where topics change least. Maxima are meant, and are what is cut at. What a fixed threshold means
-    depends on the number of topics: with the defaults nearly every gap of a short document is above 0.3, so that it
-    is a boundary wherever it is a local maximum. Take a preset: "depth" is relative, and averages ten models, since
-    a model of one short text owes much to chance; "topictiling" is the published algorithm, and wants a ``model``.
+    This project's specification prefers local *minima* of divergence, which contradicts its own threshold, because
+    topics change least there; this cuts at maxima. The effect of a fixed threshold depends on the number of topics:
+    with the defaults, nearly every gap of a short document exceeds 0.3, and every local maximum is a boundary. Use a
+    preset: "depth" is relative and averages ten models, because a model of one short text varies much by chance;
+    "topictiling" is the published algorithm, intended for use with a ``model``.
 
-    Departs from TopicTiling: the defaults above, by specification; topics of the document itself; words are stemmed
-    and stop words left out; topics are inferred without chance, for each sentence by itself, where it samples windows
-    of them; the outermost gaps may be boundaries, too, and a flat valley is cut in its middle rather than at its
-    end. The cut-off at mean - std / 2 is the paper's; its code subtracts half of the *variance*.
+    Departs from TopicTiling: the defaults, which are the specification's; topics of the document itself; stemming and
+    stop words; deterministic inference for each sentence instead of sampling in windows; the outermost gaps may be
+    boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the paper's; the
+    published code subtracts half the *variance*.
 
     Parameters
     ----------
-    num_topics : topics of a document, 2..10,000; a ``model`` has its own. Memory is some 50 bytes * topics * distinct words
-        of the sentences.
-    block_size : sentences before and after a gap whose topics are compared, >= 1; fewer where the text ends.
-    divergence_threshold : bits (0..1) above which a gap is a boundary, with ``rule="threshold"``.
-    step : sentences from one gap that is looked at to the next, >= 1; 1 is every gap, ``block_size`` the literal
-        reading of blocks that follow one another. What is left out is 0 in `Segmentation.gaps`.
-    rule : "threshold" or "depth".
-    cutoff_z : standard deviations that a boundary's depth may be under the mean (-) or must be over it (+), with
-        ``rule="depth"``.
-    n_segments : how many segments, >= 1, if that is known: the deepest valleys are cut, whatever the rule. There
-        are fewer if there are fewer valleys; those over ``max_tokens`` are then cut further.
-    measure : "divergence", or "cosine" for TopicTiling's: one minus the cosine of how many words of the blocks are
-        likeliest of each topic.
-    samples : models of a document that are trained, each from another seed, >= 1; their divergences are averaged.
-    iterations : passes of the sampler over a document's words, >= 4.
-    tolerance : nats a word by which the likelihood may still rise in the last quarter of the iterations, > 0; more
-        is `NotConverged`, so that the fallback takes over, as it does where the likelihood is no number. None is no
-        limit: in a short text chance alone moves it by 0.3 and more (see `topics.train`).
-    seed : 0..2^32 - 1, of the first model; `topics.train` says what else the topics depend on.
-    preset : "depth" or "topictiling" give other values to those of the parameters above that have their defaults, given or
-        not.
+    num_topics : number of topics of a document, 2..10,000; a ``model`` has its own. Memory is about 50 bytes * topics *
+        distinct words of the sentences.
+    block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
+    divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
+    step : sentences between scored gaps, >= 1; ``block_size`` compares disjoint blocks. Gaps that are skipped have the
+        score 0.
+    rule : rule for boundaries, "threshold" or "depth".
+    cutoff_z : number of standard deviations above the mean that the depth of a boundary must reach with
+        ``rule="depth"``; may be negative.
+    n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; the deepest valleys are cut,
+        regardless of the rule, and there are fewer segments if there are fewer valleys.
+    measure : score of a gap: "divergence", or "cosine" for TopicTiling's, one minus the cosine similarity of the
+        blocks' counts of most likely topics.
+    samples : number of models trained with consecutive seeds, >= 1; their divergences are averaged.
+    iterations : number of passes of the sampler over a document's words, >= 4.
+    tolerance : maximum rise of the likelihood in the last quarter of the iterations, in nats per word, > 0; beyond it,
+        or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
+        in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
+    seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
+    preset : "depth" or "topictiling"; sets parameters above that have their default value.
 
     References
     ----------
@@ -85,12 +83,10 @@ class LDATopicParams(LexicalParams):
     """
 
     algorithm: ClassVar[str] = "lda-topic"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "depth": {"num_topics": 10, "block_size": 4, "rule": "depth", "samples": 10},
-            "topictiling": {"num_topics": 100, "block_size": 2, "rule": "depth", "measure": "cosine"},
-        }
-    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "depth": {"num_topics": 10, "block_size": 4, "rule": "depth", "samples": 10},
+        "topictiling": {"num_topics": 100, "block_size": 2, "rule": "depth", "measure": "cosine"},
+    }
 
     num_topics: int = 50
     block_size: int = 10
@@ -107,23 +103,22 @@ class LDATopicParams(LexicalParams):
     preset: Literal["depth", "topictiling"] | None = None
 
     def check(self) -> None:
-        """Add the rules for topics, blocks and boundaries."""
+        """Check topics, blocks and boundaries too."""
         super().check()
-        topics.check(self.num_topics, self.iterations, self.seed, self.tolerance)
+        topics.check_training(self.num_topics, self.iterations, self.seed, self.tolerance)
         at_least(1, self, "block_size", "step", "samples", "n_segments")
-        after = self.seed + self.samples
-        require(after <= 2**32, "seed + samples must be at most 2^32", after)
-        rule = "divergence_threshold must be in 0..1 bits"
-        require(0 <= self.divergence_threshold <= 1, rule, self.divergence_threshold)
+        require(self.seed + self.samples <= 2**32, "seed + samples must be at most 2^32", self.seed + self.samples)
+        threshold = self.divergence_threshold
+        require(0 <= threshold <= 1, "divergence_threshold must be in 0..1 bits", threshold)
 
 
 @dataclass(kw_only=True)
 class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
-    """Cut where the topics before and after a gap differ most (`LDATopicParams`).
+    """Cut where the topic distributions before and after a gap differ most (`LDATopicParams`).
 
     Parameters
     ----------
-    model : topics of a collection, from `fit` or `TopicModel.load`; None finds those of each document.
+    model : topics of a collection, from `fit` or `TopicModel.load`; None learns those of each document.
 
     >>> text = "Cats purr. A cat naps. A cat purrs. Stocks fell. Sell stocks that fell. Stocks fell."
     >>> [chunk.text for chunk in LDATopicChunker(preset="depth", num_topics=2, n_segments=2).chunk(text)]
@@ -133,7 +128,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
     model: TopicModel | None = field(default=None, repr=False, metadata=RESOURCE)
 
     def check(self) -> None:
-        """Add the rules for ``model``."""
+        """Check ``model`` too."""
         super().check()
         if self.model is not None:
             require(isinstance(self.model, TopicModel), "model must be a TopicModel or None", self.model)
@@ -141,13 +136,13 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
             require(self.model.wording == self.wording, rule, self.wording)
 
     def load(self) -> None:
-        """Load the sampler too, if it is needed."""
+        """Load the sampler too, unless there is a model."""
         super().load()
         if self.model is None:
             topics.sampler()
 
     def fit(self, corpus: Iterable[str | Document]) -> TopicModel:
-        """Return the topics of a collection, found with these parameters; give them to chunkers as ``model``."""
+        """Return the topics of a collection, learned with these parameters, for use as ``model``."""
         return TopicModel.fit(
             corpus,
             num_topics=self.num_topics,
@@ -159,22 +154,22 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         )
 
     def terms(self, texts: Sequence[str]) -> Terms:
-        """Return the normalized words of each text: those that the model knows, if one is given."""
+        """Return the normalized words of each text, restricted to the vocabulary of ``model`` if there is one."""
         return super().terms(texts) if self.model is None else self.model.terms(texts, self.word_splitter)
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
-        """Compare the topics of the blocks around each gap, and cut where they differ most."""
-        models = [self.model.topics] if self.model else (self._trained(words, sample) for sample in range(self.samples))
+        """Compare the topics on both sides of each gap, and cut where they differ most."""
+        models = [self.model.topics] if self.model else (self._train(words, sample) for sample in range(self.samples))
         divergence = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
         gaps = np.zeros_like(divergence)
         scored = slice(self.step - 1, None, self.step)
         gaps[scored] = divergence[scored]
-        peaks, depth, threshold = self._chosen(divergence[scored])
+        peaks, depth, threshold = self._select(divergence[scored])
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
         inner = (peaks + 1) * self.step
         return Segmentation(search.cuts_at(inner, len(units)), reason="topic", gaps=gaps, figures=figures)
 
-    def _trained(self, words: Terms, sample: int) -> Topics:
+    def _train(self, words: Terms, sample: int) -> Topics:
         return topics.train(
             words,
             num_topics=self.num_topics,
@@ -184,22 +179,22 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         )
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:
-        """Return how much the topics before and after each gap differ: (n - 1,), 0..1."""
+        """Return the difference of the topics before and after each gap: (n - 1,), 0..1."""
         expected, likeliest = model.infer(words)
         if self.measure == "divergence":
-            counts = signals.sums_around(expected, self.block_size)
+            counts = signals.window_sums(expected, self.block_size)
             return signals.jensen_shannon(*(part + model.prior for part in counts))
-        before, after = signals.sums_around(likeliest, self.block_size)
+        before, after = signals.window_sums(likeliest, self.block_size)
         cosine = np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after))
-        return np.where(before.any(axis=1) & after.any(axis=1), 1 - cosine, 0.0)  # a block without words says nothing
+        return np.where(before.any(axis=1) & after.any(axis=1), 1 - cosine, 0.0)  # no evidence
 
-    def _chosen(self, divergence: Floats) -> tuple[Ints, Floats, float]:
-        """Return the peaks that are boundaries, the depth of each gap, and the threshold that they are above."""
-        depth = signals.depth(-divergence)
+    def _select(self, divergence: Floats) -> tuple[Ints, Floats, float]:
+        """Return the peaks that are boundaries, the depth of each gap, and the threshold of the rule."""
+        depth = signals.depth_scores(-divergence)
         if self.n_segments is None and self.rule == "threshold":
             threshold = self.divergence_threshold
-            return search.peaks(divergence, threshold), depth, threshold
-        peaks = search.peaks(divergence, 0.0)
+            return search.find_peaks(divergence, threshold), depth, threshold
+        peaks = search.find_peaks(divergence, 0.0)
         deep = depth[peaks]
         if self.n_segments is not None:
             order = np.argsort(-deep, kind="stable")[: self.n_segments - 1]

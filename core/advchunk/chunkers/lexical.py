@@ -1,4 +1,4 @@
-"""What the chunkers that count words share: one normalizer, its parameters, and a base."""
+"""Base of the chunkers that count words: normalization and its parameters."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class LexicalParams(Params):
 
     Parameters
     ----------
-    lowercase : whether "Cats" and "cats" are one word.
-    stop_words : the words that say nothing of a topic, and are not counted: "snowball" has a short list
-        for each of thirteen languages, "glasgow" a longer one of English; "none" counts all.
-    stemmer : what takes the endings off, so that "cats" and "cat" are one word: "snowball" knows some
-        thirty languages, "porter" is the original for English; "none" leaves them.
+    lowercase : True counts "Cats" and "cats" as one word.
+    stop_words : list of common words that are not counted: "snowball" (short lists for thirteen languages), "glasgow"
+        (a longer one for English) or "none".
+    stemmer : algorithm that removes endings, so that "cats" and "cat" count as one word: "snowball" (about thirty
+        languages), "porter" (the original, for English) or "none".
     """
 
     lowercase: bool = True
@@ -36,16 +36,15 @@ class LexicalParams(Params):
     stemmer: Stemmer = "snowball"
 
     def check(self) -> None:
-        """Add the rules for what is English only."""
+        """Check that options for English only are used for English."""
         super().check()
-        for name, only in (("stop_words", "glasgow"), ("stemmer", "porter")):
-            value = getattr(self, name)
-            right = value != only or language_code(self.language) == "en"
-            require(right, f"{name}={only!r} must be for English, language='en'", self.language)
+        for name, english in (("stop_words", "glasgow"), ("stemmer", "porter")):
+            is_valid = getattr(self, name) != english or language_code(self.language) == "en"
+            require(is_valid, f"{name}={english!r} must be for English, language='en'", self.language)
 
     @property
     def wording(self) -> Wording:
-        """How words are normalized."""
+        """The normalization of words."""
         return Wording(
             lowercase=self.lowercase, stop_words=self.stop_words, stemmer=self.stemmer, language=self.language
         )
@@ -53,32 +52,32 @@ class LexicalParams(Params):
 
 @dataclass(kw_only=True)
 class LexicalChunker(LexicalParams, LinearChunker):
-    """Counts words: a subclass writes `segment_terms` of units, given their terms.
+    """Base of the chunkers that count words; a subclass implements `segment_terms`.
 
     Parameters
     ----------
-    word_splitter : a callable that returns the words of a text, in order; None is `terms.word_tokens`.
+    word_splitter : callable that returns the words of a text, in order; None is `terms.word_tokens`.
     """
 
     word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
-        """Return the segmentation of at least two units, which have some word between them."""
+        """Return the segmentation of at least two units that contain at least one word."""
 
     def check(self) -> None:
-        """Add the rule for ``word_splitter``."""
+        """Check ``word_splitter`` too."""
         super().check()
         rule = "word_splitter must be a callable or None"
         require(self.word_splitter is None or callable(self.word_splitter), rule, self.word_splitter)
 
     def load(self) -> None:
-        """Load the stop words too: without them every document would go to the fallback."""
+        """Load the stop words too, so that a missing extra raises instead of triggering the fallback."""
         super().load()
         stop_words(self.stop_words, self.language)
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
-        """Count the words of the units, then divide them; where there are no words, there is no boundary."""
+        """Count the words of the units and segment them; a text without words is one segment."""
         words = self.terms(units.strings())
         if not len(words.ids):
             return Segmentation(np.array([0, len(units)]), reason="words", figures={"words": 0})
@@ -86,4 +85,4 @@ class LexicalChunker(LexicalParams, LinearChunker):
 
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text."""
-        return self.wording.numbered(texts, self.word_splitter)[0]
+        return self.wording.encode(texts, self.word_splitter)[0]

@@ -1,4 +1,4 @@
-"""Optimal semantic chunking: the exact best segmentation, sizes included."""
+"""Optimal semantic chunking: the exact optimum under the size limits."""
 
 from __future__ import annotations
 
@@ -16,33 +16,32 @@ from advchunk.sizes import Limits
 
 @dataclass(kw_only=True)
 class OptimalSemanticParams(Params):
-    """Cut so that topics explain best which sentences are alike: the exact optimum.
+    """Find the exact segmentation whose topics best explain which sentences are similar.
 
-    Of all segmentations, dynamic programming finds the one with the most evidence, less a price a segment. The
-    evidence is the likelihood of the sentence vectors if each segment has a topic of its own, whatever that is
-    (`costs.evidence`). How far topics and sentences vary is estimated from the document, so nothing is tuned to an
-    embedder. ``min_tokens`` and ``max_tokens`` are limits *inside* the search, so a long topic is cut where that
-    hurts least, not where it is full.
+    Dynamic programming finds the segmentation with the highest evidence minus a penalty per segment. The evidence is
+    the likelihood of the sentence vectors if each segment has a topic vector of its own, which is integrated out
+    (`costs.evidence`). The variances of topics and sentences are estimated from the document, so nothing is tuned to
+    an embedder. ``min_tokens`` and ``max_tokens`` are constraints of the search, so a long topic is cut at its weakest
+    point, not where the chunk is full.
 
-    The price is ``penalty`` ln(n) for n sentences. Without topics a cut multiplies the evidence by 1 in the mean;
-    so, by Markov's inequality and a union bound over segmentations, n sentences on one topic are cut with a
+    The penalty is ``penalty`` * ln(n) for n sentences. Without a change of topic, a cut multiplies the evidence by 1
+    on average; by Markov's inequality and a union bound over segmentations, n sentences on one topic are cut with a
     probability of about n^(1 - penalty).
 
-    Segments of 3 to 5 sentences are often missed with a weak embedder, such as the embedded default: a penalty of
-    1 is better there. A text of less than some 8 sentences is rarely cut.
+    With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed; a penalty of 1 works
+    better there. A text of fewer than about 8 sentences is rarely cut.
 
     Parameters
     ----------
-    penalty : price of a segment, in ln(sentences), >= 0; higher cuts less.
-    n_segments : the number of chunks, >= 1, if known; the penalty then plays no part.
+    penalty : penalty per segment, in units of ln(sentences), >= 0; higher values cut less.
+    n_segments : number of chunks, >= 1; replaces the penalty.
 
     References
     ----------
-    Ours. The model is one-way analysis of variance with random effects: Searle, Casella & McCulloch 1992, "Variance
-    Components", chapter 3. Prices in ln(n): Zhang & Siegmund 2007, "A modified Bayes information criterion with
-    applications to the analysis of comparative genomic hybridization data", Biometrics 63. Change points by the
-    likeness of vectors alone: Arlot, Celisse & Harchaoui 2019, "A kernel multiple change-point algorithm via model
-    selection", JMLR 20.
+    Ours. Model: Searle, Casella & McCulloch 1992, "Variance Components", chapter 3. Penalties in ln(n): Zhang &
+    Siegmund 2007, "A modified Bayes information criterion with applications to the analysis of comparative genomic
+    hybridization data", Biometrics 63. Change points from similarities alone: Arlot, Celisse & Harchaoui 2019, "A
+    kernel multiple change-point algorithm via model selection", JMLR 20.
     """
 
     algorithm: ClassVar[str] = "optimal-semantic"
@@ -50,7 +49,7 @@ class OptimalSemanticParams(Params):
     n_segments: int | None = None
 
     def check(self) -> None:
-        """Add the rules for ``penalty`` and ``n_segments``."""
+        """Check ``penalty`` and ``n_segments`` too."""
         super().check()
         at_least(0, self, "penalty")
         at_least(1, self, "n_segments")
@@ -58,7 +57,7 @@ class OptimalSemanticParams(Params):
 
 @dataclass(kw_only=True)
 class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
-    """Cut at the exact optimum of evidence less penalty (`OptimalSemanticParams`).
+    """Find the segmentation with the highest evidence minus penalty (`OptimalSemanticParams`).
 
     >>> text = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
     >>> [c.text for c in OptimalSemanticChunker(n_segments=2).chunk(text)]
@@ -66,7 +65,7 @@ class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
     """
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Search."""
+        """Search for the optimum within the token budget."""
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
         cuts, cost = search.cheapest_cuts(
             costs.evidence(vectors),

@@ -1,10 +1,9 @@
-"""Graph partition: sentences tied by their similarity, and the communities among them."""
+"""Graph partition: communities in a graph of similar sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,47 +12,48 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least
 from advchunk.errors import require
-from advchunk.numerics import graphs, runs, search, signals
-from advchunk.numerics.graphs import Communities
+from advchunk.numerics import graphs, runs, signals
+from advchunk.numerics.graphs import CommunityMethod
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
 
 @dataclass(kw_only=True)
 class GraphPartitionParams(GroupedParams):
-    """Find communities of sentences that are alike; a passage ends where the community changes.
+    """Find communities of similar sentences, and cut where the community changes.
 
-    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
-    Sentences are the nodes of a graph, joined where their cosine is above ``threshold``, with the cosine as
-    weight. Louvain or Leiden looks for the partition of greatest modularity, with m the weight of all edges, W_c of
-    those within community c, K_c the summed degrees of its sentences:
+    Sentences are the nodes of a graph, connected if their cosine similarity exceeds ``threshold``, which is the weight
+    of the edge. Louvain or Leiden searches for the partition of maximum modularity, where m is the total edge weight,
+    W_c the weight within community c, and K_c the summed degrees of its sentences:
 
         Q = sum over c of W_c / m - resolution * (K_c / 2m)^2
 
-    The runs of a community's sentences are the chunks.
+    Chunks are the runs of sentences of one community.
 
-    An absolute threshold does not transfer between embedders, and at 0.7 four sentences in five have no
-    edge: such a sentence joins the run around it (`runs.assign_noise`), and a text without any edge is one
-    segment. ``neighbors`` ties each sentence to those most like it instead, whatever the embedder:
-    ``preset="neighbors"`` is far better (on the Choi set, group 3-11, Pk .13 and not .44). A graph does not
-    know the order of the text, so communities alternate; ``min_run`` joins what is too short to be a passage.
+    An absolute threshold does not transfer between embedders, and at 0.7 four out of five sentences have no edge. Such
+    a sentence joins the run around it (`runs.assign_noise`); a text without edges is one segment. ``neighbors``
+    connects each sentence to its nearest neighbors instead, regardless of the embedder; ``preset="neighbors"`` is far
+    better (Pk .13 instead of .44 on Choi's group 3-11). The graph ignores the order of the text, so communities
+    alternate; ``min_run`` merges short runs.
 
-    Similarities are computed in blocks, so memory grows with sentences and edges. Above a million edges it
-    raises, and the fallback takes over: raise ``threshold``, or use ``neighbors``.
+    Similarities are computed in blocks, so memory grows with sentences and edges only. More than a million edges raise
+    an error, and the fallback takes over: raise ``threshold``, or use ``neighbors``.
 
     Parameters
     ----------
-    preset : "neighbors" is ``neighbors=5``, ``threshold=0``, ``center=True`` and ``min_run=3`` (where those have their defaults), found best
-        on the Choi set (group 3-11).
-    method : what finds communities: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
-    threshold : the cosine above which two sentences are joined, 0..1; no weight is negative.
-    neighbors : join a sentence only to so many of those most like it, >= 1; None is to all above ``threshold``.
-    resolution : 1e-6..1e6; with more, communities are smaller.
-    seed : of the order in which communities grow, >= 0.
-    center : subtract the document's mean vector first.
-    min_run : sentences of a passage at least (if not ``contiguous``, of a community), >= 1; a shorter one joins
-        the neighboring run that is more like it, of equals the left.
+    preset : "neighbors", the best setting on Choi's group 3-11: ``neighbors=5``, ``threshold=0``, ``center=True`` and
+        ``min_run=3``, if these have their default values.
+    method : community detection: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
+    threshold : cosine similarity above which two sentences are connected, 0..1.
+    neighbors : number of nearest neighbors that a sentence is connected to, >= 1; None connects all above
+        ``threshold``.
+    resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.
+    seed : seed of the order in which nodes are visited, 0..2^32 - 1.
+    center : True subtracts the document's mean vector first.
+    min_run : minimum sentences of a passage (of a community, unless ``contiguous``), >= 1; shorter ones are merged with
+        the more similar neighbor, ties with the left one.
 
     References
     ----------
@@ -63,11 +63,11 @@ class GraphPartitionParams(GroupedParams):
     """
 
     algorithm: ClassVar[str] = "graph-partition"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {"neighbors": {"neighbors": 5, "threshold": 0.0, "center": True, "min_run": 3}}
-    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "neighbors": {"neighbors": 5, "threshold": 0.0, "center": True, "min_run": 3}
+    }
     preset: Literal["neighbors"] | None = None
-    method: Communities = "louvain"
+    method: CommunityMethod = "louvain"
     threshold: float = 0.7
     neighbors: int | None = None
     resolution: float = 1.0
@@ -76,7 +76,7 @@ class GraphPartitionParams(GroupedParams):
     min_run: int = 1
 
     def check(self) -> None:
-        """Add the rules for the graph and its communities."""
+        """Check the graph and its communities too."""
         super().check()
         require(0 <= self.threshold <= 1, "threshold must be in 0..1", self.threshold)
         at_least(1, self, "neighbors", "min_run")
@@ -94,27 +94,26 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
     """
 
     def load(self) -> None:
-        """Load what finds communities too: without it every document would go to the fallback."""
+        """Load the library too, so that a missing extra raises instead of triggering the fallback."""
         super().load()
-        graphs.library(self.method)
+        graphs.import_library(self.method)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Join what is alike, find communities, project them to the text."""
-        n, rows = len(units), signals.centered(vectors) if self.center else vectors
+        """Connect similar sentences, detect communities, and project them to passages."""
+        n, rows = len(units), signals.center_rows(vectors) if self.center else vectors
         if self.neighbors is None:
             edges = graphs.similarity_edges(rows, self.threshold)
         else:
             edges = graphs.neighbor_edges(rows, self.neighbors, self.threshold)
-        labels = graphs.communities(n, edges, self.method, self.resolution, self.seed)
-        joined = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
-        found = runs.project_labels(np.where(joined, labels, -1), rows, self.min_run, contiguous=self.contiguous)
+        labels = graphs.detect_communities(n, edges, self.method, self.resolution, self.seed)
+        connected = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
+        noisy = np.where(connected, labels, -1)
+        projected = runs.project_labels(noisy, rows, self.min_run, contiguous=self.contiguous)
         figures = {
             "modularity": graphs.modularity(edges, labels, self.resolution),
-            "communities": len(np.unique(labels[joined])),
-            "isolated": int(n - joined.sum()),
+            "communities": len(np.unique(labels[connected])),
+            "isolated": int(n - connected.sum()),
             "labels": labels,
             "edges": edges,
         }
-        return Segmentation(
-            search.run_cuts(found), labels=None if self.contiguous else found, reason="label", figures=figures
-        )
+        return runs.segment_labels(projected, contiguous=self.contiguous, figures=figures)

@@ -11,7 +11,7 @@ from advchunk.chunkers.language import LanguageModelChunker, combined
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Plan, Score
 from advchunk.errors import require
-from advchunk.models.causal import CausalLM, Measure, as_causal
+from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
 from advchunk.numerics import search
 from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Strength, Units, with_context
 from advchunk.sizes import Limits
@@ -55,7 +55,7 @@ class PerplexityParams(Params):
     threshold: float = 0.0
     threshold_percentile: float | None = None
     boundary: Literal["after", "overlap"] = "after"
-    measure: Measure = "cross-entropy"
+    measure: SurpriseMeasure = "cross-entropy"
     combine: bool = True
     max_context: int | None = None
     max_memory: int | None = None

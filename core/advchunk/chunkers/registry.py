@@ -25,7 +25,7 @@ from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.chunkers.margin import MarginSamplingChunker
-from advchunk.chunkers.mst import MSTSemanticChunker
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.params import ALIASES, Params, resources
 from advchunk.chunkers.partition import GraphPartitionChunker

@@ -21,22 +21,22 @@ from advchunk.text.terms import Terms
 
 @dataclass(kw_only=True)
 class TextTilingParams(LexicalParams):
-    """Cut where lexical cohesion has a deep valley.
+    """Cut at deep valleys of lexical cohesion.
 
-    Experimental: its results may change in any release, and `universal-semantic` stands in where it fails.
+    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
-    The terms of up to ``block_size`` sentences before a gap are counted, and of as many after it: b and c. Their
-    cosine is the cohesion at the gap,
+    The cohesion at a gap is the cosine similarity of the term counts b and c of up to ``block_size`` sentences before
+    and after it,
 
         s = sum_t b(t) c(t) / sqrt(sum_t b(t)^2 sum_t c(t)^2)
 
-    smoothed by a running mean. From each gap one climbs left, and right, while cohesion does not fall, to l and r;
-    the depth of the gap is (l - s) + (r - s). A boundary is where depth has a peak above mean + ``cutoff_z`` standard
-    deviations of all depths, and no higher peak is near.
+    smoothed by a running mean. Climbing left and right from the gap while cohesion does not fall leads to l and r; the
+    depth of the gap is (l - s) + (r - s). A boundary is a peak of depth above mean + ``cutoff_z`` standard deviations
+    of all depths, without a higher peak nearby.
 
-    The defaults are those of this project's specification, and no better than chance: every fifth gap is too few.
-    Take a preset. "hearst" has the paper's cutoff; "fine" does not smooth, and has a stricter cutoff. Mean Pk on
-    50 texts of each of Choi's groups, of which 3-11 was looked at to choose presets:
+    The defaults are those of this project's specification and no better than chance, because they score only every
+    fifth gap. Use a preset: "hearst" has the paper's cutoff; "fine" does not smooth and has a stricter cutoff. Mean Pk
+    on 50 texts of each of Choi's groups, where presets were chosen on 3-11:
 
         =======  ====  ====  ====  ====
         preset   3-11  3-5   6-8   9-11
@@ -46,28 +46,27 @@ class TextTilingParams(LexicalParams):
         fine     .167  .194  .115  .150
         =======  ====  ====  ====  ====
 
-    Departs from the paper: sentences stand for its sequences of 20 words, so that no boundary has to be moved to
-    one; words are stemmed; the ends of the text are compared too, in shorter blocks, as in NLTK; a boundary is a
-    peak itself, never on a slope, and a flat one is cut in its middle; an end of the text counts as a boundary, so
-    that none is near it. A gap that ``step`` leaves out has no score, and 0 among the explained ones.
+    Departs from the paper: units are sentences, not sequences of 20 words, so boundaries need not be moved; words are
+    stemmed; gaps near the ends of the text are scored too, with shorter blocks, as in NLTK; a boundary is always a peak
+    itself, and a plateau is cut in its middle; the ends of the text count as boundaries for ``spacing``. A gap that
+    ``step`` skips is not scored, and explained with a score of 0.
 
-    In a text of fewer than two blocks of sentences the blocks are shorter; one of up to ``step`` is not cut.
+    A text shorter than two blocks has shorter blocks; one of at most ``step`` sentences is not cut.
 
     Parameters
     ----------
-    block_size : sentences on either side of a gap, >= 1.
-    step : sentences from one gap that is looked at to the next, >= 1.
-    smooth_width : scores in the running mean, odd, >= 1; 1 is none.
-    cutoff_z : standard deviations above the mean that the depth of a boundary exceeds; -0.5 is the paper's
-        conservative cutoff, -1.0 its liberal one.
-    spacing : no boundary has a deeper one, or an end of the text, within so many sentences, >= 0; the paper's three
-        sequences are some two sentences.
-    target_tokens : tokens of its own (besides context, and what it repeats) that a chunk aims at, to
-        within a fifth, 1..(max_tokens - overlap_tokens) / 1.2 and not under min_tokens: what is longer
-        is cut into windows of that size, if need be within a sentence, and nothing short joins to more.
-        Less has only the last chunk of a segment; a table, code or formula is not cut for it, nor is what stands before one. None is
-        no aim.
-    preset : "hearst" or "fine" give other values to those of the parameters above that have their defaults, given or not.
+    block_size : number of sentences on each side of a gap, >= 1.
+    step : sentences between scored gaps, >= 1.
+    smooth_width : number of scores in the running mean, odd, >= 1; 1 disables smoothing.
+    cutoff_z : number of standard deviations above the mean that the depth of a boundary must exceed; the paper's
+        conservative cutoff is -0.5, its liberal one -1.0.
+    spacing : sentences within which a boundary has no deeper boundary and no end of the text, >= 0; three sequences,
+        as in the paper, are about two sentences.
+    target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
+        1..(max_tokens - overlap_tokens) / 1.2. Longer segments are cut into windows of that size, within a sentence if
+        necessary, and short ones are not merged beyond it. Only the last chunk of a segment is smaller; tables, code,
+        formulas and the text before them are not cut for it. None disables it.
+    preset : "hearst" or "fine"; sets parameters above that have their default value.
 
     References
     ----------
@@ -92,23 +91,23 @@ class TextTilingParams(LexicalParams):
     preset: Literal["hearst", "fine"] | None = None
 
     def check(self) -> None:
-        """Add the rules for blocks, scores and the target."""
+        """Check blocks, scores and the target too."""
         super().check()
         at_least(1, self, "block_size", "step")
         at_least(0, self, "spacing")
-        right = self.smooth_width >= 1 and self.smooth_width % 2 == 1
-        require(right, "smooth_width must be odd and >= 1", self.smooth_width)
+        is_odd = self.smooth_width >= 1 and self.smooth_width % 2 == 1
+        require(is_odd, "smooth_width must be odd and >= 1", self.smooth_width)
         if self.target_tokens is not None:
-            most = (self.max_tokens - self.overlap_tokens) * 5 // 6
-            rule = f"target_tokens must be in 1..(max_tokens - overlap_tokens) / 1.2 = {most}, or None"
-            require(1 <= self.target_tokens <= most, rule, self.target_tokens)
+            maximum = (self.max_tokens - self.overlap_tokens) * 5 // 6
+            rule = f"target_tokens must be in 1..(max_tokens - overlap_tokens) / 1.2 = {maximum}, or None"
+            require(1 <= self.target_tokens <= maximum, rule, self.target_tokens)
             rule = f"target_tokens must be at least min_tokens = {self.min_tokens}"
             require(self.target_tokens >= self.min_tokens, rule, self.target_tokens)
 
 
 @dataclass(kw_only=True)
 class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
-    """Cut where lexical cohesion has a deep valley (`TextTilingParams`).
+    """Cut at deep valleys of lexical cohesion (`TextTilingParams`).
 
     >>> text = "Cats purr. A cat naps. Cats eat. Stocks fell. A stock rose. Stocks fell."
     >>> [chunk.text for chunk in TextTilingChunker(preset="fine").chunk(text)]
@@ -116,13 +115,13 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
     """
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
-        """Compare the blocks around each gap, and cut in the deepest valleys."""
+        """Score the gaps by depth, and cut at the peaks."""
         gaps = np.zeros(len(units) - 1)
         scored = slice(self.step - 1, None, self.step)
         cohesion = signals.block_similarity(words, self.block_size)
-        depth = gaps[scored] = signals.depth(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
+        depth = gaps[scored] = signals.depth_scores(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)
-        inner = (search.peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
+        inner = (search.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = search.cuts_at(inner[inner < len(units) - self.spacing], len(units))
         return Segmentation(cuts, reason="valley", gaps=gaps, figures={"threshold": threshold, "cohesion": cohesion})
 

@@ -1,4 +1,4 @@
-"""Universal semantic chunking: break where the topic changes, once there is enough to break off."""
+"""Universal semantic chunking: end a chunk where the topic changes, once it is long enough."""
 
 from __future__ import annotations
 
@@ -17,38 +17,36 @@ from advchunk.sizes import Limits
 from advchunk.text import sentences
 from advchunk.text.counters import WORDS, count_words
 
-Verdict: TypeAlias = Literal["continue", "semantic", "forced"]
+BreakDecision: TypeAlias = Literal["continue", "semantic", "forced"]
 
 
 @dataclass(kw_only=True)
 class UniversalSemanticParams(Params):
-    r"""Break before a sentence unlike the last, if the chunk has words enough; and before it has too many.
+    r"""End a chunk at a change of topic once it has enough words, or when it is full.
 
-    A chunk is finished before the next sentence if ``similarity < threshold`` and it has at least
-    ``min_chunk_size`` words, or if the next sentence would take it past ``max_chunk_size``.
+    A chunk ends before the next sentence if ``similarity < threshold`` and the chunk has at least ``min_chunk_size``
+    words, or if the next sentence would exceed ``max_chunk_size``.
 
-    A *higher* threshold breaks more often: the published prose says the opposite of its code, and
-    the code rules. Absolute thresholds do not transfer between embedders (those of the E5 family
-    put everything between .73 and .92): give ``threshold_percentile`` then, which breaks at the
-    document's own least similar neighbors, or center the vectors.
+    A *higher* threshold cuts more often: the published text and code contradict each other here, and this follows the
+    code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
+    .92): use ``threshold_percentile``, which cuts at the document's least similar neighbors, or ``center``.
 
-    Departs from the published code: text is verbatim, and no sentence is dropped for being short.
-    Both limits hold: ``max_chunk_size`` in words, ``max_tokens`` in tokens.
+    Departs from the published code: text is verbatim, and short sentences are not dropped. Both limits apply:
+    ``max_chunk_size`` in words and ``max_tokens`` in tokens.
 
     Parameters
     ----------
-    threshold : cosine similarity of neighboring sentences, -1..1.
-    threshold_percentile : if given, the threshold is this percentile (0..100) of the document's own
-        similarities instead.
-    center : subtract the document's mean vector first, which helps static embedders most.
-    min_chunk_size : words that a chunk has before likeness may end it, >= 0.
-    max_chunk_size : words that no chunk exceeds, >= 1; a longer sentence is split. (A heading that is
-        kept with the text after a topic's end may add its few.)
-    domain : presets of the published pipeline for ``threshold`` and ``max_chunk_size``, which then
-        are not given: "philosophy" .45, any other .55, both with 1200 words.
-    sentences : "plain" is the published ``(?<=[.!?])\s+``, which takes "Dr. Smith" for two
-        sentences; "accurate" does not. A ``sentence_splitter`` overrides both.
-    max_tokens : tokens that no chunk exceeds, context included, >= 1; by default enough for 1500 words.
+    threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
+    threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
+    center : True subtracts the document's mean vector first, which helps static embedders most.
+    min_chunk_size : minimum words of a chunk that ends at a change of topic, >= 0.
+    max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
+        end of a topic may add its own words.
+    domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
+        .55, both with 1200 words.
+    sentences : "plain" is the published ``(?<=[.!?])\s+``, which splits "Dr. Smith"; "accurate" does not. A
+        ``sentence_splitter`` overrides both.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; the default holds 1500 words.
 
     References
     ----------
@@ -66,32 +64,34 @@ class UniversalSemanticParams(Params):
     sentences: Literal["plain", "accurate"] = "plain"
 
     def check(self) -> None:
-        """Add the rules for thresholds and words."""
+        """Check thresholds and word limits too."""
         super().check()
         require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
-        share = self.threshold_percentile
-        require(share is None or 0 <= share <= 100, "threshold_percentile must be in 0..100 or None", share)
+        percentile = self.threshold_percentile
+        require(
+            percentile is None or 0 <= percentile <= 100, "threshold_percentile must be in 0..100 or None", percentile
+        )
         at_least(1, self, "max_chunk_size")
-        most = self.bounds()[1]
-        require(0 <= self.min_chunk_size <= most, f"min_chunk_size must be in 0..{most}", self.min_chunk_size)
-        usual = (UniversalSemanticParams.threshold, UniversalSemanticParams.max_chunk_size)
-        given = (self.threshold, self.max_chunk_size) != usual
-        rule = "domain stands for threshold and max_chunk_size, so give either it or them"
-        require(self.domain is None or not given, rule, (self.domain, self.threshold, self.max_chunk_size))
+        maximum = self.bounds()[1]
+        require(0 <= self.min_chunk_size <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
+        defaults = (UniversalSemanticParams.threshold, UniversalSemanticParams.max_chunk_size)
+        is_default = (self.threshold, self.max_chunk_size) == defaults
+        rule = "domain sets threshold and max_chunk_size: give either domain or these"
+        require(self.domain is None or is_default, rule, (self.domain, self.threshold, self.max_chunk_size))
 
     def bounds(self) -> tuple[float, int]:
-        """Return threshold and maximum words, of the domain if there is one."""
+        """Return the threshold and the maximum words, which ``domain`` overrides."""
         if self.domain is None:
             return self.threshold, self.max_chunk_size
         return (0.45 if self.domain.lower() == "philosophy" else 0.55), 1200
 
 
-def verdict(
+def decide_break(
     similarity: float, buffer_words: int, next_words: int, *, threshold: float, minimum: int, maximum: int
-) -> Verdict:
-    """Decide whether a chunk of ``buffer_words`` ends before a sentence of ``next_words``.
+) -> BreakDecision:
+    """Decide whether a chunk of ``buffer_words`` words ends before a sentence of ``next_words`` words.
 
-    >>> verdict(0.22, 250, 18, threshold=0.5, minimum=200, maximum=1500)
+    >>> decide_break(0.22, 250, 18, threshold=0.5, minimum=200, maximum=1500)
     'semantic'
     """
     if buffer_words + next_words > maximum:
@@ -101,7 +101,7 @@ def verdict(
 
 @dataclass(kw_only=True)
 class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
-    """Break where the topic changes, once there is enough to break off (`UniversalSemanticParams`).
+    """End chunks at changes of topic (`UniversalSemanticParams`).
 
     >>> text = "Cats purr. Cats nap in the sun. Judges sit in court. Courts rule on law."
     >>> [c.text for c in UniversalSemanticChunker(threshold=0.2, min_chunk_size=5).chunk(text)]
@@ -119,22 +119,21 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         return self.fit_units(document, tile_prose(document, split), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Go through the sentences once."""
-        similarity = signals.neighbor_similarity(signals.centered(vectors) if self.center else vectors)
+        """Decide at each sentence whether the chunk before it ends."""
+        similarity = signals.neighbor_similarity(signals.center_rows(vectors) if self.center else vectors)
         words = [count_words(text) for text in units.strings()]
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None:
             threshold = float(np.percentile(similarity, self.threshold_percentile))
         inner, reasons, buffer = [], [], words[0]
-        for i, likeness in enumerate(similarity.tolist(), start=1):
-            decided = verdict(
-                likeness, buffer, words[i], threshold=threshold, minimum=self.min_chunk_size, maximum=maximum
-            )
-            if decided == "continue":
+        minimum = self.min_chunk_size
+        for i, value in enumerate(similarity.tolist(), start=1):
+            decision = decide_break(value, buffer, words[i], threshold=threshold, minimum=minimum, maximum=maximum)
+            if decision == "continue":
                 buffer += words[i]
             else:
                 inner.append(i)
-                reasons.append(decided)
+                reasons.append(decision)
                 buffer = words[i]
         return Segmentation(
             search.cuts_at(np.array(inner, dtype=np.int64), len(units)),

@@ -24,7 +24,7 @@ from advchunk.chunkers.params import Params, parameters
 from advchunk.cli.common import RESOURCE_OPTIONS, one_line, parse_assignment, report_errors
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
-from advchunk.readers.files import decoded
+from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
 
 _Report: TypeAlias = Callable[[str, str], None]
@@ -157,7 +157,7 @@ def _chunk_files(
 def _read_stdin() -> Document:
     if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
-    return Document(decoded(sys.stdin.buffer.read()), "stdin")
+    return Document(decode_text(sys.stdin.buffer.read()), "stdin")
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from advchunk.enrich.document_context import DocumentContext, escape_tags, singl
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, require
 from advchunk.models.cache import with_cache
-from advchunk.models.chat import Chat, is_number, is_whole
+from advchunk.models.chat import Chat, is_integer, is_number
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
@@ -96,7 +96,7 @@ class Enricher(ABC):
         _ = self.chat, self.counter  # raise if they are invalid
         for name, least in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
             value = getattr(self, name)
-            valid = (value is None and name == "max_tokens") or is_whole(value, least)
+            valid = (value is None and name == "max_tokens") or is_integer(value, least)
             require(valid, f"{name} must be a whole number >= {least}", value)
         require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
         valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)

@@ -11,7 +11,7 @@ from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_line, g
 from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
 from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.errors import require
-from advchunk.models.chat import is_whole
+from advchunk.models.chat import is_integer
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Chunk, with_context
 from advchunk.text import tiling
@@ -62,7 +62,7 @@ class Summaries(Enricher):
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a parameter is invalid."""
-        require(is_whole(self.summary_tokens, 8), "summary_tokens must be a whole number >= 8", self.summary_tokens)
+        require(is_integer(self.summary_tokens, 8), "summary_tokens must be a whole number >= 8", self.summary_tokens)
         check_placeholders(self.prompts, SummaryPrompts, survey=("document", "passage"), condense=("needs", "says"))
 
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:

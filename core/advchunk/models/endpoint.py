@@ -1,4 +1,4 @@
-"""A chat model behind an endpoint that speaks OpenAI's protocol; the ``openai`` client is imported at the first call."""
+"""A chat model behind an OpenAI-compatible endpoint; the ``openai`` client is imported at the first call."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import
 from advchunk.models.chat import (
     Budget,
     Chat,
-    Refused,
-    RefusedForNow,
+    ChatModelLike,
+    RefusedError,
     Reply,
+    TransientRefusalError,
     Usage,
     as_chat,
-    counted,
-    dicts,
+    as_token_count,
+    is_integer,
     is_number,
-    is_whole,
+    message_dicts,
 )
-from advchunk.models.retrying import Passing, retry_after
+from advchunk.models.retrying import TransientError, retry_after
 
-_SECRET = 8  # characters from which on a key is no word that a text may have by chance
-_SAID = 300  # characters of what an endpoint says of a failure
-_FORMATS = ("json_schema", "json_object", "text")  # from the strictest
-# Perhaps because of the format; llama.cpp's server answers 500 to one that it does not know.
+_MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked
+_MAX_MESSAGE_LENGTH = 300  # characters of an endpoint's error message
+_FORMATS = ("json_schema", "json_object", "text")  # strictest first
+# Perhaps because of the format; llama.cpp's server answers 500 to an unknown one.
 _FORMAT_REFUSED = (400, 404, 415, 422, 500, 501)
 
 
 class _Clients:
-    """The clients of the ``openai`` library, which hold the key. A copy in another process makes its own."""
+    """The clients of the ``openai`` library, which hold the key. A pickled copy makes its own."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.keys: set[str] = set()
-        self.called: Any = None
-        self.awaited: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by event loop, which connections belong to
+        self.sync_client: Any = None
+        self.async_clients: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by event loop, which owns connections
 
     def __reduce__(self) -> tuple[type[_Clients], tuple[()]]:
         return _Clients, ()
 
-    def hidden(self, text: str) -> str:
-        """Return a text without the key, should an endpoint have echoed it."""
+    def mask(self, text: str) -> str:
+        """Replace the key in a text, in case an endpoint echoed it."""
         for key in self.keys:
             text = text.replace(key, "***")
         return text
@@ -59,30 +60,30 @@ class _Clients:
 
 @dataclass(eq=False)
 class OpenAIChat(Chat):
-    """A model behind any endpoint that speaks OpenAI's protocol: vLLM, llama.cpp, Ollama, or a hosted one.
+    """A model behind any OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama, or a hosted one.
 
-    The key is read from the environment when the first call is made. It stands in no field, and in no log, error, cache or
-    pickle. Structured output is asked for as strictly as the endpoint takes it: a JSON Schema, JSON, or the prompt alone;
-    what it takes is found out once and remembered.
+    The key is read from the environment at the first call. It is in no field, log, error, cache or pickle. Structured
+    output is requested in the strictest format that the endpoint takes: a JSON Schema, JSON, or the prompt alone. Which one
+    is determined once.
 
     Parameters
     ----------
-    base_url : such as ``http://localhost:8000/v1``; without a key in it.
-    model : the name that the endpoint knows it by.
-    api_key_env : the environment variable that holds the key; an endpoint that needs none is sent "none".
-    timeout : seconds of one call, > 0. One that is not awaited cannot be interrupted: it ends unheard in a thread of its own, when
-        the endpoint has been silent for as long.
-    retries, backoff, longest_wait : see `Chat`; repeated are HTTP 408, 409, 425, 429 and 5xx, broken answers and connections,
-        and calls out of time.
-    concurrency : calls at a time, >= 1.
+    base_url : such as ``http://localhost:8000/v1``, without a key.
+    model : name of the model at the endpoint.
+    api_key_env : environment variable that holds the key; "none" is sent if it is not set.
+    timeout : seconds per call, > 0. A sync call cannot be interrupted: it goes on in a thread until the endpoint has been
+        silent for as long.
+    retries, backoff, longest_wait : see `Chat`; HTTP 408, 409, 425, 429 and 5xx, broken answers and connections, and
+        timeouts are retried.
+    concurrency : maximum concurrent calls, >= 1.
     budget : see `Budget`; None is unlimited.
-    options : more fields of a request, such as ``{"top_p": 0.9}``; None leaves a field out, as in
+    options : more fields of a request, such as ``{"top_p": 0.9}``; None removes a field, as in
         ``{"max_tokens": None, "max_completion_tokens": 2048}``.
 
     Raises
     ------
     ConfigurationError : a parameter breaks its rule.
-    MissingExtra : ``openai`` or ``tenacity`` is not installed; when the first call is made.
+    MissingExtra : ``openai`` or ``tenacity`` is not installed; raised at the first call.
 
     Examples
     --------
@@ -102,41 +103,44 @@ class OpenAIChat(Chat):
     budget: Budget | None = None
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage, init=False, repr=False)
-    _format: int = field(default=0, init=False, repr=False)  # of _FORMATS
-    _proven: bool = field(default=False, init=False, repr=False)  # whether an answer came in that format
+    _format: int = field(default=0, init=False, repr=False)  # index into _FORMATS
+    _proven: bool = field(default=False, init=False, repr=False)  # True once an answer came in that format
     _clients: _Clients = field(default_factory=_Clients, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Values are not shown where somebody may have put a key, who should not find it in a log.
-        plain = _is_plain(self.base_url)
-        require(plain, "base_url must be http(s)://host/..., without user, password or query", "another")
+        # A value that may contain a key is not shown, so that it does not get into a log.
+        require(
+            _is_plain_url(self.base_url),
+            "base_url must be http(s)://host/..., without user, password or query",
+            "another",
+        )
         for name in ("model", "api_key_env"):
             value = getattr(self, name)
             require(isinstance(value, str) and value != "", f"{name} must be a name", type(value).__name__)
         require(is_number(self.timeout) and self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
-        require(is_whole(self.retries, 0), "retries must be a whole number >= 0", self.retries)
+        require(is_integer(self.retries, 0), "retries must be a whole number >= 0", self.retries)
         for name in ("backoff", "longest_wait"):
             require(is_number(getattr(self, name)), f"{name} must be >= 0 seconds", getattr(self, name))
-        require(is_whole(self.concurrency, 1), "concurrency must be a whole number >= 1", self.concurrency)
+        require(is_integer(self.concurrency, 1), "concurrency must be a whole number >= 1", self.concurrency)
         require(self.budget is None or isinstance(self.budget, Budget), "budget must be a Budget or None", self.budget)
         require(_is_json(self.options), "options must be a mapping that JSON can hold", type(self.options).__name__)
 
     def load(self) -> None:
-        """Load the client, and what repeats calls."""
+        """Import ``openai``, and ``tenacity`` for retries."""
         import_extra("openai", "llm")
         if self.retries:
             import_extra("tenacity", "llm")
 
     @property
     def identity(self) -> str:
-        """What names the model and its settings in a cache."""
-        said = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
-        return f"{self.model} at {self.base_url}{said}"
+        """Name of the model and its settings in a cache."""
+        options = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
+        return f"{self.model} at {self.base_url}{options}"
 
-    def _told(self, request: ChatRequest) -> ChatRequest:
+    def _prepare(self, request: ChatRequest) -> ChatRequest:
         limits = [self.options.get(name) for name in ("max_completion_tokens", "max_tokens")]
-        most = next((limit for limit in limits if isinstance(limit, int)), request.max_tokens)
-        return replace(super()._told(request), max_tokens=most)  # which a budget sets aside
+        max_tokens = next((limit for limit in limits if isinstance(limit, int)), request.max_tokens)
+        return replace(super()._prepare(request), max_tokens=max_tokens)  # which a budget reserves
 
     def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
@@ -148,7 +152,7 @@ class OpenAIChat(Chat):
             failure = self._failure(error, request, form)
         else:
             return self._reply(answer, request, form)
-        raise failure  # here, and not from the error: what it holds, holds the key
+        raise failure  # not from the client's own error, which holds the key
 
     async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`."""
@@ -179,7 +183,7 @@ class OpenAIChat(Chat):
         }
         return {
             "model": self.model,
-            "messages": dicts(request),
+            "messages": message_dicts(request),
             "extra_body": {name: value for name, value in body.items() if value is not None},
         }
 
@@ -191,67 +195,67 @@ class OpenAIChat(Chat):
         if getattr(choice, "finish_reason", None) == "content_filter":
             text, refusal = None, "a filter of contents"
         if not isinstance(text, str):
-            msg = self._said(f"refused: {refusal}" if isinstance(refusal, str) else "answered without a text")
+            msg = self._message(f"refused: {refusal}" if isinstance(refusal, str) else "answered without a text")
             raise BadModelOutput(msg)
         if request.schema and not self._proven:
             self._format, self._proven = form, True
         usage = getattr(answer, "usage", None)
-        read, written = (counted(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
-        return Reply(self._clients.hidden(text), read, written)
+        counts = (as_token_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+        return Reply(self._clients.mask(text), *counts)
 
     def _failure(self, error: Exception, request: ChatRequest, form: int) -> ModelUnavailable:
-        """Return what an error of the client means, without what it holds."""
+        """Convert an error of the client into one that holds no key."""
         status = getattr(error, "status_code", 0)
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            return Passing(self._said(f"no answer in {self.timeout:g} s"))
-        if status < 400:  # no connection, or an answer cut off or garbled
-            return Passing(self._said(f"{type(error).__name__}: {first_line(error)}"))
-        said = self._said(f"HTTP {status}: {first_line(error).removeprefix(f'Error code: {status} - ')}")
+            return TransientError(self._message(f"no answer in {self.timeout:g} s"))
+        if status < 400:  # no connection, or a truncated or garbled answer
+            return TransientError(self._message(f"{type(error).__name__}: {first_line(error)}"))
+        message = self._message(f"HTTP {status}: {first_line(error).removeprefix(f'Error code: {status} - ')}")
         if status in (401, 403) and not os.environ.get(self.api_key_env):
-            said += f" (the key is read from {self.api_key_env}, which is not set)"
+            message += f" (the key is read from {self.api_key_env}, which is not set)"
         if request.schema and not self._proven and status in _FORMAT_REFUSED:
             last = form == len(_FORMATS) - 1
             self._format = 0 if last else max(self._format, form + 1)
             if not last:
-                return RefusedForNow(said, 0.0)
+                return TransientRefusalError(message, 0.0)
         wait = retry_after(getattr(error, "response", None))
-        passing = status in (408, 409, 425, 429) or status >= 500
-        if not passing or getattr(error, "code", None) == "insufficient_quota":
-            return Refused(said)
+        transient = status in (408, 409, 425, 429) or status >= 500
+        if not transient or getattr(error, "code", None) == "insufficient_quota":
+            return RefusedError(message)
         if wait and wait > self.longest_wait:
-            return Refused(f"{said} (again in {wait:.0f} s, which is longer than longest_wait)")
-        return RefusedForNow(said, wait)
+            return RefusedError(f"{message} (again in {wait:.0f} s, which is longer than longest_wait)")
+        return TransientRefusalError(message, wait)
 
-    def _said(self, why: str) -> str:
-        return f"{self.model} at {self.base_url}: {self._clients.hidden(why)[:_SAID]}"
+    def _message(self, reason: str) -> str:
+        return f"{self.model} at {self.base_url}: {self._clients.mask(reason)[:_MAX_MESSAGE_LENGTH]}"
 
     def _client(self) -> Any:
         with self._clients.lock:
-            if self._clients.called is None:
-                self._clients.called = import_extra("openai", "llm").OpenAI(**self._settings())
-                finalize(self._clients, self._clients.called.close)  # or Python warns of its connections
-            return self._clients.called
+            if self._clients.sync_client is None:
+                self._clients.sync_client = import_extra("openai", "llm").OpenAI(**self._settings())
+                finalize(self._clients, self._clients.sync_client.close)  # or Python warns of open connections
+            return self._clients.sync_client
 
     def _aclient(self) -> Any:
         loop = asyncio.get_running_loop()
         with self._clients.lock:
-            if loop not in self._clients.awaited:
-                # A connection that is kept would outlive its loop, and nothing says when a loop ends.
+            if loop not in self._clients.async_clients:
+                # A persistent connection would outlive its loop, whose end cannot be observed.
                 settings = {**self._settings(), "default_headers": {"Connection": "close"}}
-                self._clients.awaited[loop] = import_extra("openai", "llm").AsyncOpenAI(**settings)
-            return self._clients.awaited[loop]
+                self._clients.async_clients[loop] = import_extra("openai", "llm").AsyncOpenAI(**settings)
+            return self._clients.async_clients[loop]
 
     def _settings(self) -> dict[str, Any]:
         key = os.environ.get(self.api_key_env, "").strip()
         rule = f"{self.api_key_env} must hold a key of ASCII characters, such as an HTTP header can carry"
         require(key.isascii() and key.isprintable(), rule, "another")
-        if len(key) >= _SECRET:
+        if len(key) >= _MIN_KEY_LENGTH:
             self._clients.keys.add(key)
         return {"api_key": key or "none", "base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
 
 
-def _is_plain(base_url: Any) -> bool:
-    """Whether this is the URL of an endpoint, and nothing that might be secret is in it."""
+def _is_plain_url(base_url: Any) -> bool:
+    """Return True if this is the URL of an endpoint without anything that might be secret."""
     try:
         url = urlsplit(base_url)
         bare = "@" not in url.netloc and not url.query and not url.fragment and (url.port is None or url.port > 0)
@@ -267,12 +271,12 @@ def _is_json(options: Any) -> bool:
         return False
 
 
-def chat_model(llm: Any, name: str) -> Chat:
-    """Coerce a chat model as `as_chat` does, or the base URL of an endpoint, where it goes by ``name``."""
-    return _shared(llm, name) if isinstance(llm, str) else as_chat(llm)
+def chat_model(llm: ChatModelLike | str | None, name: str) -> Chat:
+    """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this ``name``."""
+    return _shared_endpoint(llm, name) if isinstance(llm, str) else as_chat(llm)
 
 
 @lru_cache(maxsize=16)
-def _shared(base_url: str, model: str) -> OpenAIChat:
-    """Return one model for all calls, so that they share its connections and are never more at a time than it takes."""
+def _shared_endpoint(base_url: str, model: str) -> OpenAIChat:
+    """Return one model for all callers, so that they share its connections and its limit on concurrency."""
     return OpenAIChat(base_url, model)

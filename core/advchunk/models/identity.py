@@ -1,4 +1,4 @@
-"""Names of resources for fingerprints and caches: a cache may miss, but never lies."""
+"""Names of resources for fingerprints and caches: a cache may miss, but it never returns another model's answer."""
 
 from __future__ import annotations
 
@@ -12,48 +12,46 @@ from uuid import uuid4
 
 
 def identity(resource: Any) -> str:
-    """Name a resource for fingerprints and caches, so that two which may answer differently have different names.
+    """Name a resource for fingerprints and caches, so that two that may answer differently have different names.
 
-    It is the type or function, and the model's name if it has one, else a digest of what it does and holds. What
-    cannot be read has another name in each process: a cache then misses, but never lies. Nothing held is shown.
+    The name is that of the type or function, and the model's name if it has one, else a digest of its state. A
+    resource that cannot be pickled has another name in each process. The name shows nothing that the resource holds.
     """
     return _identity(resource, ())
 
 
-_PROCESS: Final = uuid4().hex  # process ids come again
+_PROCESS: Final = uuid4().hex  # process ids are reused
 
 
-def _identity(resource: Any, within: tuple[Any, ...]) -> str:
+def _identity(resource: Any, seen: tuple[Any, ...]) -> str:
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
     if isinstance(resource, (tuple, list)):
-        return _digest([_identity(one, within) for one in resource])
+        return _digest([_identity(item, seen) for item in resource])
     if isinstance(resource, partial):
-        given = [_identity(value, within) for value in resource.args]
-        named = [(name, _identity(value, within)) for name, value in resource.keywords.items()]
-        return f"{_identity(resource.func, within)}({_digest(given, named)})"
+        args = [_identity(value, seen) for value in resource.args]
+        keywords = [(name, _identity(value, seen)) for name, value in resource.keywords.items()]
+        return f"{_identity(resource.func, seen)}({_digest(args, keywords)})"
     if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
         return _digest(resource.to_str())
     kind = resource if hasattr(resource, "__qualname__") else type(resource)
     name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
-    if said := model_name(resource):
-        return f"{name}:{said}{_settings(resource)}"
-    return f"{name}:{_content(resource, within)}"
+    if label := model_name(resource):
+        return f"{name}:{label}{_settings(resource)}"
+    return f"{name}:{_digest_state(resource, seen)}"
 
 
-# How a framework's model is called, which changes no answer.
-_CALLED = frozenset(
+# Fields of a framework's model that do not change its answers.
+_CALL_SETTINGS = frozenset(
     {"batch_size", "embed_batch_size", "chunk_size", "num_workers", "timeout", "max_retries", "show_progress"}
 )
 
 
 def _settings(model: Any) -> str:
-    """Tell apart a framework's models (pydantic's) of one name that were given other settings, such as dimensions."""
-    said = {
-        name: getattr(model, name, None) for name in getattr(type(model), "model_fields", ()) if name not in _CALLED
-    }
-    plain = {name: value for name, value in said.items() if _is_plain(value)}
-    return f" {_digest(sorted(plain.items()))}" if plain else ""
+    """Return a digest of the plain fields of a framework's model (pydantic's), such as its dimensions."""
+    names = [name for name in getattr(type(model), "model_fields", ()) if name not in _CALL_SETTINGS]
+    values = {name: value for name in names if _is_plain(value := getattr(model, name, None))}
+    return f" {_digest(sorted(values.items()))}" if values else ""
 
 
 def _is_plain(value: Any) -> bool:
@@ -64,44 +62,45 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def _content(resource: Any, within: tuple[Any, ...]) -> str:
-    """Tell apart what goes by one name, by what it does and holds."""
-    if any(resource is one for one in within):  # a function may hold itself
+def _digest_state(resource: Any, seen: tuple[Any, ...]) -> str:
+    if any(resource is other for other in seen):  # a function may hold itself
         return ""
-    within = (*within, resource)
+    seen = (*seen, resource)
     owner = getattr(resource, "__self__", None)
-    bound = "" if owner is None or isinstance(owner, ModuleType) else _identity(owner, within)
-    if code := getattr(resource, "__code__", None):
-        held = [_held(cell, within) for cell in resource.__closure__ or ()]
-        defaults = (*(resource.__defaults__ or ()), *(resource.__kwdefaults__ or {}).values())
-        return _digest(_does(code), held, [_identity(value, within) for value in defaults], bound)
-    if bound:
-        return _digest(bound)
+    if owner is not None and not isinstance(owner, ModuleType):
+        return _digest(_identity(owner, seen))
+    code = getattr(resource, "__code__", None)
     try:
-        return sha256(pickle.dumps(resource)).hexdigest()[:16]
+        if not (code and resource.__module__ == "__main__"):  # where a notebook may define a name again
+            return sha256(pickle.dumps(resource)).hexdigest()[:16]
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
-        return _digest(_PROCESS, os.getpid(), id(resource))
+        if not code:
+            return _digest(_PROCESS, os.getpid(), id(resource))
+    # A lambda or a local function has no name that tells it apart.
+    values = [_cell_identity(cell, seen) for cell in resource.__closure__ or ()]
+    defaults = (*(resource.__defaults__ or ()), *(resource.__kwdefaults__ or {}).values())
+    return _digest(_code_parts(code), values, [_identity(value, seen) for value in defaults])
 
 
 def _digest(*parts: Any) -> str:
     return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _does(code: CodeType) -> tuple[Any, ...]:
-    # What stands inside, such as a comprehension, is a constant; its repr would be an address.
-    constants = [_does(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+def _code_parts(code: CodeType) -> tuple[Any, ...]:
+    # Nested code, such as a lambda, is a constant whose repr holds an address.
+    constants = [_code_parts(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
     return code.co_code, code.co_names, constants
 
 
-def _held(cell: Any, within: tuple[Any, ...]) -> str:
+def _cell_identity(cell: Any, seen: tuple[Any, ...]) -> str:
     try:
-        return _identity(cell.cell_contents, within)
-    except ValueError:  # not given a value yet
+        return _identity(cell.cell_contents, seen)
+    except ValueError:  # an empty cell
         return ""
 
 
 def model_name(model: Any) -> str:
-    """Return the name a model goes by, or nothing."""
+    """Return the name of a model, or an empty string."""
     for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
         value = getattr(model, attribute, None)
         if isinstance(value, str):
@@ -114,7 +113,7 @@ def model_name(model: Any) -> str:
 
 
 def sentence_transformer(model: Any) -> Any:
-    """Return the SentenceTransformer that a model is, or that LangChain's or LlamaIndex's wrapper holds."""
+    """Return a SentenceTransformer, or the one inside LangChain's or LlamaIndex's wrapper; None if there is none."""
     for candidate in (model, *(getattr(model, name, None) for name in ("_client", "client", "_model"))):
         if hasattr(candidate, "max_seq_length") and hasattr(candidate, "encode"):
             return candidate

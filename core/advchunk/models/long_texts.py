@@ -1,4 +1,4 @@
-"""Ask for the vectors of texts that an embedder may not be able to read whole."""
+"""Embeddings of texts that may exceed the embedder's limit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from advchunk.sizes import Limits
 
 
 def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
-    """Ask for the vector of each text.
+    """Embed each text.
 
-    A text that the embedder could not read whole, which most would cut off without a word, is asked for in parts, and
-    gets their mean, weighted by tokens.
+    A text longer than the embedder's limit, which most would silently truncate, is embedded in parts; its vector is their
+    mean, weighted by tokens.
 
     Parameters
     ----------
-    model : what is asked in place of ``embedder``, such as it behind a cache.
+    model : the model to call instead of ``embedder``, such as the embedder with a cache.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""What chat models are asked, in one place: to be read, and to be replaced by one's own.
+"""The prompts for chat models, which users may replace.
 
-Each prompt has a version, which is part of what its answers are cached by. What stands in braces is filled in (`fill_prompt`).
+Each prompt has a version, which is part of its cache key. Names in braces are placeholders (`fill_prompt`).
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import re
 from typing import Final
 
 
-def fill_prompt(prompt: str, **said: str) -> str:
-    """Fill in a prompt; what looks like a place to fill in a text that is filled in is text.
+def fill_prompt(prompt: str, **values: str) -> str:
+    """Replace the placeholders of a prompt; braces inside the values are text.
 
     >>> fill_prompt("{outline}|{lines}", outline="a {lines}", lines="b")
     'a {lines}|b'
     """
-    return re.sub(r"\{(\w+)\}", lambda place: said.get(place[1], place[0]), prompt)
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), prompt)
 
 
 CHAPTERING_VERSION: Final = "chaptering-1"
 
-# The examples are turns of a conversation, whose form small models keep to where they do not follow a description. There
-# is no system message, which some do not take.
+# The examples are turns of a conversation: small models follow their form better than a description. There is no system
+# message, which some models do not accept.
 CHAPTERING: Final[tuple[tuple[str, str], ...]] = (
     (
         "user",

@@ -1,4 +1,4 @@
-"""Repeat calls that failed for the moment, as tenacity does it."""
+"""Retries of calls that failed temporarily, with tenacity."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from typing import Any, Literal
 from advchunk.errors import ModelUnavailable, import_extra
 
 
-class Passing(ModelUnavailable):
-    """What may succeed when it is done again, after ``wait`` seconds if the endpoint says so."""
+class TransientError(ModelUnavailable):
+    """A failure that a retry may mend, after ``wait`` seconds if the endpoint gives them."""
 
-    def __init__(self, said: str, wait: float | None = None) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
         self.wait = wait
 
 
-def repeating(of: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: str) -> Any:
-    """Return what calls again after each `Passing`, as often and as patiently as ``of`` says.
+def retrying(settings: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: str) -> Any:
+    """Return a caller of tenacity that retries after each `TransientError`.
 
     Parameters
     ----------
-    of : has ``retries``, ``backoff`` and ``longest_wait``.
-    extra : brings tenacity.
+    settings : an object with ``retries``, ``backoff`` and ``longest_wait``.
+    extra : the extra that installs tenacity.
     """
     tenacity = import_extra("tenacity", extra)
-    spread = tenacity.wait_random_exponential(multiplier=of.backoff, max=of.longest_wait)
+    spread = tenacity.wait_random_exponential(multiplier=settings.backoff, max=settings.longest_wait)
 
     def wait(state: Any) -> float:
-        said = state.outcome.exception().wait
-        return float(spread(state)) if said is None else float(said * uniform(1, 1.25))
+        seconds = state.outcome.exception().wait
+        return float(spread(state)) if seconds is None else float(seconds * uniform(1, 1.25))
 
     return getattr(tenacity, kind)(
-        stop=tenacity.stop_after_attempt(1 + of.retries),
-        retry=tenacity.retry_if_exception_type(Passing),
+        stop=tenacity.stop_after_attempt(1 + settings.retries),
+        retry=tenacity.retry_if_exception_type(TransientError),
         wait=wait,
         reraise=True,
     )
 
 
 def retry_after(response: Any) -> float | None:
-    """Return the seconds that an endpoint asks to wait, given as such or as a date (RFC 9110, 10.2.3)."""
-    said = response.headers.get("retry-after") if response is not None else None
-    if said is None:
+    """Return the seconds in a ``Retry-After`` header, a number or a date (RFC 9110, 10.2.3); None without one."""
+    header = response.headers.get("retry-after") if response is not None else None
+    if header is None:
         return None
     try:
-        return max(0.0, float(said))  # in this order 0 also of "nan", for which nobody can wait
+        return max(0.0, float(header))  # in this order "nan" is 0 too
     except ValueError:
         pass
     try:
-        return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
+        return max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0)
     except ValueError:
         return None

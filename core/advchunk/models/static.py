@@ -1,4 +1,4 @@
-"""The embedded default embedder: a table of token vectors, and nothing but numpy.
+"""The embedded default embedder: a table of token vectors, in numpy alone.
 
 A text's vector is the sum of its tokens' vectors, scaled to length 1. The table was distilled from
 all-MiniLM-L6-v2; assets/MODEL_CARD.md says how, and how good it is.
@@ -15,23 +15,22 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from advchunk.models.wordpiece import WordPiece
+from advchunk.models.wordpiece import WordPiece, default_wordpiece
 from advchunk.records import Floats
 
-PER_UNKNOWN = 2  # so that a budget bounds what no token is known of; the row of [UNK] is zero: vectors stay the same
 BLOCK = 8192  # tokens gathered at once: 8 MB
 _LOADING = Lock()
 
 
 class StaticEmbedder:
-    """Embed texts by the tokens they have, in any order: some 75,000 sentences a second, English in practice.
+    """Embed texts as bags of tokens: some 75,000 sentences a second, English in practice.
 
-    A row depends on its own text alone, to the last bit, whatever else is in the batch.
+    A row depends on its own text alone, to the last bit, not on the rest of the batch.
 
     Parameters
     ----------
-    tokenizer : finds the tokens.
-    table : (n, d) float32, a row for each token; zeros for a token that says nothing.
+    tokenizer : the tokenizer.
+    table : (n, d) float32, a row for each token; zeros for a token without meaning.
 
     Examples
     --------
@@ -62,17 +61,17 @@ class StaticEmbedder:
         block = np.empty((1 + longest, self.table.shape[1]), np.float32)
         for row, (start, end) in zip(rows, pairwise(bounds.tolist()), strict=True):
             for at in range(start, end, BLOCK):
-                block[0] = row  # so that numpy adds on, one token after another, as if there were no blocks
-                these = ids[at : min(at + BLOCK, end)]
-                self.table.take(these, 0, out=block[1 : 1 + len(these)], mode="clip")  # "raise" would buffer
-                np.add.reduce(block[: 1 + len(these)], 0, out=row)
+                block[0] = row  # numpy then adds the tokens in the same order as without blocks
+                part = ids[at : min(at + BLOCK, end)]
+                self.table.take(part, 0, out=block[1 : 1 + len(part)], mode="clip")  # "raise" would buffer
+                np.add.reduce(block[: 1 + len(part)], 0, out=row)
         norms = np.sqrt(np.square(rows).sum(1, keepdims=True))
         np.divide(rows, norms, out=rows, where=norms > 0)
         return rows
 
 
 def default_embedder() -> StaticEmbedder:
-    """Return the embedded model, loaded once a process."""
+    """Return the embedded model, loaded once per process."""
     with _LOADING:
         return _load()
 
@@ -83,5 +82,4 @@ def _load() -> StaticEmbedder:
     with path.open("rb") as file, np.load(file, allow_pickle=False) as asset:
         scales = asset["s"].astype(np.float32)[:, None]
         table = np.multiply(asset["q"], scales, dtype=np.float32)
-        tokenizer = WordPiece(asset["v"].tobytes().decode().split("\n"), PER_UNKNOWN)
-        return StaticEmbedder(tokenizer, table)
+        return StaticEmbedder(default_wordpiece(), table)

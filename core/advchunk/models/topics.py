@@ -1,4 +1,4 @@
-"""Topics: which words go together in a collection of texts (LDA), and what of a text is about which."""
+"""Topic models (LDA): training on a collection of texts, and inference of the topics of new texts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from advchunk.records import Document, Floats, Ints
 from advchunk.text.terms import Terms, Wording, WordSplitter
 
 _FORMAT = "advchunk topic model 1"
-_SETTLED = 1e-3  # the change of a probability under which inference stops
-_ROUNDS = 100  # of inference, at most; a word that is still undecided then lies between equals
+_TOLERANCE = 1e-3  # change of a probability below which inference stops
+_MAX_ROUNDS = 100  # of inference; a word that is still undecided then has equally likely topics
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,15 +40,15 @@ class Topics:
     prior: Floats
 
     def infer(self, words: Terms) -> tuple[Floats, Floats]:
-        """Return the number of words that each unit is expected to have of each topic, and that are likeliest of it.
+        """Return the expected number of words of each topic in each unit, and the number of words likeliest in it.
 
-        Each unit is a text of its own. The probability that a word is of a topic is in proportion to its share in
-        the topic, times the prior and what the unit's other words give to the topic; it is computed over and over
-        until it stays (CVB0 with the topics held fixed), which is what a Gibbs sampler estimates by chance.
+        Each unit is a text of its own. The probability of a topic for a word is proportional to the word's share in the
+        topic, times the prior plus the expected number of the unit's other words in the topic; it is iterated until it
+        converges (CVB0 with fixed topics). A Gibbs sampler estimates the same by sampling.
 
         Returns
         -------
-        Twice (n, K); each row adds up to the words of the unit. Of equally likely topics the first has the word.
+        Two (n, K) arrays whose rows sum to the words of the unit. Ties go to the first topic.
 
         References
         ----------
@@ -60,25 +60,25 @@ class Topics:
         share = self.shares[:, counts.indices].T  # a row for each distinct word of a unit
         unit = np.repeat(np.arange(len(words)), np.diff(counts.indptr))
         total = csr_array((counts.data, np.arange(len(unit)), counts.indptr), shape=(len(words), len(unit)))
-        found = _normal(share * self.prior)
-        for _ in range(_ROUNDS):
-            others = np.maximum((total @ found)[unit] - found, 0)  # rounding may leave less than nothing
-            before, found = found, _normal(share * (self.prior + others))
-            if np.abs(found - before).max(initial=0) < _SETTLED:
+        topics = _normalize(share * self.prior)
+        for _ in range(_MAX_ROUNDS):
+            others = np.maximum((total @ topics)[unit] - topics, 0)  # rounding may make it negative
+            before, topics = topics, _normalize(share * (self.prior + others))
+            if np.abs(topics - before).max(initial=0) < _TOLERANCE:
                 break
-        likeliest = np.eye(len(self.prior))[found.argmax(axis=1)]
-        return np.asarray(total @ found), np.asarray(total @ likeliest)
+        likeliest = np.eye(len(self.prior))[topics.argmax(axis=1)]
+        return np.asarray(total @ topics), np.asarray(total @ likeliest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TopicModel:
-    """Topics of a collection of texts, their vocabulary, and how its words are normalized: fit once, save, use again.
+    """The topics of a collection of texts, their vocabulary, and the normalization of its words.
 
-    Made by `fit` or `load`. To use it takes numpy and scipy alone, and gives the same topics on any machine.
+    Created by `fit` or `load`. Inference needs numpy and scipy alone, and gives the same topics on any machine.
 
     Parameters
     ----------
-    vocabulary : the V terms, each once.
+    vocabulary : the V distinct terms.
 
     >>> model = TopicModel.fit(["Cats purr and nap.", "Courts rule.", "A cat naps.", "The court ruled."], num_topics=2)
     >>> model.vocabulary
@@ -91,10 +91,10 @@ class TopicModel:
 
     def __post_init__(self) -> None:
         shares, prior, size = self.topics.shares, self.topics.prior, len(set(self.vocabulary))
-        right = shares.shape == (len(prior), len(self.vocabulary)) and size == len(self.vocabulary) > 0 < len(prior)
-        require(right, "shares must be (topics, distinct words), neither none", shares.shape)
-        right = all(np.all(np.isfinite(x) & (x > 0)) for x in (shares, prior))
-        require(right, "shares and prior must be finite and", "> 0")
+        valid = shares.shape == (len(prior), len(self.vocabulary)) and size == len(self.vocabulary) > 0 < len(prior)
+        require(valid, "shares must be (topics, distinct words), both > 0", shares.shape)
+        valid = all(np.all(np.isfinite(x) & (x > 0)) for x in (shares, prior))
+        require(valid, "shares and prior must be finite and > 0", "other values")
 
     @classmethod
     def fit(
@@ -108,18 +108,18 @@ class TopicModel:
         wording: Wording | None = None,
         word_splitter: WordSplitter | None = None,
     ) -> TopicModel:
-        """Find the topics of a collection; each text counts as a whole, so long and mixed ones are better cut first.
+        """Train on a collection of texts. Long texts on several subjects are better split first.
 
         Parameters
         ----------
-        word_splitter : finds the words of a text; it is not saved, so give it to the chunker, too.
+        word_splitter : splits a text into words; it is not saved, so pass it to the chunker too.
 
-        Other parameters, and what it raises: see `train`.
+        Other parameters and errors: see `train`.
         """
         require(not isinstance(texts, (str, Document)), "texts must be several", texts)
         wording = wording or Wording()
-        given = (text.text if isinstance(text, Document) else text for text in texts)
-        words, forms = wording.numbered(given, word_splitter)
+        strings = (text.text if isinstance(text, Document) else text for text in texts)
+        words, forms = wording.encode(strings, word_splitter)
         used, ids = np.unique(words.ids, return_inverse=True)
         require(len(used) > 0, "texts must have words that are not stop words", "none")
         words = Terms(ids, words.edges, len(used))
@@ -128,15 +128,15 @@ class TopicModel:
 
     @property
     def model_name(self) -> str:
-        """A digest of all that decides what it answers, for fingerprints."""
-        found = sha256(self._header().encode())
+        """A digest of the model, for fingerprints."""
+        digest = sha256(self._header().encode())
         for array in (self.topics.shares, self.topics.prior):
-            found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()[:16]
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()[:16]
 
     def terms(self, texts: Iterable[str], split: WordSplitter | None = None) -> Terms:
-        """Return the terms of texts by their numbers in the vocabulary; words that it has not are left out."""
-        words, forms = self.wording.numbered(texts, split)
+        """Return the terms of texts as indices into the vocabulary, without words that are not in it."""
+        words, forms = self.wording.encode(texts, split)
         number = {form: i for i, form in enumerate(self.vocabulary)}
         ids: Ints = np.array([number.get(form, -1) for form in forms], dtype=np.int64)[words.ids]
         edges = np.r_[0, np.cumsum(ids >= 0)][words.edges]
@@ -166,14 +166,14 @@ class TopicModel:
                 topics = Topics(arrays["shares"], arrays["prior"])
             return cls(topics, tuple(header["vocabulary"]), Wording(**header["wording"]))
         except _NOT_A_MODEL as error:
-            msg = f"{path} is no topic model that advchunk saved, or damaged: {first_line(error)}"
+            msg = f"{path} is not a topic model saved by advchunk, or it is damaged: {first_line(error)}"
             raise ConfigurationError(msg) from error
 
     def _header(self) -> str:
         return json.dumps({"format": _FORMAT, "wording": asdict(self.wording), "vocabulary": self.vocabulary})
 
 
-# What reading bytes of any kind as a zip of arrays ends in; ConfigurationError is a ValueError.
+# Errors of reading arbitrary bytes as a zip of arrays; ConfigurationError is a ValueError.
 _NOT_A_MODEL = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
 
 
@@ -181,45 +181,45 @@ _NOT_A_MODEL = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, z
 def sampler() -> Any:
     """Return tomotopy, or raise `MissingExtra`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of its types; as an error it would pass for its absence
+        warnings.simplefilter("ignore", DeprecationWarning)  # as an error it would look like a missing library
         return import_extra("tomotopy", "lda")
 
 
 def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:
-    """Find the topics of units, each a text of its own, by collapsed Gibbs sampling with tomotopy.
+    """Train topics on units, each a text of its own, by collapsed Gibbs sampling with tomotopy.
 
     Parameters
     ----------
-    words : the terms of the units, at least one between them.
-    num_topics : how many, 2..10,000.
+    words : the terms of the units, at least one in all.
+    num_topics : number of topics, 2..10,000.
     iterations : passes over all words, >= 4.
-    seed : 0..2^32 - 1. The same seed gives the same topics in any process, but on a processor with other vector
-        instructions sums are rounded differently; ``TOMOTOPY_ISA=sse2`` in the environment makes x86 processors alike.
-    tolerance : the topics have not converged if the likelihood still rises by more than so many nats a word, > 0,
-        from the end of the third quarter of the passes to the end. For large collections: chance alone moves it by
-        0.3 in a text of 70 sentences, and by 1 in one of ten words. None is no limit.
+    seed : 0..2^32 - 1. The same seed gives the same topics in any process, but processors with other vector instructions
+        round sums differently; set ``TOMOTOPY_ISA=sse2`` in the environment for the same result on all x86 processors.
+    tolerance : maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0; beyond it the
+        topics have not converged. For large collections: chance alone moves it by 0.3 in a text of 70 sentences, and by
+        1 in one of ten words. None is no limit.
 
     Raises
     ------
-    ConfigurationError : a parameter out of its range.
-    NotConverged : the topics have not converged, or the likelihood is no number.
-    MissingExtra : without tomotopy.
+    ConfigurationError : a parameter is out of range.
+    NotConverged : the topics have not converged, or the likelihood is not finite.
+    MissingExtra : tomotopy is not installed.
 
     References
     ----------
     Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific
     topics", PNAS 101.
     """
-    check(num_topics, iterations, seed, tolerance)
+    check_training(num_topics, iterations, seed, tolerance)
     model = sampler().LDAModel(k=num_topics, seed=seed)
-    numbers = list(map(str, words.ids.tolist()))  # not the words: it takes no half of a surrogate pair
+    numbers = list(map(str, words.ids.tolist()))  # not the words: tomotopy rejects lone surrogates
     for start, end in pairwise(words.edges.tolist()):
         if start < end:
             model.add_doc(numbers[start:end])
     likelihoods = list[float]()
     for passes in np.diff(np.arange(5) * iterations // 4).tolist():
-        for _ in range(passes):  # it holds the interpreter's lock: between passes a time limit can strike
-            model.train(1, workers=1)  # several workers race, whatever the seed
+        for _ in range(passes):  # it holds the GIL: a timeout takes effect between passes
+            model.train(1, workers=1)  # with several workers the seed does not fix the result
         likelihoods.append(model.ll_per_word)
     rise = likelihoods[-1] - likelihoods[-2]
     if not (np.isfinite(rise) and (tolerance is None or rise <= tolerance)):
@@ -231,13 +231,13 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
     return Topics(shares, np.asarray(model.alpha, dtype=np.float64))
 
 
-def check(num_topics: int, iterations: int, seed: int, tolerance: float | None) -> None:
-    """Raise `ConfigurationError` on what `train` does not take: tomotopy would end the process."""
+def check_training(num_topics: int, iterations: int, seed: int, tolerance: float | None) -> None:
+    """Raise `ConfigurationError` for invalid parameters of `train`, on which tomotopy would crash."""
     require(2 <= num_topics <= 10_000, "num_topics must be in 2..10,000", num_topics)
     require(iterations >= 4, "iterations must be >= 4", iterations)
     require(0 <= seed < 2**32, "seed must be in 0..2^32 - 1", seed)
     require(tolerance is None or tolerance > 0, "tolerance must be > 0 or None", tolerance)
 
 
-def _normal(weights: Floats) -> Floats:
+def _normalize(weights: Floats) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))

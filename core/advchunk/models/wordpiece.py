@@ -1,8 +1,8 @@
 """The tokenizer of uncased BERT, in the standard library and numpy.
 
-BERT cleans, strips accents and lowers code point by code point, then splits at white space, so what a piece of
-text between two white spaces becomes depends on nothing around it. Everything fast here follows: a text is
-split first, and each different piece is read once and remembered.
+BERT cleans, strips accents and lowers code point by code point, then splits at white space, so the tokens of a piece of
+text between two white spaces do not depend on the rest. Therefore a text is split first, and the tokens of each
+distinct piece are cached.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import chain
+from threading import Lock
 from typing import ClassVar
 
 import numpy as np
@@ -22,31 +23,33 @@ from advchunk.errors import require
 from advchunk.records import Ints
 
 UNKNOWN = "[UNK]"
-LONGEST_WORD = 100  # HF's max_input_chars_per_word
-REMEMBERED, LONGEST_REMEMBERED = 2**16, 40  # pieces, characters: some 16 MB
+MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
+CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: some 16 MB
+PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is zero, so vectors do not change
 
-_LETTER, _REMOVED, _SPACE, _APART = range(4)
+_LOADING = Lock()
+_LETTER, _REMOVED, _SPACE, _SEPARATE = range(4)
 _SPECIAL = re.compile(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
 _ASCII_WORDS = re.compile(r"[a-z0-9]+|[^a-z0-9 ]")
-# BERT removes these, where str.split would split; \0 it removes too.
+# BERT removes these, where str.split would split; it removes \0 too.
 _NOT_SPACE_TO_BERT = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x1f\x85", "\0"))
 
 
 class WordPiece:
-    """Count and encode as uncased BERT does: each word as the longest pieces that the vocabulary has.
+    """Count and encode as uncased BERT does: each word as the longest pieces in the vocabulary.
 
-    Equal to the ``tokenizers`` library without special tokens, whatever the Unicode version of Python. A lone
-    surrogate, which that library cannot take, is removed like U+FFFD. To BERT white space is tab, line feed,
-    carriage return and Unicode's category Z; form feeds and other control characters vanish between letters.
+    Equal to the ``tokenizers`` library without special tokens, independent of Python's Unicode version. A lone
+    surrogate, which that library does not accept, is removed like U+FFFD. White space is tab, line feed, carriage return
+    and Unicode's category Z; form feeds and other control characters vanish between letters.
 
-    To BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` however long,
-    so that a budget in tokens would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
+    In BERT a word that the vocabulary cannot spell, or of more than 100 characters, is one ``[UNK]`` of any length, so a
+    token budget would not bound a base64 string or a Thai paragraph. ``per_unknown`` departs from that.
 
     Parameters
     ----------
-    vocabulary : the tokens, ``[UNK]`` among them; ids are places in it, continuations begin with ``##``.
-    per_unknown : characters of an unknown word, as BERT reads it, for each ``[UNK]`` that stands for it, >= 1,
-        rounded up; None is one for the word, as in BERT.
+    vocabulary : the tokens, including ``[UNK]``; ids are indices into it, continuations begin with ``##``.
+    per_unknown : characters of an unknown word, after normalization, per ``[UNK]``, rounded up, >= 1; None is one
+        ``[UNK]`` per word, as in BERT.
 
     Raises
     ------
@@ -89,12 +92,12 @@ class WordPiece:
         return np.fromiter(numbers, np.int64, len(texts))
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of the tokens in ``text``, without special tokens around them."""
+        """Return the ids of the tokens in ``text``, without adding special tokens."""
         tokens = self._pieces.__getitem__
         return [i for piece in _splittable((text,))[0].split() for i in tokens(piece)]
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """Return the ids of n texts, one text after another, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
+        """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
         tokens = self._pieces.__getitem__
         ids: list[int] = []
         bounds = [0]
@@ -104,8 +107,21 @@ class WordPiece:
         return np.array(ids, np.int64), np.array(bounds, np.int64)
 
 
+@cache
+def _load_wordpiece() -> WordPiece:
+    path = files("advchunk.models") / "assets" / "minilm_static_256.npz"
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as asset:
+        return WordPiece(asset["v"].tobytes().decode().split("\n"), PER_UNKNOWN)
+
+
+def default_wordpiece() -> WordPiece:
+    """Return the tokenizer of the default embedder, loaded once per process."""
+    with _LOADING:
+        return _load_wordpiece()
+
+
 def _splittable(texts: Sequence[str]) -> Sequence[str]:
-    """Return the texts such that `str.split` finds BERT's white space and no other."""
+    """Remove the characters that only `str.split`, not BERT, takes for white space."""
     everything = "\n".join(texts)
     if any(chr(code) in everything for code in _NOT_SPACE_TO_BERT):
         return [text.translate(_NOT_SPACE_TO_BERT) for text in texts]
@@ -113,7 +129,7 @@ def _splittable(texts: Sequence[str]) -> Sequence[str]:
 
 
 class _Pieces(dict[str, tuple[int, ...]]):
-    """The token ids of each piece of text between two white spaces, worked out when first asked for."""
+    """A cache of the token ids of each piece of text between two white spaces."""
 
     def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:
         super().__init__()
@@ -123,34 +139,29 @@ class _Pieces(dict[str, tuple[int, ...]]):
         self._longest = max(map(len, self._starts))
 
     def __missing__(self, piece: str) -> tuple[int, ...]:
-        found: list[int] = []
-        for word in basic_words(piece):
-            whole = self._starts.get(word)
-            if whole is None:
-                found += self._parts(word)
-            else:
-                found.append(whole)
-        ids = tuple(found)
-        if len(piece) <= LONGEST_REMEMBERED:
-            if len(self) >= REMEMBERED:
+        starts = self._starts
+        words = ([starts[word]] if word in starts else self._split_word(word) for word in basic_words(piece))
+        ids = tuple(chain.from_iterable(words))
+        if len(piece) <= MAX_CACHED_LENGTH:
+            if len(self) >= CACHE_SIZE:
                 self.clear()
             self[piece] = ids
         return ids
 
-    def _parts(self, word: str) -> list[int]:
+    def _split_word(self, word: str) -> list[int]:
         """Return the longest start in the vocabulary, then the longest continuation, and so on."""
-        if len(word) > LONGEST_WORD:
+        if len(word) > MAX_WORD_LENGTH:
             return self._unknown(word)
         ids: list[int] = []
         tokens, start = self._starts, 0
         while start < len(word):
             for end in range(min(len(word), start + self._longest), start, -1):
-                found = tokens.get(word[start:end])
-                if found is not None:
+                token = tokens.get(word[start:end])
+                if token is not None:
                     break
             else:
                 return self._unknown(word)
-            ids.append(found)
+            ids.append(token)
             tokens, start = self._tails, end
         return ids
 
@@ -159,7 +170,7 @@ class _Pieces(dict[str, tuple[int, ...]]):
 
 
 def basic_words(text: str) -> list[str]:
-    """Return what BERT's normalizer and pre-tokenizer make of a text; special tokens stay whole.
+    """Normalize and pre-tokenize a text as BERT does; special tokens stay whole.
 
     >>> basic_words("Café-owners, 37°C [SEP]")
     ['cafe', '-', 'owners', ',', '37°c', '[SEP]']
@@ -173,7 +184,7 @@ def basic_words(text: str) -> list[str]:
 
 
 class _Readings(dict[int, str]):
-    """What BERT reads for a code point: nothing, a space, something apart from its neighbors, or lower letters."""
+    """BERT's normalization of each code point: nothing, a space, a separate word, or lowercase letters."""
 
     def __init__(self, kinds: bytes) -> None:
         super().__init__()
@@ -187,10 +198,10 @@ class _Readings(dict[int, str]):
         kind = self._kinds[ord(char)]
         if kind == _LETTER:
             return char.lower()
-        return f" {char} " if kind == _APART else " " if kind == _SPACE else ""
+        return f" {char} " if kind == _SEPARATE else " " if kind == _SPACE else ""
 
 
 @cache
 def _readings() -> _Readings:
-    """Load which kind each code point is to BERT (see tools/build_embedding.py), one byte each."""
+    """Load BERT's kind of each code point, a byte each (see tools/build_embedding.py)."""
     return _Readings(zlib.decompress((files("advchunk.models") / "assets" / "bert_characters.zlib").read_bytes()))

@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: signals over gaps, costs of segments, search, graphs, runs."""
+"""Numerical functions on arrays: gap scores, segment costs, search, graphs and runs of labels."""

@@ -1,4 +1,4 @@
-"""Vectors of chunks that know what stands around them. Pure numpy: no text, no models."""
+"""Vectors of chunks and sentences that include the surrounding context."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ SHARE = 0.5
 
 
 def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Mix each chunk's vector with those around it, the nearer the more.
+    """Add the vectors of the other chunks to each chunk's vector, weighted by proximity.
 
-    Questions name the subject of a passage, its chunks often do not: what stands around them says it. As the mix is a
-    sum, not a mean, a small chunk takes more from its neighbors, of which more are near, than a large one, which has
-    its context within it. No model is asked:
+    Questions name the subject of a passage; its chunks often do not, but the surrounding text does. The context is a
+    sum, not a mean, so a small chunk, which has more neighbors nearby, takes more from them than a large one, which
+    contains its context. No model is called:
 
         v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1
 
     Parameters
     ----------
-    rows : (n, d) unit rows of one document's chunks, in reading order.
-    positions : (n,) the middle of each chunk in the document, in tokens, never falling.
-    weight : of a neighbor at no distance, >= 0; 0 leaves the rows as they are. A fifth more or less, of weight or reach,
-        changes little.
-    reach : the distance at which 1/e of a neighbor is left, in tokens, > 0.
+    rows : (n, d) unit vectors of the chunks of one document, in reading order.
+    positions : (n,) middles of the chunks in the document, in tokens, non-decreasing.
+    weight : weight of a neighbor at distance 0, >= 0; 0 leaves the rows unchanged. Results are not sensitive to
+        changes of weight or reach by a fifth.
+    reach : distance in tokens at which the weight has fallen to 1/e, > 0.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
 
     References
     ----------
-    Ours. The kernel is that of exponential smoothing (Brown 1959), in both directions of a text.
+    Ours. The kernel is that of exponential smoothing (Brown 1959), applied in both directions.
 
     >>> add_context(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 100])).round(2)
     array([[0.98, 0.18],
@@ -47,43 +47,43 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     """
     require(weight >= 0, "weight must be >= 0", weight)
     require(reach > 0, "reach must be > 0", reach)
-    require(not np.any(np.diff(positions) < 0), "positions must never fall", positions)
+    require(not np.any(np.diff(positions) < 0), "positions must be non-decreasing", positions)
     return unit_rows(rows + weight * neighbor_sums(rows, positions, reach))
 
 
 def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) -> Floats:
-    """Return for each row the sum of all others, each times exp(-distance / reach): (n, d).
+    """Return, for each row, the sum of all other rows weighted by exp(-distance / reach): (n, d).
 
-    What is left of the sum up to a row fades on the way to the next: two passes, O(n d), and nothing is cut off.
+    Two recursive passes compute it exactly in O(n d).
     """
-    fade = np.exp(-np.diff(positions) / reach).astype(rows.dtype)
+    decay = np.exp(-np.diff(positions) / reach).astype(rows.dtype)
     before, after = np.zeros_like(rows), np.zeros_like(rows)
     for i in range(1, len(rows)):
-        before[i] = fade[i - 1] * (before[i - 1] + rows[i - 1])
-        after[-i - 1] = fade[-i] * (after[-i] + rows[-i])
+        before[i] = decay[i - 1] * (before[i - 1] + rows[i - 1])
+        after[-i - 1] = decay[-i] * (after[-i] + rows[-i])
     return before + after
 
 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Return `add_context` of one document's chunks; one of several passages stands at the mean of their middles.
+    """Return the vectors of one document's chunks with their context (`add_context`).
+
+    A chunk is positioned at the mean of its characters; offsets become tokens at the chunks' mean tokens per character.
 
     Parameters
     ----------
-    chunks : n chunks of one document, in any order; their characters are taken to have as many tokens each.
-    rows : (n, d) a unit row for each.
+    chunks : n chunks of one document, in any order.
+    rows : (n, d) unit vectors of the chunks.
     """
     tokens = sum(chunk.tokens for chunk in chunks) / max(sum(len(chunk.text) for chunk in chunks), 1)
     middles = np.array([tokens * _middle(chunk) for chunk in chunks])
     order = np.argsort(middles, kind="stable")
-    found = np.empty_like(rows)
-    found[order] = add_context(rows[order], middles[order], weight=weight, reach=reach)
-    return found
+    vectors = np.empty_like(rows)
+    vectors[order] = add_context(rows[order], middles[order], weight=weight, reach=reach)
+    return vectors
 
 
 def units_in(chunk: Chunk, units: Units) -> Ints:
-    """Return the units of which a chunk holds some, whole or not, in reading order: (m,).
-
-    So a unit that is cut, or that chunks repeat, is of each of them.
+    """Return the indices of the units that overlap a chunk, ascending: (m,).
 
     >>> from advchunk import Span
     >>> units_in(Chunk("bcde", (Span(1, 4), Span(7, 8)), 4), Units("abcdefgh", np.array([0, 3, 6, 8]))).tolist()
@@ -104,28 +104,29 @@ def sentence_rows(
     reach: float = UNIT_REACH,
     share: float = SHARE,
 ) -> list[Floats]:
-    """Return for each chunk a vector for each of its units, which knows what stands around it, and its chunk.
+    """Return, for each chunk, the vectors of its units mixed with their context and with the chunk.
 
-    A question is often about one sentence of a chunk, of which the chunk's own vector tells little. Each unit is mixed
-    with all around it (`add_context`), of its chunk or not, then with its chunk. A chunk is as near to a question as the
-    nearest of its rows. Chunks of one or two sentences gain little, with a weak embedder nothing.
+    A question is often about one sentence of a chunk, which the chunk's own vector hardly represents. Each unit is
+    mixed with the units around it (`add_context`), inside the chunk or not, then with its chunk. A chunk is as
+    similar to a question as the most similar of its rows. Chunks of one or two sentences gain little; with a weak
+    embedder there is no gain.
 
     Parameters
     ----------
     chunks : c chunks of one document.
-    vectors : (c, d) a unit row for each, in context (`chunk_vectors`).
-    units : n units of the document, counted.
-    rows : (n, d) a unit row for each, as the model gave it.
-    weight, reach : see `add_context`; half the reach of a chunk serves units best.
-    share : of the unit in the mix with its chunk, 0..1.
+    vectors : (c, d) unit vectors of the chunks with context (`chunk_vectors`).
+    units : n units of the document, with sizes.
+    rows : (n, d) unit vectors of the units, from the embedder.
+    weight, reach : see `add_context`; half the reach used for chunks works best.
+    share : weight of the unit in the mix with its chunk, 0..1.
 
     Returns
     -------
-    c times (m, d) unit rows, for the m units that `units_in` finds.
+    c arrays of (m, d) unit rows, one row for each of the m units in `units_in`.
 
     References
     ----------
-    Ours. To rank a text by its best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR.
+    Ours. Ranking a text by its best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR.
 
     >>> from advchunk import Span
     >>> units = Units("One. Two.", np.array([0, 5, 9]), np.array([2, 2]))
@@ -144,8 +145,6 @@ def sentence_rows(
 
 
 def _middle(chunk: Chunk) -> float:
-    """Return the mean offset of a chunk's characters; 0 for one that has none."""
-    lengths = [end - start for start, end in chunk.spans]
-    return sum((start + end) / 2 * m for (start, end), m in zip(chunk.spans, lengths, strict=True)) / max(
-        sum(lengths), 1
-    )
+    """Return the mean offset of a chunk's characters; 0 if it has none."""
+    total = sum((start + end) / 2 * (end - start) for start, end in chunk.spans)
+    return total / max(sum(end - start for start, end in chunk.spans), 1)

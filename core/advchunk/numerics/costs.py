@@ -1,8 +1,8 @@
-"""Additive costs of a segment, for `boundaries.cheapest`.
+"""Additive segment costs for `search.cheapest_cuts`.
 
-A cost is called as ``cost(first)`` with the first unit, never falling, that a segment ending after each
-unit may start at: (n,). For end = 1..n it yields the costs of the segments of units that end at ``end`` and
-start at ``first[end - 1]``, ..., ``end - 1``. So a cost may build each row from the row before.
+``cost(first)`` takes, for each unit, the first unit that a segment ending after it may start at, (n,), non-decreasing.
+For end = 1..n it yields the costs of the segments that end there and start at ``first[end - 1]``, ..., ``end - 1``, so
+a cost may compute each row from the previous one.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from advchunk.numerics.signals import deviations, neighbor_similarity
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
-Cost: TypeAlias = Callable[[Ints], Iterator[Floats]]
+SegmentCost: TypeAlias = Callable[[Ints], Iterator[Floats]]
 
-_LEAST_SHARED = 0.01  # of spread / n, which is chance: with so little, n rows are one segment
+_MIN_SHARED = 0.01  # of spread / n, the level of chance; at this minimum n rows form one segment
 
 
-def evidence(rows: Floats) -> Cost:
-    """Minus the log evidence, in nats, for a segment whose rows share a mean of their own.
+def evidence(rows: Floats) -> SegmentCost:
+    """Return the negative log evidence, in nats, that the rows of a segment share a mean of their own.
 
-    One-way analysis of variance with random effects, all of it estimated from the rows: row = mean of the
-    document + mean of the segment + noise. Segments' means vary by the covariance of neighbors, which nearly
-    always share a segment; the noise is the rest of the spread. With the segment's mean integrated out, m rows x
-    cost, but for a constant of each row,
+    One-way analysis of variance with random effects, with all parameters estimated from the rows: row = document mean
+    + segment mean + noise. The variance of segment means is estimated by the covariance of neighbors, which nearly
+    always share a segment; the noise is the rest of the spread. With the segment mean integrated out, m rows x cost,
+    up to a constant for each row,
 
         c/2 ((sum of |x|^2 - |sum of x|^2 / (m + noise/shared)) / noise + ln(1 + m shared/noise))
 
-    Rows count for c independent coordinates: as many as make two rows as alike, by their mean squared product,
-    as these are. Where few topics make rows alike, c is too small, which is evidence forgone. Prefix sums make a
-    segment O(d): no Gram matrix.
+    c is the effective number of independent coordinates, the number that would give the observed mean squared product
+    of two rows. If a few topics make rows similar, c is too small, which makes the evidence conservative. Prefix sums
+    make a segment O(d), without a Gram matrix.
 
     References
     ----------
@@ -43,36 +43,36 @@ def evidence(rows: Floats) -> Cost:
     rows = deviations(rows.astype(np.float64))
     squares = np.einsum("ij,ij->i", rows, rows)
     spread = float(squares.mean()) or 1.0
-    shared = max(float(neighbor_similarity(rows).sum()) / n, _LEAST_SHARED * spread / n)
+    shared = max(float(neighbor_similarity(rows).sum()) / n, _MIN_SHARED * spread / n)
     noise = spread - shared
-    products = rows @ rows.T if n < width else rows.T @ rows  # of one Frobenius norm
-    alike = (np.square(products).sum() - squares @ squares) / max(n * (n - 1), 1)
-    half = spread**2 / max(alike, spread**2 / width) / 2
+    products = rows @ rows.T if n < width else rows.T @ rows  # both have the same Frobenius norm
+    mean_squared_product = (np.square(products).sum() - squares @ squares) / max(n * (n - 1), 1)
+    half = spread**2 / max(mean_squared_product, spread**2 / width) / 2
     total = np.vstack([np.zeros(width), np.cumsum(rows, axis=0)])
     powers = np.r_[0.0, np.cumsum(squares)]
     counts = np.arange(n + 1, dtype=np.float64)
-    learnt = np.log1p(counts * shared / noise)
+    log_determinant = np.log1p(counts * shared / noise)
 
     def cost(first: Ints) -> Iterator[Floats]:
         for end, start in enumerate(first.tolist(), start=1):
             inside = total[end] - total[start:end]
             m = slice(end - start, 0, -1)
             about_mean = np.einsum("ij,ij->i", inside, inside) / (counts[m] + noise / shared)
-            yield half * ((powers[end] - powers[start:end] - about_mean) / noise + learnt[m])
+            yield half * ((powers[end] - powers[start:end] - about_mean) / noise + log_determinant[m])
 
     return cost
 
 
-def dirichlet(terms: Terms, pseudo: float | Floats) -> Cost:
-    """Minus the log-likelihood of a segment's terms, their distribution integrated out.
+def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
+    """Return the negative log-likelihood of a segment's terms with their distribution integrated out.
 
-    The Dirichlet compound multinomial: of counts n_w that sum to N, where the prior counts a_w sum to A,
+    The Dirichlet compound multinomial: for counts n_w with sum N and prior counts a_w with sum A,
 
         ln G(A) - ln G(N + A) + sum over w of (ln G(n_w + a_w) - ln G(a_w))
 
     Parameters
     ----------
-    pseudo : a_w, the prior's pseudo-counts: one for all terms, or (size,), > 0.
+    pseudo : pseudo-counts a_w of the prior, > 0; a number for all terms, or (size,).
 
     References
     ----------
@@ -86,13 +86,13 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> Cost:
     def growth(before: Ints, term: Ints) -> Floats:
         return np.asarray(np.log1p(1 / (prior[term] + before)))
 
-    return _counted(terms, np.log(prior), growth, gammaln(counts + mass) - gammaln(mass))
+    return _count_cost(terms, np.log(prior), growth, gammaln(counts + mass) - gammaln(mass))
 
 
-def utiyama_isahara(terms: Terms) -> Cost:
-    """Minus the log-probability of a segment and its terms, with Laplace's estimate; it has no parameter.
+def utiyama_isahara(terms: Terms) -> SegmentCost:
+    """Return the negative log-probability of a segment and its terms, with Laplace's estimator.
 
-    Of counts n_w that sum to N, in a text of M that are of V kinds:
+    For counts n_w with sum N, in a text of M terms, V of them distinct:
 
         ln M + sum over w of n_w ln((N + V) / (n_w + 1))
 
@@ -100,46 +100,48 @@ def utiyama_isahara(terms: Terms) -> Cost:
     ----------
     Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
     """
-    counts, types, whole = np.arange(len(terms.ids) + 2.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
+    counts, types, length = np.arange(len(terms.ids) + 2.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
     value = np.diff(counts * np.log1p(counts))
-    price = np.log(whole) + counts[:-1] * np.log(np.maximum(counts[:-1] + types, 1))
+    price = np.log(length) + counts[:-1] * np.log(np.maximum(counts[:-1] + types, 1))
     steps = np.diff(value)
-    return _counted(terms, np.full(terms.size, value[0]), lambda before, _: steps[before], price)
+    return _count_cost(terms, np.full(terms.size, value[0]), lambda before, _: steps[before], price)
 
 
-def _counted(terms: Terms, once: Floats, growth: Callable[[Ints, Ints], Floats], price: Floats) -> Cost:
-    """Return ``price[N] - sum over w of worth(w, n_w)`` of a segment with N terms, n_w of them w.
+def _count_cost(
+    terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats
+) -> SegmentCost:
+    """Return ``length_cost[N] - sum over w of value(w, n_w)`` as the cost of a segment of N terms with counts n_w.
 
-    The first w is worth ``once[w]``, and each adds ``growth(k, w)`` more than the one before, which was number k
-    from 0. As the segment's start moves back, n_w grows by one at each earlier occurrence. So a new end costs as much
-    as its terms have earlier occurrences, and a sum over starts: no loop over the vocabulary, and none over pairs of
-    units.
+    The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
+    occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
+    occurrence. A new end therefore costs time in the number of earlier occurrences of its terms, plus a sum over
+    starts: there is no loop over the vocabulary or over pairs of units.
     """
     order = np.argsort(terms.ids, kind="stable")
-    place = np.repeat(np.arange(len(terms)), np.diff(terms.edges))[order]  # the unit of each occurrence, term by term
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = np.arange(len(order))
-    rank = found - np.searchsorted(terms.ids[order], terms.ids)  # how many of it came before
+    unit = np.repeat(np.arange(len(terms)), np.diff(terms.edges))[order]  # of each occurrence, sorted by term
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    rank = position - np.searchsorted(terms.ids[order], terms.ids)  # number of earlier occurrences
 
     def cost(first: Ints) -> Iterator[Floats]:
-        worth = np.zeros(len(terms))
+        value = np.zeros(len(terms))
         for end, start in enumerate(first.tolist(), start=1):
             new = slice(terms.edges[end - 1], terms.edges[end])
             ids, earlier = terms.ids[new], rank[new]
             before = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
-            there = place[np.repeat(found[new] - 1, earlier) - before]
-            more = np.bincount(there, growth(before, np.repeat(ids, earlier)), minlength=end)
-            worth[:end] += np.cumsum(more[::-1])[::-1] + once[ids].sum()
-            yield price[terms.edges[end] - terms.edges[start:end]] - worth[start:end]
+            units = unit[np.repeat(position[new] - 1, earlier) - before]
+            more = np.bincount(units, growth(before, np.repeat(ids, earlier)), minlength=end)
+            value[:end] += np.cumsum(more[::-1])[::-1] + first_value[ids].sum()
+            yield length_cost[terms.edges[end] - terms.edges[start:end]] - value[start:end]
 
     return cost
 
 
-def with_lengths(cost: Cost, price: Floats) -> Cost:
-    """Add ``price[m]``, (n + 1,), to the cost of every segment of m units."""
+def add_length_cost(cost: SegmentCost, length_cost: Floats) -> SegmentCost:
+    """Add ``length_cost[m]``, (n + 1,), to the cost of every segment of m units."""
 
-    def added(first: Ints) -> Iterator[Floats]:
-        for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
-            yield value + price[end - start : 0 : -1]
+    def total(first: Ints) -> Iterator[Floats]:
+        for end, (start, values) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
+            yield values + length_cost[end - start : 0 : -1]
 
-    return added
+    return total

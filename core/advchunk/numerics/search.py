@@ -1,17 +1,17 @@
-"""Choose cuts from gap scores, costs or labels. See `records` for the conventions."""
+"""Choice of cuts from gap scores, segment costs or labels. See `records` for the conventions."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from advchunk.numerics.costs import Cost
+from advchunk.numerics.costs import SegmentCost
 from advchunk.records import Floats, Ints
 
-_ROUNDING = 1e-12  # costs that differ by less are equal, so that a tie is broken by rule on every machine
+_RTOL = 1e-12  # costs that differ by less are ties, so that all machines break them the same way
 
 
 def cuts_at(inner: Ints, n: int) -> Ints:
-    """Cuts for ``n`` units from the inner unit indices where a segment starts.
+    """Return the cuts of ``n`` units, given the indices where inner segments start.
 
     >>> cuts_at(np.array([3, 1]), 5).tolist()
     [0, 1, 3, 5]
@@ -20,7 +20,7 @@ def cuts_at(inner: Ints, n: int) -> Ints:
 
 
 def cuts_above(gaps: Floats, threshold: float) -> Ints:
-    """Cut every gap that is above ``threshold``.
+    """Return cuts at every gap whose score exceeds ``threshold``.
 
     >>> cuts_above(np.array([0.1, 0.9, 0.2]), 0.15).tolist()
     [0, 2, 3, 4]
@@ -29,12 +29,12 @@ def cuts_above(gaps: Floats, threshold: float) -> Ints:
 
 
 def run_cuts(labels: Ints | Floats) -> Ints:
-    """Cut wherever neighboring units carry different labels (labels may recur later)."""
+    """Return cuts wherever neighboring units have different labels (labels may recur later)."""
     return cuts_at(np.flatnonzero(np.diff(labels)) + 1, len(labels))
 
 
 def cheapest_cuts(
-    cost: Cost,
+    cost: SegmentCost,
     sizes: Ints,
     budget: Ints,
     *,
@@ -42,35 +42,34 @@ def cheapest_cuts(
     penalty: float = 0.0,
     segments: int | None = None,
 ) -> tuple[Ints, float]:
-    """Cut so that the summed cost, plus ``penalty`` a segment, is least: the exact optimum.
+    """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment: the exact optimum.
 
-    The limits on sizes are part of the search, so they make it faster as well as bounded:
-    O(n m d) for segments of at most m units, whatever the number of ``segments`` asked for.
+    Size limits are part of the search and make it faster: O(n m d) for segments of at most m units.
 
     Parameters
     ----------
     sizes : (n,) tokens of each unit.
-    budget : (n,) most tokens of a segment that starts at each unit; one unit is always allowed.
-    minimum : least tokens of a segment. As few segments as possible are smaller, where not all can be.
-    segments : how many, if that is known; taken to the nearest number that the budget allows.
+    budget : (n,) maximum tokens of a segment that starts at each unit; a single unit is always allowed.
+    minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
+    segments : number of segments; the nearest number that the budget allows is used. None leaves it to the cost.
 
     Returns
     -------
-    The cuts, and their summed cost with penalties. Of equal optima, the one whose last segment is longest.
+    The cuts and their total cost, penalties included. Ties go to the longest last segment.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
     first = np.minimum(np.searchsorted(total, total[1:] - budget.max()), np.arange(n))
-    known = segments is not None
-    wanted = min(max(segments or 1, fewest_segments(sizes, budget)), n) if known else 1
-    if known and wanted == n:  # each unit is a segment
+    fixed = segments is not None
+    number = min(max(segments or 1, fewest_segments(sizes, budget)), n) if fixed else 1
+    if fixed and number == n:  # each unit is a segment
         return np.arange(n + 1), float(sum(row[-1] for row in cost(np.arange(n)))) + n * penalty
-    best = np.full((wanted + 1, n + 1), np.inf)
+    best = np.full((number + 1, n + 1), np.inf)
     best[0, 0] = 0.0
-    short = np.zeros((wanted + 1, n + 1), dtype=np.int64)  # segments under the minimum, of which few come before cheap
-    previous = np.zeros((wanted + 1, n + 1), dtype=np.int64)
-    reach = total[:-1] + budget  # where a segment from each unit must have ended
-    rows, before = (slice(1, None), slice(0, -1)) if known else (slice(0, 1), slice(0, 1))
+    short = np.zeros((number + 1, n + 1), dtype=np.int64)  # segments below the minimum: fewest first, then cheapest
+    previous = np.zeros((number + 1, n + 1), dtype=np.int64)
+    reach = total[:-1] + budget  # limit on the end of a segment that starts at each unit
+    rows, before = (slice(1, None), slice(0, -1)) if fixed else (slice(0, 1), slice(0, 1))
     for end, (start, value) in enumerate(zip(first.tolist(), cost(first), strict=True), start=1):
         sums = best[before, start:end] + value + penalty
         sums[:, :-1][:, reach[start : end - 1] < total[end]] = np.inf
@@ -80,109 +79,102 @@ def cheapest_cuts(
             short[rows, end] = few.min(axis=1)
             sums[few > short[rows, end, None]] = np.inf
         least = sums.min(axis=1, keepdims=True)
-        choice = (sums <= least + _ROUNDING * np.abs(least)).argmax(axis=1)
+        choice = (sums <= least + _RTOL * np.abs(least)).argmax(axis=1)
         best[rows, end] = sums[np.arange(len(choice)), choice]
         previous[rows, end] = start + choice
-    row, path = wanted if known else 0, [n]
+    row, path = number if fixed else 0, [n]
+    total_cost = float(best[row, n])
     while path[-1]:
         path.append(int(previous[row, path[-1]]))
-        row -= known
-    return np.array(path[::-1], dtype=np.int64), float(best[wanted if known else 0, n])
+        row -= fixed
+    return np.array(path[::-1], dtype=np.int64), total_cost
 
 
-def boundary_probabilities(cost: Cost, backwards: Cost, n: int, penalty: float = 0.0) -> Floats:
-    """Return the probability of a boundary in each gap, where a segmentation's is proportional to exp(-its cost).
+def boundary_probabilities(cost: SegmentCost, backwards: SegmentCost, n: int, penalty: float = 0.0) -> Floats:
+    """Return the probability of a boundary at each gap, (n - 1,), if segmentations have probability ~ exp(-cost).
 
-    Sums over all segmentations by the forward-backward recursion, where `cheapest_cuts` takes the best.
+    The forward-backward recursion sums over all segmentations.
 
     Parameters
     ----------
-    backwards : the cost of segments of the same units in reverse.
-
-    Returns
-    -------
-    (n - 1,) in 0..1.
+    backwards : cost of segments of the same units in reverse order.
     """
     before, after = _log_weights(cost, n, penalty), _log_weights(backwards, n, penalty)
     return np.asarray(np.exp(before[1:-1] + after[-2:0:-1] - before[-1]))
 
 
-def _log_weights(cost: Cost, n: int, penalty: float) -> Floats:
+def _log_weights(cost: SegmentCost, n: int, penalty: float) -> Floats:
     """Return the logarithm of the summed weights of all segmentations of the first 0..n units."""
-    found = np.zeros(n + 1)
+    weights = np.zeros(n + 1)
     for end, value in enumerate(cost(np.zeros(n, dtype=np.int64)), start=1):
-        found[end] = np.logaddexp.reduce(found[:end] - value - penalty)
-    return found
+        weights[end] = np.logaddexp.reduce(weights[:end] - value - penalty)
+    return weights
 
 
 def fewest_segments(sizes: Ints, budget: Ints) -> int:
-    """Return the least number of segments within the budget."""
+    """Return the minimum number of segments within the budget."""
     total, n = np.r_[0, np.cumsum(sizes)], len(sizes)
     furthest = np.maximum(np.searchsorted(total, total[:-1] + budget, "right") - 1, np.arange(1, n + 1))
-    furthest = np.maximum.accumulate(furthest)  # a segment may end early, so that the next starts where there is room
+    furthest = np.maximum.accumulate(furthest)  # a segment may end early so that the next has a larger budget
     end = count = 0
     while end < n:
         end, count = int(furthest[end]), count + 1
     return count
 
 
-def peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
-    """Find the gaps above ``threshold`` that are higher than both their neighbors, and well apart.
+def find_peaks(gaps: Floats, threshold: float = -np.inf, apart: int = 0) -> Ints:
+    """Return the indices of local maxima above ``threshold`` that are more than ``apart`` gaps from each other.
 
-    Equal neighbors are one peak, in their middle. Peaks are taken from the highest down, of equals the first, each
-    unless an end of the text or a peak that is taken already is within ``apart`` gaps.
-
-    Returns
-    -------
-    Ascending indices of the gaps.
+    The middle of a plateau is its peak. Peaks are selected from the highest down, ties in text order, unless a selected
+    peak or an end of the text is within ``apart`` gaps.
 
     >>> gaps = np.array([3.0, 4.0, 4.0, 4.0, 0.0, 2.5, 1.0])
-    >>> peaks(gaps, 2.0).tolist(), peaks(gaps, 2.0, apart=3).tolist()
+    >>> find_peaks(gaps, 2.0).tolist(), find_peaks(gaps, 2.0, apart=3).tolist()
     ([2, 5], [])
     """
     ends = run_cuts(gaps)
     height = gaps[ends[:-1]]
-    walled = np.r_[-np.inf, height, -np.inf]
-    top = np.flatnonzero((height > walled[:-2]) & (height > walled[2:]) & (height > threshold))
+    padded = np.r_[-np.inf, height, -np.inf]
+    top = np.flatnonzero((height > padded[:-2]) & (height > padded[2:]) & (height > threshold))
     middle = (ends[top] + ends[top + 1] - 1) // 2
-    taken, free = list[int](), np.ones(len(gaps), dtype=bool)
+    selected, free = list[int](), np.ones(len(gaps), dtype=bool)
     free[:apart] = free[max(len(gaps) - apart, 0) :] = False
     for i in middle[np.argsort(-height[top], kind="stable")].tolist():
         if free[i]:
-            taken.append(i)
+            selected.append(i)
             free[max(i - apart, 0) : i + apart + 1] = False
-    return np.array(sorted(taken), dtype=np.int64)
+    return np.array(sorted(selected), dtype=np.int64)
 
 
 def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Floats]:
-    """Divide greedily, each time so that the inside density grows most, until nothing can be divided.
+    """Split the text recursively, each time where the inside density grows most, until no segment can be split.
 
-    The inside density is the sum of a similarity within segments over their area. It is a ratio of two sums over
-    all segments, so no additive cost, and `cheapest_cuts` cannot search it. Each segment is divided where its own
-    halves are densest; of all segments, the one goes first that leaves the whole text densest. Of places as good,
-    it is the last. O(n m) in memory; O(n) a division and O(n) for each new segment, up to O(n^2).
+    The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
+    all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
+    halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
+    position. Memory is O(n m), time O(n) per split, up to O(n^2).
 
     Parameters
     ----------
-    sums : (m, n); ``sums[d, i]`` is the sum over the units i, ..., i + d (see `bands.block_sums`). Only pairs
-        less than m units apart count, in sum and area, so where m < n what is further apart plays no part.
+    sums : (m, n); ``sums[d, i]`` is the sum over units i, ..., i + d (`bands.block_sums`). Sum and area count only
+        pairs less than m units apart.
     sizes : (n,) tokens of each unit.
-    minimum : least tokens of a segment.
+    minimum : minimum tokens of a segment.
 
     Returns
     -------
-    The inner cuts in the order they are made, (k,); the density before the first and after each, (k + 1,).
+    The inner cuts in the order of the splits, (k,); the density before the first split and after each, (k + 1,).
 
     References
     ----------
-    Choi 2000, "Advances in domain independent linear text segmentation", section 3.3, and the ties of his code.
+    Choi 2000, "Advances in domain independent linear text segmentation", section 3.3; ties as in his code.
     """
     m, n = sums.shape
     token = np.r_[0, np.cumsum(sizes)]
     length = np.arange(n + 1)
     far = np.maximum(length - m, 0)
     areas = (length**2 - far * (far + 1)).astype(sums.dtype)
-    added = np.zeros(n + 1)  # by each unit to the m - 1 before it
+    added = np.zeros(n + 1)  # sum that each unit adds to a window of the m - 1 units before it
     added[m:] = sums[m - 1, : n - m + 1] - (sums[m - 2, : n - m + 1] if m > 1 else 0)
     added = np.cumsum(added)
 
@@ -191,39 +183,39 @@ def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Fl
         rest = added[end] - added[start + near]
         return np.asarray(sums[near - 1, start] + rest.astype(sums.dtype))
 
-    # By the unit that a segment starts at: its sum and area, and those of its halves if it is divided at its cut.
+    # Indexed by the first unit of a segment: its sum and area, and those of its halves after its best split.
     whole, area, left, right, halved = (np.zeros(n, dtype=sums.dtype) for _ in range(5))
     cut, ends = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
 
-    def enter(start: int, end: int) -> None:
+    def add_segment(start: int, end: int) -> None:
         whole[start], area[start], ends[start] = inside(start, end), areas[end - start], end
         first = max(start + 1, int(np.searchsorted(token, token[start] + minimum)))
         last = min(end - 1, int(np.searchsorted(token, token[end] - minimum, "right")) - 1)
-        left[start] = -np.inf  # until there is a place
+        left[start] = -np.inf  # unless it can be split
         if first <= last:
-            place = np.arange(first, last + 1)
-            before, after = inside(start, place), inside(place, end)
-            both = areas[place - start] + areas[end - place]
-            best = _last_best((before + after) / both)
-            cut[start], left[start], right[start], halved[start] = place[best], before[best], after[best], both[best]
+            middle = np.arange(first, last + 1)
+            before, after = inside(start, middle), inside(middle, end)
+            both = areas[middle - start] + areas[end - middle]
+            best = _last_argmax((before + after) / both)
+            cut[start], left[start], right[start], halved[start] = middle[best], before[best], after[best], both[best]
 
     left[:] = -np.inf
-    enter(0, n)
+    add_segment(0, n)
     total, extent = whole[0], area[0]
     order, density = list[int](), [total / extent]
     while True:
         totals, extents = total - whole + left + right, extent - area + halved
         densities = totals / extents
-        best = _last_best(densities)
+        best = _last_argmax(densities)
         if np.isinf(densities[best]):
             return np.array(order, dtype=np.int64), np.array(density, dtype=np.float64)
         total, extent = totals[best], extents[best]
         order.append(int(cut[best]))
         density.append(densities[best])
         end = int(ends[best])
-        enter(best, order[-1])
-        enter(order[-1], end)
+        add_segment(best, order[-1])
+        add_segment(order[-1], end)
 
 
-def _last_best(values: Floats) -> int:
+def _last_argmax(values: Floats) -> int:
     return len(values) - 1 - int(values[::-1].argmax())

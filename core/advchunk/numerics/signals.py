@@ -1,4 +1,4 @@
-"""Numbers about units and the gaps between them. Pure numpy: no text, no models."""
+"""Similarities of units and scores of the gaps between them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
-DIGITS = 6  # to which likeness is compared, so that ties are broken by rule: rows are in float32
-_ROUNDING = 1e-6  # of a unit row in float32
+DIGITS = 6  # to which similarities of float32 rows are rounded, so that ties are broken deterministically
+_ROUNDING = 1e-6  # error of a unit row in float32
 
 ThresholdRule: TypeAlias = Literal["percentile", "standard_deviation", "interquartile", "gradient"]
 
@@ -19,23 +19,23 @@ def unit_rows(x: Floats) -> Floats:
     """Scale rows to length 1, leaving zero rows zero, so that ``a @ b`` is their cosine."""
     with np.errstate(over="ignore"):
         norm = np.linalg.norm(x, axis=-1, keepdims=True)
-    if not np.isfinite(norm).all():  # squares overflow where the rows do not
+    if not np.isfinite(norm).all():  # the squares overflow
         largest = np.abs(x).max(axis=-1, keepdims=True)
         x = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0)
         norm = np.linalg.norm(x, axis=-1, keepdims=True)
     return np.asarray(np.divide(x, norm, out=np.zeros_like(x), where=norm > 0))
 
 
-def centered(x: Floats) -> Floats:
-    """Return unit rows of ``x`` less its mean row: takes out what all units of a document share."""
+def center_rows(x: Floats) -> Floats:
+    """Subtract the mean row, and scale rows to length 1."""
     return unit_rows(deviations(x))
 
 
 def deviations(x: Floats) -> Floats:
-    """Return unit rows less their mean row; zero, where they differ from it by rounding only."""
-    rest = x - x.mean(axis=0)
-    rest[np.linalg.norm(rest, axis=1) < _ROUNDING] = 0
-    return np.asarray(rest)
+    """Subtract the mean row from unit rows; differences within rounding error become zero."""
+    difference = x - x.mean(axis=0)
+    difference[np.linalg.norm(difference, axis=1) < _ROUNDING] = 0
+    return np.asarray(difference)
 
 
 def neighbor_similarity(vectors: Floats) -> Floats:
@@ -48,11 +48,10 @@ def neighbor_similarity(vectors: Floats) -> Floats:
 
 
 def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) -> tuple[Floats, float]:
-    """Return what is compared, and the threshold above which it is a break.
+    """Return gap scores and the threshold above which a gap is a break, by a rule of LangChain's SemanticChunker.
 
-    The four rules of LangChain's SemanticChunker: a percentile of the distances; mean plus
-    ``amount`` standard deviations; mean plus ``amount`` interquartile ranges; a percentile
-    of the distances' gradient.
+    The threshold is a percentile of the distances, their mean plus ``amount`` standard deviations or interquartile
+    ranges, or a percentile of their gradient, which then is the score.
     """
     if rule == "percentile":
         return distances, float(np.percentile(distances, amount))
@@ -66,9 +65,9 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
 
 
 def threshold_for_chunks(distances: Floats, number: int) -> float:
-    """Return the threshold above which ``number`` - 1 of the distances lie (fewer, where some are equal).
+    """Return the threshold exceeded by ``number`` - 1 of the distances, or by fewer if there are ties.
 
-    LangChain goes by way of a percentile, where rounding can make it one more or one less.
+    LangChain uses a percentile, where rounding can give one more or one less.
     """
     if number > len(distances):
         return -np.inf
@@ -76,18 +75,18 @@ def threshold_for_chunks(distances: Floats, number: int) -> float:
 
 
 def block_similarity(words: Terms, block: int) -> Floats:
-    """Return the cosine of the term counts of up to ``block`` units before and after each gap.
+    """Return the cosine similarity of the term counts of up to ``block`` units before and after each gap.
 
-    Blocks are cut short at the ends of the text, to the same length on both sides. The sums are whole numbers, so
-    blocks that say the same have equal cosines to the last bit.
+    At the ends of the text both blocks are shortened to the same length. Sums are integers, so equal blocks have
+    bitwise equal cosines.
 
-    A product of two counts is part of the sums of a run of neighboring gaps, so it is added where the run begins,
-    taken off behind its end, and summed up once: O(t block) time for t distinct terms of units, and O(t) memory,
-    whatever the vocabulary.
+    A product of two counts contributes to a run of neighboring gaps: it is added at the start of the run, subtracted
+    after its end, and a cumulative sum gives all gaps. Time is O(t block) for t distinct (unit, term) pairs, memory
+    O(t), regardless of the vocabulary.
 
     Returns
     -------
-    (n - 1,) similarities, 0..1; 0 where a block has no term.
+    (n - 1,) similarities, 0..1; 0 if a block has no terms.
 
     References
     ----------
@@ -104,11 +103,11 @@ def block_similarity(words: Terms, block: int) -> Floats:
     both, left, right = np.zeros((3, n + 1))
 
     def add(sums: Floats, first: Ints, last: Ints, product: Floats) -> None:
-        some = first <= last
-        sums += np.bincount(first[some], product[some], n + 1) - np.bincount(last[some] + 1, product[some], n + 1)
+        valid = first <= last
+        sums += np.bincount(first[valid], product[valid], n + 1) - np.bincount(last[valid] + 1, product[valid], n + 1)
 
     earlier = np.arange(len(cells))
-    # The cells of a term stand side by side: where one has none in reach, no later lag has.
+    # Cells are sorted by term: a cell without a partner in reach at one lag has none at longer lags.
     for lag in range(2 * block):
         earlier = earlier[earlier + lag < len(cells)]
         later = earlier + lag
@@ -119,20 +118,20 @@ def block_similarity(words: Terms, block: int) -> Floats:
         # The blocks of gap g reach from max(g - block, 2 g - n) up to min(g + block, 2 g).
         reached, reaching = np.minimum(p + block, (p + n) // 2), np.maximum(q - block, q // 2) + 1
         add(both, np.maximum(p + 1, reaching), np.minimum(q, reached), product)
-        each = product * 2 if lag else product  # p with q, and q with p
-        add(left, q + 1, reached, each)
-        add(right, reaching, p, each)
+        product = product * 2 if lag else product  # p with q, and q with p
+        add(left, q + 1, reached, product)
+        add(right, reaching, p, product)
     shared, *lengths = (np.cumsum(sums)[1:n] for sums in (both, left, right))
     product = lengths[0] * lengths[1]
     return np.asarray(np.divide(shared, np.sqrt(product), out=np.zeros(n - 1), where=product > 0))
 
 
 def running_mean(scores: Floats, weights: Floats) -> Floats:
-    """Return the mean of each score and its neighbors, or as many of them as there are.
+    """Return the weighted mean of each score and its neighbors; windows are truncated at the ends.
 
     Parameters
     ----------
-    weights : an odd number, symmetric; that of the score itself stands in the middle.
+    weights : symmetric weights, an odd number of them, centered on the score itself.
 
     >>> running_mean(np.array([0.0, 3.0, 6.0, 0.0]), np.ones(3)).tolist()
     [1.5, 3.0, 3.0, 3.0]
@@ -145,42 +144,34 @@ def running_mean(scores: Floats, weights: Floats) -> Floats:
 
 
 def cutoff(scores: Floats, z: float) -> float:
-    """Return the score ``z`` standard deviations above the mean; 0 of none."""
+    """Return the mean plus ``z`` standard deviations; 0 if there are no scores."""
     return float(scores.mean() + z * scores.std()) if len(scores) else 0.0
 
 
-def depth(similarity: Floats) -> Floats:
-    """Return how far each gap lies below the peaks that surround it.
+def depth_scores(similarity: Floats) -> Floats:
+    """Return the depth score of each gap, >= 0: how far it lies below the peaks on both sides.
 
-    From each gap climb left, and right, while the similarity does not fall; the depth is the sum of the two climbs.
-
-    Returns
-    -------
-    Array of the same shape, >= 0; a higher value is a likelier boundary.
+    From each gap, climb left and right while the similarity does not fall; the depth is the sum of both climbs.
 
     References
     ----------
     Hearst 1997, section 5.3.
 
-    >>> depth(np.array([4.0, 1.0, 1.0, 3.0, 2.0])).tolist()
+    >>> depth_scores(np.array([4.0, 1.0, 1.0, 3.0, 2.0])).tolist()
     [0.0, 5.0, 5.0, 0.0, 1.0]
     """
 
     def climb(s: Floats) -> Floats:
-        wall = np.r_[False, s[:-1] < s[1:]]  # from here the next one back is lower
-        return np.asarray(s[np.maximum.accumulate(np.where(wall, np.arange(len(s)), 0))])
+        is_peak = np.r_[False, s[:-1] < s[1:]]  # the value to the left is lower
+        return np.asarray(s[np.maximum.accumulate(np.where(is_peak, np.arange(len(s)), 0))])
 
     return climb(similarity) + climb(similarity[::-1])[::-1] - 2 * similarity
 
 
-def sums_around(rows: Floats, width: int) -> tuple[Floats, Floats]:
-    """Return the sums of up to ``width`` rows before each gap, and after it; of fewer where the text ends.
+def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
+    """Return the sums of up to ``width`` rows before and after each gap: two arrays of shape (n - 1, d).
 
-    Returns
-    -------
-    Twice (n - 1, d).
-
-    >>> before, after = sums_around(np.array([[1.0], [2.0], [4.0]]), 2)
+    >>> before, after = window_sums(np.array([[1.0], [2.0], [4.0]]), 2)
     >>> before.tolist(), after.tolist()
     ([[1.0], [3.0]], [[6.0], [4.0]])
     """
@@ -191,18 +182,13 @@ def sums_around(rows: Floats, width: int) -> tuple[Floats, Floats]:
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
-    """Return the divergence of the rows of ``p`` from those of ``q``, which are scaled to sum to 1, in bits.
+    """Return the Jensen-Shannon divergence of the rows of ``p`` and ``q`` in bits, (n,) in 0..1.
 
-    Half the mean of log2(p / m) under p, and half that of log2(q / m) under q, where m is the mean of both: 0 for
-    equal rows, 1 for rows that share nothing.
+    0 for proportional rows, 1 for rows without common support. Rows are scaled to sum to 1.
 
     Parameters
     ----------
-    p, q : (n, k), >= 0, no row all zero.
-
-    Returns
-    -------
-    (n,) in 0..1.
+    p, q : (n, k) values >= 0; no row is all zero.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Read a file with the reader for what it is."""
+"""Read a file with the reader for its format."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from advchunk.errors import ConfigurationError
 from advchunk.readers import formats, magic
 from advchunk.records import Document
 
-_LOOKED_AT = 2048  # bytes, in which XML and HTML must declare their encoding
+_HEAD = 2048  # bytes within which XML and HTML must declare their encoding
 _DECLARED = re.compile(rb"""<(?:\?xml\b[^>]*?\bencoding|meta\b[^>]*?\bcharset)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-_NO_CHARSETS = ("utf", "unicode", "raw", "idna", "punycode")  # in none of which a file could say so and not be UTF-8
-_MEANT = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii", "ascii"), "cp1252")  # as browsers take it
+_EXCLUDED = ("utf", "unicode", "raw", "idna", "punycode")  # a file that is not UTF-8 cannot declare these
+_ALIASES = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii", "ascii"), "cp1252")  # as in browsers
 
 
 def read_file(
@@ -25,15 +25,16 @@ def read_file(
 
     Parameters
     ----------
-    path : text in UTF-8, XML or HTML in what it declares, or a PDF, which needs the extra "layout" (`readers.pdf`).
-    markup : what the text is written in; None goes by the file's name, and by the text where that leaves several
-        (`readers.formats.format_of_file`), "auto" by the text alone.
-    metadata : overrides what the file says of itself.
+    path : text in UTF-8, XML or HTML in the encoding that it declares, or a PDF, which needs the extra "layout"
+        (`readers.pdf`).
+    markup : format of the text; None goes by the suffix, and by the text if the suffix is ambiguous
+        (`readers.formats.detect_file_format`), "auto" by the text alone.
+    metadata : overrides the metadata in the file.
 
     Raises
     ------
     OSError : a file that cannot be read.
-    ConfigurationError : one that is not UTF-8, or is not written in what it should be.
+    ConfigurationError : a file that is not UTF-8, or not in its format.
     MissingExtra : a reader whose parser is not installed.
     """
     data, name = Path(path).read_bytes(), str(path)
@@ -41,28 +42,29 @@ def read_file(
         from advchunk.readers import pdf
 
         return pdf.read(data, id=name, metadata=metadata)
-    text = decoded(data)
-    return formats.read(Document(text, name, metadata=metadata or {}), markup or formats.format_of_file(name, text))
+    text = decode_text(data)
+    markup = markup or formats.detect_file_format(name, text)
+    return formats.read(Document(text, name, metadata=metadata or {}), markup)
 
 
 def is_pdf(path: str | Path) -> bool:
-    """Whether a file is a PDF by its name."""
+    """Return True if the file name is that of a PDF."""
     return PurePath(path).suffix.lower() == ".pdf"
 
 
-def decoded(data: bytes) -> str:
-    """Return a file's text as it stands, line ends included, so that spans fit the file; but without a byte order mark.
+def decode_text(data: bytes) -> str:
+    """Decode a file without its byte order mark; line ends are kept, so that spans fit the file.
 
-    What is not UTF-8 must be XML or HTML that declares what it is.
+    Data that is not UTF-8 must be XML or HTML that declares its encoding.
     """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if declared := _DECLARED.search(data, 0, _LOOKED_AT):
+        if declared := _DECLARED.search(data, 0, _HEAD):
             name = declared[1].decode("ascii").lower()
             with suppress(LookupError, UnicodeDecodeError):
-                if not name.startswith(_NO_CHARSETS):
-                    return data.decode(_MEANT.get(name, name))
-        got = magic.kind_of(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
+                if not name.startswith(_EXCLUDED):
+                    return data.decode(_ALIASES.get(name, name))
+        got = magic.file_type(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
         msg = f"a text must be UTF-8, got {got}"
         raise ConfigurationError(msg) from None

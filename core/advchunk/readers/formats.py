@@ -1,4 +1,4 @@
-"""Tell what a document is written in, and read it with the reader for that."""
+"""Detect the format of a document, and read it with the reader for that format."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from advchunk.readers import markdown
 from advchunk.records import Document
 
 Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling"]
-Markup: TypeAlias = Literal["auto", "markdown", "plain", "html", "tei", "jats", "pubmed", "docling"]
-"""A format, or "auto" to have it told from the text."""
+Markup: TypeAlias = Literal["auto", Format]
+"""A format, or "auto" to detect it from the text."""
 
 _READERS = {"html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling"}
 
-_LOOKED_AT = 4096  # characters of a text: what it is written in shows early
+_HEAD = 4096  # characters that show the format
 _PROLOGUE = re.compile(
     r"[\ufeff\s]*(?:<\?xml[^>]*>\s*|<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\])?\s*>\s*)*+", re.DOTALL
 )
@@ -27,27 +27,27 @@ _ROOTS: tuple[tuple[re.Pattern[str], Format], ...] = (
     (re.compile(r"<Pubmed(?:Book)?Article(?:Set)?\b"), "pubmed"),
     (re.compile(r"<(?:article|pmc-articleset|sub-article)\b(?=[^>]*(?:article-type|dtd-version|xmlns:xlink|xmlns:mml|>(?:\s|<[?!][^>]*>)*<(?:front|article)\b))"), "jats"),
     (re.compile(r"<OAI-PMH\b(?s:.)*?<article\b"), "jats"),
-    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # pieces of HTML, such as <p align=...>, begin many a README
+    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # other tags, such as <p align=...>, begin many a README
 )  # fmt: skip
 _HTML_TYPE = re.compile(r"[\ufeff\s]*<!DOCTYPE\s+html\b", re.IGNORECASE)
 _JATS_TYPE = re.compile(r"<!DOCTYPE\s+\w+\s+PUBLIC\s+[\"']-//NLM//DTD (?:JATS|Journal)")
 _MEDLINE = re.compile(r"[\ufeff\s]*PMID- *\d")
-_DOCLING = re.compile(r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[')  # the second is of old ones
+_DOCLING = re.compile(r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[')  # the second is of old versions
 
 _SUFFIXES: dict[str, Format | None] = {
     **dict.fromkeys((".md", ".markdown", ".mdx", ".qmd", ".rmd"), "markdown"),
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".xml", ".nxml", ".tei", ".jats", ".json", ".nbib", ".medline"), None),  # told from the text
+    **dict.fromkeys((".xml", ".nxml", ".tei", ".jats", ".json", ".nbib", ".medline"), None),  # detected from the text
 }
 
 
-def format_of(text: str) -> Format:
-    r"""Tell what a text is written in, by how it begins; "markdown" if it is nothing else, for that holds of prose too.
+def detect_format(text: str) -> Format:
+    r"""Detect the format of a text by its beginning; "markdown", which covers prose too, if no other matches.
 
-    >>> format_of('<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/></TEI>'), format_of("# Tea\n\nGreen.")
+    >>> detect_format('<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/></TEI>'), detect_format("# Tea\n\nGreen.")
     ('tei', 'markdown')
     """
-    head = text[:_LOOKED_AT]
+    head = text[:_HEAD]
     if _HTML_TYPE.match(head):
         return "html"
     if (prologue := _PROLOGUE.match(head)) and head.startswith("<", prologue.end()):
@@ -63,32 +63,32 @@ def format_of(text: str) -> Format:
     return "markdown"
 
 
-def format_of_file(name: str, text: str) -> Format:
-    """Tell what a file is written in, by its suffix, or by its text where that may be several; else "plain".
+def detect_file_format(name: str, text: str) -> Format:
+    """Detect the format of a file by its suffix, or by its text if the suffix is ambiguous; else "plain".
 
-    >>> format_of_file("notes.md", "Tea."), format_of_file("notes.txt", "# Tea")
+    >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')
     """
     suffix = PurePath(name).suffix.lower()
-    if suffix not in _SUFFIXES:
-        return "plain"
-    said = _SUFFIXES[suffix] or format_of(text)
-    return "plain" if said == "markdown" != _SUFFIXES[suffix] else said
+    if fixed := _SUFFIXES.get(suffix, "plain"):
+        return fixed
+    detected = detect_format(text)
+    return "plain" if detected == "markdown" else detected
 
 
 def read(document: Document, markup: str) -> Document:
-    """Read a document that comes without a layout.
+    """Read the layout of a document that has none yet.
 
-    Markdown and plain text stay as they are. Of what else there is another text is derived, which chunks are of: without
-    tags, with blocks, and with what the source says of itself in the metadata, where the document does not say otherwise.
+    Markdown and plain text are unchanged. From other formats a new text is derived, without tags: chunks are spans of that
+    text. It comes with blocks, and with metadata from the source, which the document's own metadata overrides.
 
     Raises
     ------
-    ConfigurationError : no such format, or a text that is not in it.
+    ConfigurationError : an unknown format, or a text that is not in it.
     MissingExtra : a reader whose parser is not installed.
     """
-    if markup not in get_args(Markup):
-        msg = f"markup must be one of {', '.join(get_args(Markup))}, got {markup!r}{did_you_mean(markup, get_args(Markup))}"
+    if markup not in (names := get_args(Markup)):
+        msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(markup, names)}"
         raise ConfigurationError(msg)
     if document.blocks is not None:
         return document
@@ -96,18 +96,18 @@ def read(document: Document, markup: str) -> Document:
         from advchunk.readers import docling
 
         if docling.is_chunk(document.metadata):
-            return docling.chunk(document)
-    name = format_of(document.text) if markup == "auto" else markup
+            return docling.restore_layout(document)
+    name = detect_format(document.text) if markup == "auto" else markup
     if name == "plain":
         return replace(document, blocks=())
     if name == "markdown":
         return replace(document, blocks=markdown.blocks(document.text))
     reader = import_module(f"advchunk.readers.{_READERS[name]}")
-    return reread(document, reader.read(document.text, id=document.id, metadata=document.metadata))
+    return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
 
 
-def reread(document: Document, found: Document) -> Document:
-    """Return what a reader made of a document, whose text may be derived already: offsets then lead to its original."""
-    if document.offsets is None or found.offsets is None:
-        return found
-    return replace(found, offsets=document.offsets[found.offsets])
+def compose_offsets(document: Document, derived: Document) -> Document:
+    """Return the derived document with offsets into the original of ``document``, if both have offsets."""
+    if document.offsets is None or derived.offsets is None:
+        return derived
+    return replace(derived, offsets=document.offsets[derived.offsets])

@@ -1,4 +1,4 @@
-"""The text of an XML element that has other elements within its lines."""
+"""Text of XML elements within a line, with superscripts and subscripts."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_LOWERED = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
-_NUMBER = re.compile(r"\s*[+−-]?\d+(?:\s*[.,;–-]\s*\d+)*\s*")  # or several, as references are cited
+SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+_SUBSCRIPTS = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
+_NUMBER = re.compile(r"\s*[+−-]?\d+(?:\s*[.,;–-]\s*\d+)*\s*")  # or several, as in citations
 
 
 def inline_text(element: Element) -> str:
-    """Return the text of an element with its powers raised: "10<sup>9</sup>" is not 109."""
-    said = element.text or ""
+    """Return the text of an element with its superscripts and subscripts formatted (`format_script`)."""
+    text = element.text or ""
     for child in element:
         tail = child.tail or ""
-        said += scripted(str(child.tag), inline_text(child), said[-1:], tail[:1]) + tail
-    return said
+        text += format_script(str(child.tag), inline_text(child), text[-1:], tail[:1]) + tail
+    return text
 
 
-def scripted(tag: str, said: str, before: str, after: str) -> str:
-    """Return what an element says, raised or lowered where it would make another number on the line.
+def format_script(tag: str, text: str, before: str, after: str) -> str:
+    """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
     Parameters
     ----------
-    tag : "sup", "sub", or any other, whose text stays.
-    before, after : the characters beside it.
+    tag : "sup", "sub", or any other, for which the text is returned as it is.
+    before, after : the characters next to it.
 
-    >>> scripted("sup", "9", before="0", after=" "), scripted("sub", "10", before="g", after="2"), scripted("sub", "2", "O", "")
+    >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')
     """
-    if tag not in {"sup", "sub"} or not _NUMBER.fullmatch(said):
-        return said
+    if tag not in {"sup", "sub"} or not _NUMBER.fullmatch(text):
+        return text
     if tag == "sup":
-        return said.translate(RAISED) if before.isdigit() else said
-    return said.translate(_LOWERED) if before.isdigit() or after.isdigit() else said
+        return text.translate(SUPERSCRIPTS) if before.isdigit() else text
+    return text.translate(_SUBSCRIPTS) if before.isdigit() or after.isdigit() else text

@@ -1,4 +1,4 @@
-"""Tell what a file is by its first bytes: a PDF from what is given as one, a text from what is none."""
+"""Identify files by their first bytes, to reject what is not a PDF or not text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from advchunk.errors import ConfigurationError
 
-_MAGIC_WITHIN = 1024  # bytes in which %PDF- must stand
+_PDF_WITHIN = 1024  # bytes within which %PDF- must stand
 _MAGIC: Mapping[bytes, str] = {
     b"%PDF-": "a PDF",
     b"PK\x03\x04": "a zip, such as Office documents and EPUB are",
@@ -25,24 +25,23 @@ _MAGIC: Mapping[bytes, str] = {
 }
 
 
-def kind_of(data: bytes) -> str:
-    """Return what bytes are that begin as something known and no text does, else "".
+def file_type(data: bytes) -> str:
+    """Return the file type of data that begins unlike any text; "" if unknown.
 
-    >>> kind_of(b"%PDF-1.7"), kind_of(b"Tea.")
+    >>> file_type(b"%PDF-1.7"), file_type(b"Tea.")
     ('a PDF', '')
     """
-    return next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), "")
+    return next((name for magic, name in _MAGIC.items() if data.startswith(magic)), "")
 
 
 def require_pdf(data: bytes, name: str = "this") -> None:
-    r"""Raise `ConfigurationError` unless bytes begin as a PDF does; it says what they are.
+    r"""Raise `ConfigurationError`, which names the actual type, unless the data begins like a PDF.
 
     >>> require_pdf(b"PK\x03\x04", "paper.pdf")
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: paper.pdf must be a PDF, got a zip, such as Office documents and EPUB are
     """
-    if b"%PDF-" in data[:_MAGIC_WITHIN]:
-        return
-    kind = "XML or HTML" if data.lstrip().startswith(b"<") else kind_of(data)
-    msg = f"{name} must be a PDF, got {kind or (repr(data[:16]) if data else 'nothing')}"
-    raise ConfigurationError(msg)
+    if b"%PDF-" not in data[:_PDF_WITHIN]:
+        actual = "XML or HTML" if data.lstrip().startswith(b"<") else file_type(data)
+        msg = f"{name} must be a PDF, got {actual or (repr(data[:16]) if data else 'nothing')}"
+        raise ConfigurationError(msg)

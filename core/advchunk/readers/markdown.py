@@ -1,11 +1,11 @@
 """Read the layout of Markdown: CommonMark with tables, display formulas and front matter.
 
-markdown-it reads the lines; its inline half, which makes links and emphasis, is never run. Two things of it are not
-wanted: link definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are
-read as prose, where markdown-it would drop the rest of the text.
+markdown-it parses the blocks; its inline parser, for links and emphasis, never runs. Two deviations from it: link
+definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose, where
+markdown-it would drop the rest of the text.
 
-Every character that is not white space is in some block, but for thematic breaks, a byte order mark, and the markers
-of quotes and list items on a line of their own.
+Every character that is not white space is in a block, except thematic breaks, a byte order mark, and the markers of quotes
+and list items on a line of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from advchunk.readers.titles import heading_text
 from advchunk.records import Block, BlockKind, Document, Span
 
 if TYPE_CHECKING:
@@ -34,15 +33,15 @@ _LEAVES: Mapping[str, BlockKind] = {
     "formula": "formula",
 }
 
-# An open quote counts 1, an open list 2. The parser recurses, three frames a level.
+# An open quote counts 1, an open list 2. The parser recurses, three stack frames per level.
 _DEEPEST = 40
 
-# YAML as Pandoc and Jekyll take it; without a key or a comment in its first line, --- is a thematic break. TOML as Hugo does.
+# YAML as in Pandoc and Jekyll, whose first line is a key or a comment (else --- is a thematic break). TOML as in Hugo.
 _FRONT_MATTER = re.compile(
     r"(?:---[ \t]*\n(?=#|[^\n:]+:)(?:[^\n]*\n)+?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))"
 )
 
-# Display mathematics opens at the start of a line; amsmath's environments and LaTeX's own.
+# Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
 _FORMULA = (
     r"\$\$(?!\$)|\\\[|\\begin\{(?P<environment>(?:equation|displaymath|math|multline|gather|align|alignat|flalign"
     r"|eqnarray|subequations|[pbBvV]?matrix)\*?)\}"
@@ -50,7 +49,7 @@ _FORMULA = (
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
 
-# What a line must look like to be more than prose; the second kind may run on over blank lines.
+# Lines that are more than prose; a lasting block may continue over blank lines.
 _LASTING = r"```|~~~|<(?:[!?]|script|pre|style|textarea)"
 _RUNS_ON = re.compile(rf"\n {{0,3}}(?:{_LASTING})", re.IGNORECASE)
 _MARKED = re.compile(
@@ -63,8 +62,34 @@ _MARKED = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
-_TITLE = 3  # lines of an underlined heading, at most
+_TITLE = 3  # maximum lines of an underlined heading
 _LINE_END = re.compile(r"\n")
+
+# The block of a heading includes the markers of enclosing quotes and items. A plain heading of another reader
+# ("1. Introduction") must keep its number, so markers are only stripped before # or above an underline.
+_MARKS = r"(?:[ \t]*(?:>|[-+*](?=[ \t])|[0-9]{1,9}[.)](?=[ \t])))*+[ \t]*+"
+_ATX = re.compile(_MARKS + r"#{1,6}(?=\s|\Z)")
+_SETEXT = re.compile(_MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*", re.DOTALL)
+_QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
+
+# Inline Markdown in headings, a subset of CommonMark: titles are often code or plain text, so snake_case, 2*3*4,
+# a[i][j], List<T> and \\(x\\) stay.
+_BRACKETED = r"(?:[^\[\]]++|\[[^\[\]]*+\])*+"
+_TARGET = r"""\(\s*+(?:<[^<>]*+>|(?:[^()\s<]++|\([^()\s]*+\))*+)(?:\s++(?:"[^"]*+"|'[^']*+'))?\s*+\)"""
+_TAGS = "abbr|a|big|br|b|center|code|del|div|em|font|h[1-6]|hr|img|ins|i|kbd|mark|picture|p|small|source|span|strong|"
+_INLINE = re.compile(
+    rf"""
+    (?<!`)(?P<ticks>`++)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)
+  | \\(?P<escaped>[*_`<>\#])
+  | !\[{_BRACKETED}\](?:{_TARGET}|\[[^\[\]]*+\])
+  | (?<!\\)\[(?P<link>{_BRACKETED})\]{_TARGET}
+  | (?<![\\\w])\[(?P<reference>{_BRACKETED})\]\[[^\[\]]*+\]
+  | </?(?:{_TAGS}sub|sup|s|tt|u)(?:\s[^<>]*+)?/?> | <!--[^<>]*+(?<=--)>
+  | (?<![\w*])(?P<stars>\*{{1,3}})(?P<starred>[^\s*][^*]*+)(?<=\S)(?P=stars)(?![\w*])
+  | (?<!\w)(?P<bars>_{{1,3}})(?P<barred>[^\s_](?:[^_]|(?<=[^\W_])_(?=[^\W_]))*+)(?<=\S)(?P=bars)(?!\w)
+    """,
+    re.VERBOSE,
+)
 
 
 def blocks(text: str) -> tuple[Block, ...]:
@@ -76,9 +101,9 @@ def blocks(text: str) -> tuple[Block, ...]:
 
     Returns
     -------
-    blocks : in reading order and disjoint, none of them blank. A block is made of whole lines, so it has its
-        indentation, its own marker (``#``, ``-``, the fence) and those of the quotes and list items around it, but
-        not the line end. A nested item is a block of its own.
+    blocks : in reading order and disjoint, none of them blank. A block consists of whole lines, with its indentation, its
+        marker (``#``, ``-``, the fence) and those of enclosing quotes and list items, but without the last line end. A
+        nested item is a block of its own.
 
     Examples
     --------
@@ -86,19 +111,19 @@ def blocks(text: str) -> tuple[Block, ...]:
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
     [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     """
-    # The parser's line ends, without moving a character.
+    # Line ends as the parser expects them, without moving a character.
     flat = text.replace("\r\n", " \n").replace("\r", "\n")
     begin = int(flat.startswith("\ufeff"))
-    found: list[Block] = []
+    layout = list[Block]()
     if front := _FRONT_MATTER.match(flat, begin):
-        found.append(Block("code", Span(*front.span())))
+        layout.append(Block("code", Span(*front.span())))
         begin = front.end()
     for start, end, marked in _stretches(flat, begin):
         if marked:
-            found += parsed(flat, start, end)
+            layout += parse_blocks(flat, start, end)
         elif span := _trim(flat, start, end):
-            found.append(Block("paragraph", span))
-    return tuple(found)
+            layout.append(Block("paragraph", span))
+    return tuple(layout)
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -107,8 +132,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Parameters
     ----------
     text : Markdown; any string.
-    id : names the document.
-    metadata : is given to the document as it is.
+    id, metadata : of the document.
 
     Examples
     --------
@@ -118,27 +142,27 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     return Document(text, id=id, blocks=blocks(text), metadata=metadata or {})
 
 
-def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
-    """Yield the blocks of ``flat[start:end]`` as markdown-it reads them."""
+def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
+    """Yield the blocks of ``flat[start:end]`` according to markdown-it."""
     lines = [start, *(m.end() for m in _LINE_END.finditer(flat, start, end)), end]
-    around: list[str] = []  # the quotes and items that are open, innermost last
-    marker: int | None = None  # the line of an item whose text is still to come
+    containers: list[str] = []  # open quotes and items, innermost last
+    marker: int | None = None  # line of an item whose text has not begun
     for token in _parser().parse(flat[start:end]):
         if token.type in {"blockquote_open", "list_item_open"}:
-            around.append(token.type)
+            containers.append(token.type)
             marker = token.map[0] if token.map and token.type == "list_item_open" else None
         elif token.type in {"blockquote_close", "list_item_close"}:
-            around.pop()
+            containers.pop()
             marker = None
         elif (kind := _LEAVES.get(token.type)) and token.map:
             first, last = token.map
             if token.markup in {"=", "-"} and last - first > _TITLE + 1:
-                kind = "paragraph"  # with a rule below it, which makes a heading of it to the letter only
+                kind = "paragraph"  # above a rule, which only formally makes it a heading
             level = int(token.tag[1:]) if kind == "heading" else 0
-            if kind == "paragraph" and around:
+            if kind == "paragraph" and containers:
                 if marker is not None:
-                    kind, level, first = "item", around.count("list_item_open"), marker
-                elif around[-1] == "blockquote_open":
+                    kind, level, first = "item", containers.count("list_item_open"), marker
+                elif containers[-1] == "blockquote_open":
                     kind = "quote"
             marker = None
             if span := _trim(flat, lines[first], lines[last]):
@@ -147,7 +171,7 @@ def parsed(flat: str, start: int, end: int) -> Iterator[Block]:
 
 
 def _trim(flat: str, start: int, end: int) -> Span | None:
-    """Take blank lines off both ends of a range, and the white space after its last line."""
+    """Strip blank lines from both ends of a range, and white space from its last line."""
     piece = flat[start:end]
     indented = piece.rfind("\n", 0, len(piece) - len(piece.lstrip())) + 1
     inner = piece.rstrip()
@@ -155,10 +179,10 @@ def _trim(flat: str, start: int, end: int) -> Span | None:
 
 
 def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield paragraphs that need no parser, and between them what needs it.
+    """Yield the start and end of paragraphs that need no parser, and of the stretches between them that do, marked True.
 
-    After a blank line only a list item, a fence or HTML can be open. What an item still holds is indented by two
-    columns or more; a fence or HTML may hold everything that follows.
+    After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
+    more; a fence or HTML may contain everything that follows.
     """
     text = "\n" + flat[begin:]
     lasting = _RUNS_ON.search(text)
@@ -178,7 +202,7 @@ def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _regions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between blank lines, behind a first line end."""
+    """Yield the ranges between blank lines, after the leading line end."""
     start = 1
     for blank in _BLANK.finditer(text, 1):
         yield start, blank.start()
@@ -201,7 +225,7 @@ def _parser() -> MarkdownIt:
 
 
 def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
-    """Let a container open only down to `_DEEPEST`."""
+    """Wrap the rule of a container so that it nests no deeper than `_DEEPEST`."""
 
     def shallow(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         return (silent or state.level < _DEEPEST) and rule(state, start, end, silent)
@@ -210,7 +234,7 @@ def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
 
 
 def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
-    """Find a table by its head, then its rows: markdown-it makes three tokens of every cell, in ten times as long."""
+    """Wrap the rule of tables so that it only finds rows: markdown-it's tokens for cells take ten times as long."""
 
     def whole(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         head = table(state, start, end, True)
@@ -232,26 +256,26 @@ def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
 
 
 def _formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Find a display formula: it closes before a blank line, at the end of a line."""
+    """Parse a display formula, which closes before a blank line, at the end of a line."""
     at, line = state.bMarks[start] + state.tShift[start], start
     opening = _FORMULA_OPENS.match(state.src, at, state.eMarks[start])
     if opening is None or state.is_code_block(start):
         return False
     name = opening["environment"]
     closing = f"\\end{{{name}}}" if name else {"$$": "$$", "\\[": "\\]"}[opening[0]]
-    indent = min(state.blkIndent, state.sCount[start])  # less than the item's, if the formula ends the item
-    # What one search did not find, another from within its lines will not: else many openings take quadratic time.
+    indent = min(state.blkIndent, state.sCount[start])  # less than that of the item if the formula ends the item
+    # A closing that one search missed is not searched again from within its lines, which would take quadratic time.
     search = f"{closing} {indent} {end}"
     since, until = state.env.get(search, (0, 0))
     if since <= start < until:
         return False
     at = opening.end()
-    while (found := state.src.find(closing, at, state.eMarks[line])) < 0:
+    while (close := state.src.find(closing, at, state.eMarks[line])) < 0:
         line += 1
         if line >= end or state.isEmpty(line) or state.sCount[line] < indent:
             break
         at = state.bMarks[line] + state.tShift[line]
-    if found < 0 or not _FORMULA_TAIL.fullmatch(state.src, found + len(closing), state.eMarks[line]):
+    if close < 0 or not _FORMULA_TAIL.fullmatch(state.src, close + len(closing), state.eMarks[line]):
         state.env[search] = start, line
         return False
     return silent or _take(state, "formula", start, line + 1)
@@ -261,3 +285,33 @@ def _take(state: StateBlock, kind: str, start: int, end: int) -> bool:
     state.line = end
     state.push(kind, "", 0).map = [start, end]
     return True
+
+
+def heading_text(source: str) -> str:
+    r"""Return the text of a heading without its Markdown; its source if nothing is left.
+
+    >>> heading_text("## Results ##"), heading_text("Results and outlook\n-------"), heading_text("1. Results")
+    ('Results', 'Results and outlook', '1. Results')
+    >>> heading_text("# The `x_1` of **[this](https://example.org)** ![badge](badge.svg)")
+    'The x_1 of this'
+    """
+    title = source
+    if atx := _ATX.match(source):
+        title = source[atx.end() :].rstrip()
+        bare = title.rstrip("#")
+        title = title if bare[-1:].strip() else bare  # closing #'s must follow white space
+    elif setext := _SETEXT.fullmatch(source):
+        title = _QUOTE_MARKS.sub(" ", setext["title"])
+    title = " ".join(title.split())
+    return " ".join(_strip_inline(title).split()) or title
+
+
+def _strip_inline(title: str) -> str:
+    return _INLINE.sub(_inner_text, title)
+
+
+def _inner_text(match: re.Match[str]) -> str:
+    kind = match.lastgroup
+    if kind is None:  # an image or a tag
+        return ""
+    return match[kind] if kind in {"code", "escaped"} else _strip_inline(match[kind])

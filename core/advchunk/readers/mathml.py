@@ -1,4 +1,4 @@
-"""Read MathML as a line of text."""
+"""Write MathML as a line of text."""
 
 from __future__ import annotations
 
@@ -6,79 +6,79 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from advchunk.readers.writing import squeezed
+from advchunk.readers.writing import squeeze
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-_UNSEEN = re.compile("[\u2061-\u2064\u200b]")  # function application, invisible times ...
+_INVISIBLE = re.compile("[\u2061-\u2064\u200b]")  # function application, invisible times ...
 _RELATIONS = frozenset("= < > ≤ ≥ ≠ ≈ ≃ ≅ ≡ ∼ ~ ∝ → ← ↔ ⇒ ⇔ ∈ ⊂ ⊆ := ≪ ≫".split())  # noqa: RUF001, SIM905
 _ACCENTS = frozenset("¯ ‾ ˉ _ ^ ˆ ~ ˜ ˙ ¨ → ⃗ . ´ ` ˇ ˘ ̂ ̅ ̄ ̇ ̃".split())  # noqa: RUF001, SIM905
-_ALONE = re.compile(r"√?\w+|\w+\.\w+|\([^()]*\)|.|", re.DOTALL)
+_ATOM = re.compile(r"√?\w+|\w+\.\w+|\([^()]*\)|.|", re.DOTALL)
 _TEX = re.compile(r"(?:application/x-)?(?:la)?tex", re.IGNORECASE)
+_PARTS = {
+    **dict.fromkeys(("mfrac", "mroot", "msup", "msub", "mover", "munder"), 2),
+    **dict.fromkeys(("msubsup", "munderover"), 3),
+}
+_SEPARATORS = {"mtable": "; ", "mtr": ", ", "mlabeledtr": ", ", "mmultiscripts": " ", "apply": " "}
 
 
-def readable(element: Element) -> str:
-    r"""Return what a formula says: its TeX if it brings that, else its MathML in a line.
+def formula_text(element: Element) -> str:
+    r"""Return a formula as its TeX annotation, or else its MathML in one line.
 
     >>> from xml.etree.ElementTree import fromstring
-    >>> readable(fromstring("<math><mi>p</mi><mo>=</mo><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac></math>"))
+    >>> formula_text(fromstring("<math><mi>p</mi><mo>=</mo><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac></math>"))
     'p = a/(b+1)'
-    >>> readable(fromstring("<math><msup><mi>R</mi><mn>2</mn></msup></math>"))
+    >>> formula_text(fromstring("<math><msup><mi>R</mi><mn>2</mn></msup></math>"))
     'R^2'
     """
-    for each in element.iter():
-        if _local(each) == "annotation" and _TEX.fullmatch(each.get("encoding", "")) and (each.text or "").strip():
-            return squeezed(each.text or "")
-    return squeezed(_line(element))
+    for part in element.iter():
+        if _name(part) == "annotation" and _TEX.fullmatch(part.get("encoding", "")) and (part.text or "").strip():
+            return squeeze(part.text or "")
+    return squeeze(_line(element))
 
 
 def _line(element: Element) -> str:
-    tag = _local(element)
-    parts = [_line(child) for child in element if not _local(child).startswith("annotation")]
+    tag = _name(element)
+    parts = [_line(child) for child in element if not _name(child).startswith("annotation")]
     if not parts:
-        said = squeezed(_UNSEEN.sub("", element.text or ""))
-        name = tag in {"mi", "mtext"} and len(said) > 1
-        return f" {said} " if name or (tag == "mo" and said in _RELATIONS) or tag == "mspace" else said
-    loose = squeezed(" ".join([element.text or "", *(child.tail or "" for child in element)]))  # where none belongs
-    said = _together(element, tag, parts)
-    return f"{said} {loose}" if loose else said
+        text = squeeze(_INVISIBLE.sub("", element.text or ""))
+        is_word = tag in {"mi", "mtext"} and len(text) > 1
+        return f" {text} " if is_word or (tag == "mo" and text in _RELATIONS) or tag == "mspace" else text
+    stray = squeeze(" ".join([element.text or "", *(child.tail or "" for child in element)]))
+    text = _combine(element, tag, parts)
+    return f"{text} {stray}" if stray else text
 
 
-def _together(element: Element, tag: str, parts: list[str]) -> str:
-    if tag in _LAYOUTS and len(parts) == _LAYOUTS[tag]:
-        return _laid_out(tag, [part.strip() for part in parts])
+def _combine(element: Element, tag: str, parts: list[str]) -> str:
+    if _PARTS.get(tag) == len(parts):
+        return _combine_scripts(tag, [part.strip() for part in parts])
     if tag == "msqrt":
-        return f"√{_closed(''.join(parts).strip())}"
+        return f"√{_parenthesize(''.join(parts).strip())}"
     if tag == "mfenced":
         marks = [*element.get("separators", ",").strip()] or [""]
         inner = "".join(part + marks[min(i, len(marks) - 1)] + " " for i, part in enumerate(parts[:-1])) + parts[-1]
         return f"{element.get('open', '(')}{inner.strip()}{element.get('close', ')')}"
-    between = {"mtable": "; ", "mtr": ", ", "mlabeledtr": ", ", "mmultiscripts": " ", "apply": " "}.get(tag, "")
-    return between.join(parts)
+    return _SEPARATORS.get(tag, "").join(parts)
 
 
-_LAYOUTS = {
-    **dict.fromkeys(("mfrac", "mroot", "msup", "msub", "mover", "munder"), 2),
-    **dict.fromkeys(("msubsup", "munderover"), 3),
-}
-
-
-def _laid_out(tag: str, parts: Sequence[str]) -> str:
+def _combine_scripts(tag: str, parts: Sequence[str]) -> str:
     base, *scripts = parts
     if tag == "mfrac":
-        return f"{_closed(base)}/{_closed(scripts[0])}"
+        return f"{_parenthesize(base)}/{_parenthesize(scripts[0])}"
     if tag == "mroot":
-        return f"{_closed(base)}^(1/{_closed(scripts[0])})"
+        return f"{_parenthesize(base)}^(1/{_parenthesize(scripts[0])})"
     if tag in {"mover", "munder"} and scripts[0] in _ACCENTS:
         return base + scripts[0]
     marks = "^" if tag in {"msup", "mover"} else "_^"
-    return _closed(base) + "".join(mark + _closed(said) for mark, said in zip(marks, scripts, strict=False) if said)
+    return _parenthesize(base) + "".join(
+        m + _parenthesize(text) for m, text in zip(marks, scripts, strict=False) if text
+    )
 
 
-def _closed(said: str) -> str:
-    return said if _ALONE.fullmatch(said) else f"({said})"
+def _parenthesize(text: str) -> str:
+    return text if _ATOM.fullmatch(text) else f"({text})"
 
 
-def _local(element: Element) -> str:
+def _name(element: Element) -> str:
     return str(element.tag).rpartition("}")[2]

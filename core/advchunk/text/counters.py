@@ -1,4 +1,4 @@
-"""Count tokens, words and characters."""
+"""Counters of tokens, words and characters."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from advchunk.records import Ints
 
 
 class Counter(Protocol):
-    """What `sizes` asks of a token counter.
+    """A token counter.
 
-    ``adds_up`` promises that the counts of pieces cut after a space, tab or line end add up to
-    the count of the whole, so that every character need be tokenized only once.
+    ``adds_up`` promises that the counts of pieces cut after a space, tab or line end add up to the count of the whole,
+    so that each character is tokenized only once.
     """
 
     @property
     def adds_up(self) -> bool:
-        """Whether counts of pieces cut at white space add up."""
+        """True if the counts of pieces cut at white space add up."""
         ...
 
     def __call__(self, text: str) -> int:
@@ -30,7 +30,7 @@ class Counter(Protocol):
         ...
 
     def counts(self, texts: Sequence[str]) -> Ints:
-        """Return the (n,) numbers of tokens of n texts."""
+        """Return the number of tokens of each of n texts, (n,)."""
         ...
 
 
@@ -47,13 +47,13 @@ class CallableCounter:
         return _number(self.call(text))
 
     def counts(self, texts: Sequence[str]) -> Ints:
-        """Return the (n,) numbers of tokens of n texts."""
-        found = self.batch(list(texts)) if self.batch and texts else map(self.call, texts)
-        return np.fromiter(map(_number, found), dtype=np.int64, count=len(texts))
+        """Return the number of tokens of each of n texts, (n,)."""
+        tokens = self.batch(list(texts)) if self.batch and texts else map(self.call, texts)
+        return np.fromiter(map(_number, tokens), dtype=np.int64, count=len(texts))
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs of characters that are not white space."""
+    """Return the number of words, separated by white space."""
     return len(text.split())
 
 

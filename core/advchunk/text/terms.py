@@ -1,4 +1,4 @@
-"""The words of a text, normalized: what the lexical algorithms count."""
+"""Normalized words of a text, as counted by the lexical algorithms."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 WordSplitter: TypeAlias = Callable[[str], Sequence[str]]
-"""Finds the words of a text, in reading order."""
+"""A callable from a text to its words, in reading order."""
 
 StopWords: TypeAlias = Literal["snowball", "glasgow", "none"]
 Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 
-# Scripts that are written without spaces: pairs of characters stand for their words.
+# Scripts written without spaces: pairs of characters stand in for words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = rf"(?V1){_UNSPACED}+|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
 
-# By language, the name of its list in bm25s.stopwords, which are Snowball's.
+# The name of each language's list in bm25s.stopwords, which are those of Snowball.
 _SNOWBALL = {
     "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
     "nl": "DUTCH", "no": "NORWEGIAN", "pt": "PORTUGUESE", "ru": "RUSSIAN", "sv": "SWEDISH", "tr": "TURKISH",
@@ -39,10 +39,9 @@ class Terms:
 
     Parameters
     ----------
-    ids : (m,) a number for each term, 0..size - 1; equal for equal terms.
-    edges : (n + 1,) where each unit's terms begin in ``ids``; the last is m.
-    size : how many distinct terms the text has. They may be more than are counted in ``ids``: those
-        that were left out are still words that the author could have used.
+    ids : (m,) the number of each term, 0..size - 1; equal for equal terms.
+    edges : (n + 1,) offsets of the units in ``ids``; the last is m.
+    size : distinct terms of the text. Stop words are not in ``ids`` but counted here: the author could have used them.
     """
 
     ids: Ints
@@ -53,49 +52,49 @@ class Terms:
         return len(self.edges) - 1
 
     def counts(self) -> csr_array:
-        """Return how often each unit has each term: (n, size), sparse."""
+        """Return the count of each term in each unit: (n, size), sparse."""
         from scipy.sparse import csr_array
 
         ones = np.ones(len(self.ids), dtype=np.float64)
-        found = csr_array((ones, self.ids, self.edges), shape=(len(self), self.size), copy=True)
-        found.sum_duplicates()
-        return found
+        counts = csr_array((ones, self.ids, self.edges), shape=(len(self), self.size), copy=True)
+        counts.sum_duplicates()
+        return counts
 
     def backwards(self) -> Terms:
-        """Return the terms from the end of the text to its beginning."""
+        """Return the terms in reverse order."""
         return Terms(self.ids[::-1].copy(), (self.edges[-1] - self.edges)[::-1].copy(), self.size)
 
 
 def terms_of(
     texts: Iterable[Sequence[str]], form: Callable[[str], str] = str, left_out: Collection[str] = frozenset()
 ) -> Terms:
-    """Give each term of units, which come word by word, a number in the order of their first appearance.
+    """Map each word of n units to a term number, in the order of first appearance.
 
     Parameters
     ----------
-    form : what of a word is compared.
-    left_out : words, in lower case, that are not counted. Their forms still are in ``size``.
+    form : maps a word to its term.
+    left_out : words to exclude, in lower case; their terms still count in ``size``.
 
     >>> terms = terms_of([["Cat", "the", "cat"], [], ["dog"]], str.lower, {"the"})
     >>> terms.ids.tolist(), terms.edges.tolist(), terms.size
     ([0, 0, 2], [0, 2, 2, 3], 3)
     """
-    number, known = dict[str, int](), dict[str, int]()
+    numbers, by_word = dict[str, int](), dict[str, int]()  # -1 for a word that is left out
     ids, edges = list[int](), [0]
     for text in texts:
         for word in text:
-            if word not in known:
-                i = number.setdefault(form(word), len(number))
-                known[word] = -1 if word.lower() in left_out else i
-        ids += [i for word in text if (i := known[word]) >= 0]
+            if word not in by_word:
+                i = numbers.setdefault(form(word), len(numbers))
+                by_word[word] = -1 if word.lower() in left_out else i
+        ids += [i for word in text if (i := by_word[word]) >= 0]
         edges.append(len(ids))
-    return Terms(np.array(ids, dtype=np.int64), np.array(edges, dtype=np.int64), len(number))
+    return Terms(np.array(ids, dtype=np.int64), np.array(edges, dtype=np.int64), len(numbers))
 
 
-def pairs(words: Terms) -> Terms:
+def bigrams(words: Terms) -> Terms:
     """Return the pairs of neighboring terms (bigrams) in each unit.
 
-    >>> pairs(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
+    >>> bigrams(terms_of([["tax", "law", "tax", "law"], ["law"]])).ids.tolist()
     [0, 1, 0]
     """
     unit = np.repeat(np.arange(len(words)), np.diff(words.edges))
@@ -107,71 +106,72 @@ def pairs(words: Terms) -> Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How words are normalized (see `chunkers.lexical.LexicalParams`)."""
+    """The normalization of words (see `chunkers.lexical.LexicalParams`)."""
 
     lowercase: bool = True
     stop_words: StopWords = "snowball"
     stemmer: Stemmer = "snowball"
     language: str = "en"
 
-    def numbered(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
-        """Return the terms of texts, and the term that each number stands for."""
-        ending, forms = stem(self.stemmer, self.language), dict[str, None]()
+    def encode(self, texts: Iterable[str], split: WordSplitter | None = None) -> tuple[Terms, list[str]]:
+        """Return the terms of texts, and the string of each term number."""
+        stemmer, forms = make_stemmer(self.stemmer, self.language), dict[str, None]()
 
         def form(word: str) -> str:
-            found = ending(word.lower()) if self.lowercase else ending(word)
-            forms[found] = None  # which are numbered in the order of their first appearance
-            return found
+            term = stemmer(word.lower() if self.lowercase else word)
+            forms[term] = None  # numbered in the order of first appearance
+            return term
 
         left_out = stop_words(self.stop_words, self.language)
         return terms_of(map(split or word_tokens, texts), form, left_out), list(forms)
 
 
 def word_tokens(text: str) -> list[str]:
-    """Return the words of a text, without its numbers; of a script without spaces, the pairs of its characters.
+    """Return the words of a text, without numbers; for a script without spaces, pairs of characters.
 
     >>> word_tokens("Don't move 3 boats: 天気予報")
     ["Don't", 'move', 'boats', '天気', '気予', '予報']
     """
     word, unspaced, letter = _patterns()
-    found: list[str] = word.findall(text.replace("’", "'"))
+    words: list[str] = word.findall(text.replace("’", "'"))
     if not unspaced.search(text):
-        return found
-    pieces = (piece for run in found for piece in (_pairs(run) if unspaced.match(run) else [run]))
+        return words
+    runs = ([run[i : i + 2] for i in range(len(run) - 1)] if unspaced.match(run) else [] for run in words)
+    pieces = (piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run])
     return [piece for piece in pieces if letter.search(piece)]
 
 
-def stem(stemmer: Stemmer, language: str) -> Callable[[str], str]:
-    """Return what takes the endings off a word in lower case; in a language without a stemmer it takes none.
+def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
+    """Return a function that stems a word in lower case; it returns the word itself in a language without a stemmer.
 
-    "snowball" has some thirty languages; "porter" is the original English one.
+    "snowball" supports about thirty languages; "porter" is the original English stemmer.
 
-    >>> stem("snowball", "en")("sailing")
+    >>> make_stemmer("snowball", "en")("sailing")
     'sail'
     """
     from Stemmer import Stemmer as Snowball
 
     name = {"snowball": language_code(language), "porter": "porter", "none": ""}[stemmer]
     try:
-        found: Callable[[str], str] = Snowball(name).stemWord
+        stem: Callable[[str], str] = Snowball(name).stemWord
     except KeyError:
         return str
 
-    def ending(word: str) -> str:
+    def stem_safely(word: str) -> str:
         try:
-            return found(word)
-        except UnicodeEncodeError:  # half a surrogate pair, which no language has
+            return stem(word)
+        except UnicodeEncodeError:  # an unpaired surrogate
             return word
 
-    return ending
+    return stem_safely
 
 
 @cache
 def stop_words(which: StopWords, language: str) -> frozenset[str]:
-    """Return the words of a language that say nothing of a topic, in lower case; of some, none are known.
+    """Return the stop words of a language, in lower case; none for a language without a list.
 
-    "snowball" has short lists of thirteen languages (179 English words); "glasgow" is a longer one of English (318),
-    which the reference implementation of BayesSeg uses, and needs scikit-learn.
+    "snowball" has short lists for thirteen languages (179 English words); "glasgow" is a longer English list (318), used by
+    the reference implementation of BayesSeg, and needs scikit-learn.
     """
     code = language_code(language)
     if which == "snowball" and code in _SNOWBALL:
@@ -181,10 +181,6 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     if which == "glasgow":
         return frozenset(import_extra("sklearn.feature_extraction.text", "cluster").ENGLISH_STOP_WORDS)
     return frozenset()
-
-
-def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
 @cache

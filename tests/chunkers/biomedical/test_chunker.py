@@ -306,7 +306,7 @@ def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
 
 
 def test_an_article_without_abstract_can_be_cited():
-    (record,) = pubmed.medline("PMID- 7\nTI  - An editorial.\nDP  - 2020\nMH  - Obesity\n")
+    (record,) = pubmed.read_medline("PMID- 7\nTI  - An editorial.\nDP  - 2020\nMH  - Obesity\n")
     (chunk,) = BiomedicalAbstractChunker(mesh=True).chunk(record)
     assert (chunk.text, chunk.spans) == ("", ())
     assert chunk.context == "[Title] An editorial. (pmid:7)\n[MeSH] Obesity"

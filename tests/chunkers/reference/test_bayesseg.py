@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.bayesseg import BayesSegChunker, Prior, likeliest, log_duration
+from advchunk.chunkers.bayesseg import BayesSegChunker, PriorParameters, fit_prior, log_duration
 from advchunk.numerics import costs, search
 from advchunk.records import Units
-from advchunk.text.terms import Terms, pairs, terms_of
+from advchunk.text.terms import Terms, bigrams, terms_of
 
 GOLDEN = np.load(Path(__file__).parents[2] / "data" / "golden_bayesseg.npz")
 DOCUMENTS = sorted({name.rsplit("/ids")[0] for name in GOLDEN.files if name.endswith("/ids")} - {"em"})
@@ -47,8 +47,8 @@ def bags(words, start, end):
 def dirichlet(words, strength, start, end):
     counts, prior = bags(words, start, end), np.broadcast_to(strength, words.size).tolist()
     mass = sum(prior)
-    found = lgamma(sum(counts.values()) + mass) - lgamma(mass) if mass else 0.0
-    return found - sum(lgamma(n + prior[w]) - lgamma(prior[w]) for w, n in counts.items())
+    value = lgamma(sum(counts.values()) + mass) - lgamma(mass) if mass else 0.0
+    return value - sum(lgamma(n + prior[w]) - lgamma(prior[w]) for w, n in counts.items())
 
 
 def utiyama_isahara(words, start, end):
@@ -80,9 +80,9 @@ def test_costs_are_those_of_a_loop_over_words(sentences, strength, bounded):
 def test_lengths_add_their_price(sentences, price):
     words = terms_of(sentences)
     first = np.zeros(len(words), dtype=np.int64)
-    plain, added = costs.dirichlet(words, 0.5), costs.with_lengths(costs.dirichlet(words, 0.5), np.array(price))
-    for end, (one, other) in enumerate(zip(plain(first), added(first), strict=True), start=1):
-        assert other - one == pytest.approx([price[end - start] for start in range(end)], abs=1e-9)
+    plain, added = costs.dirichlet(words, 0.5), costs.add_length_cost(costs.dirichlet(words, 0.5), np.array(price))
+    for end, (before, other) in enumerate(zip(plain(first), added(first), strict=True), start=1):
+        assert other - before == pytest.approx([price[end - start] for start in range(end)], abs=1e-9)
 
 
 @given(texts, st.sampled_from([0.0, 0.7]))
@@ -98,13 +98,13 @@ def test_probabilities_of_boundaries_are_sums_over_all_segmentations(sentences, 
 
 @given(texts)
 def test_pairs_are_of_neighbors_in_a_sentence(sentences):
-    found = pairs(terms_of(sentences))
+    actual = bigrams(terms_of(sentences))
     expected = terms_of([[f"{a}{b}" for a, b in pairwise(sentence)] for sentence in sentences])
-    assert found.edges.tolist() == expected.edges.tolist()
-    same = [(found.ids[i] == found.ids[j]) == (expected.ids[i] == expected.ids[j])
-            for i in range(len(found.ids)) for j in range(i)]  # fmt: skip
+    assert actual.edges.tolist() == expected.edges.tolist()
+    same = [(actual.ids[i] == actual.ids[j]) == (expected.ids[i] == expected.ids[j])
+            for i in range(len(actual.ids)) for j in range(i)]  # fmt: skip
     assert all(same)
-    assert found.size == expected.size == len(set(found.ids.tolist()))
+    assert actual.size == expected.size == len(set(actual.ids.tolist()))
 
 
 # The published program.
@@ -121,8 +121,8 @@ def test_pairs_are_of_neighbors_in_a_sentence(sentences):
     ],
 )
 def test_toy(segments, cuts, log_likelihood):
-    found, cost = cheapest(costs.dirichlet(of_counts(TOY), 0.2), 6, segments=segments)
-    assert found.tolist() == cuts
+    actual, cost = cheapest(costs.dirichlet(of_counts(TOY), 0.2), 6, segments=segments)
+    assert actual.tolist() == cuts
     assert -cost == pytest.approx(log_likelihood, abs=1e-6)
 
 
@@ -131,28 +131,28 @@ def test_toy(segments, cuts, log_likelihood):
 )
 def test_toy_with_durations(segments, mean, log_likelihood):
     prior = -log_duration(np.arange(7), mean, 1.0)
-    _, cost = cheapest(costs.with_lengths(costs.dirichlet(of_counts(TOY), 0.2), prior), 6, segments=segments)
+    _, cost = cheapest(costs.add_length_cost(costs.dirichlet(of_counts(TOY), 0.2), prior), 6, segments=segments)
     assert -cost == pytest.approx(log_likelihood, abs=1e-6)
 
 
 def test_durations_of_the_program():
-    said = [-1.386294, -1.386294, -1.673976, -2.079442, -2.549445, -3.060271, -3.599267]
-    assert log_duration(np.arange(7), 2.0, 1.0) == pytest.approx(said, abs=1e-6)
+    expected = [-1.386294, -1.386294, -1.673976, -2.079442, -2.549445, -3.060271, -3.599267]
+    assert log_duration(np.arange(7), 2.0, 1.0) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_segmentations_and_likelihoods_of_the_program(name, mode):
-    given = {key: GOLDEN[f"{name}/{key}"] for key in ("ids", "edges", "size", "mean")}
-    words = Terms(given["ids"].astype(np.int64), given["edges"].astype(np.int64), int(given["size"][0]))
+    golden = {key: GOLDEN[f"{name}/{key}"] for key in ("ids", "edges", "size", "mean")}
+    words = Terms(golden["ids"].astype(np.int64), golden["edges"].astype(np.int64), int(golden["size"][0]))
     cuts = GOLDEN[f"{name}/{mode}/cuts"]
     cost = costs.dirichlet(words, 0.2)
     if mode == "unknown_dur":
-        cost = costs.with_lengths(cost, -log_duration(np.arange(len(words) + 1), float(given["mean"][0]), 1.0))
-    found, spent = cheapest(cost, len(words), segments=len(cuts) - 1 if mode == "known" else None)
+        cost = costs.add_length_cost(cost, -log_duration(np.arange(len(words) + 1), float(golden["mean"][0]), 1.0))
+    actual, spent = cheapest(cost, len(words), segments=len(cuts) - 1 if mode == "known" else None)
     assert -spent == pytest.approx(GOLDEN[f"{name}/{mode}/log_likelihood"][0], rel=1e-8)
     # A sentence without words costs nothing, so the program may cut after it or not.
-    worded = [np.unique(words.edges[at]).tolist() for at in (found, cuts)]
+    worded = [np.unique(words.edges[at]).tolist() for at in (actual, cuts)]
     assert worded[0] == worded[1]
 
 
@@ -166,31 +166,31 @@ def test_segmentations_of_utiyama_and_isaharas_program(name):
         assert cheapest(cost, len(edges) - 1, segments=segments)[0].tolist() == GOLDEN[f"{name}/{mode}"].tolist()
 
 
-def test_the_chunker_is_the_program_and_learns_what_it_learned():
+def test_the_chunker_learns_the_same_prior_as_the_program():
     edges = np.r_[0, np.cumsum(GOLDEN["em/counts"].astype(np.int64))]
     texts, at, ids = [], 0, GOLDEN["em/ids"].astype(np.int64)
     for n, size in GOLDEN["em/sizes"].tolist():
-        mine = edges[at : at + n + 1]
-        texts.append(Terms(ids[mine[0] : mine[-1]], mine - mine[0], size))
+        own_edges = edges[at : at + n + 1]
+        texts.append(Terms(ids[own_edges[0] : own_edges[-1]], own_edges - own_edges[0], size))
         at += n
     chunker = BayesSegChunker(n_segments=10, min_segment_tokens=0, prior_strength=0.2, dispersion=1.0)
-    prior = chunker._learned([(words, np.ones(len(words), dtype=np.int64)) for words in texts])
+    prior = chunker._learn_prior([(words, np.ones(len(words), dtype=np.int64)) for words in texts])
     assert prior.strength == pytest.approx(float(GOLDEN["em/strength"]), rel=1e-6)
     taught = replace(chunker, prior_strength=prior.strength, dispersion=prior.dispersion)
-    found = [divided(taught, words).cuts.tolist() for words in texts]
-    assert found == GOLDEN["em/cuts"].tolist()
+    actual = [divided(taught, words).cuts.tolist() for words in texts]
+    assert actual == GOLDEN["em/cuts"].tolist()
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_the_chunker_without_a_price_is_the_program(name):
-    given = {key: GOLDEN[f"{name}/{key}"] for key in ("ids", "edges", "size", "mean")}
-    words = Terms(given["ids"].astype(np.int64), given["edges"].astype(np.int64), int(given["size"][0]))
+    golden = {key: GOLDEN[f"{name}/{key}"] for key in ("ids", "edges", "size", "mean")}
+    words = Terms(golden["ids"].astype(np.int64), golden["edges"].astype(np.int64), int(golden["size"][0]))
     plain = {"min_segment_tokens": 0, "prior_strength": 0.2, "segment_cost": 0.0}
-    known = len(GOLDEN[f"{name}/known/cuts"]) - 1
+    number = len(GOLDEN[f"{name}/known/cuts"]) - 1
     for mode, params in {
-        "known": {"n_segments": known, "segment_cost": 9.0},
+        "known": {"n_segments": number, "segment_cost": 9.0},
         "unknown_nodur": {},
-        "unknown_dur": {"mean_length": float(given["mean"][0])},
+        "unknown_dur": {"mean_length": float(golden["mean"][0])},
     }.items():
         figures = divided(BayesSegChunker(**{**plain, **params}), words).figures
         assert figures["log_likelihood"] == pytest.approx(GOLDEN[f"{name}/{mode}/log_likelihood"][0], rel=1e-8)
@@ -200,10 +200,10 @@ def test_the_chunker_without_a_price_is_the_program(name):
 
 
 def likelihood(prior, words, cuts, mean):
-    found = -sum(dirichlet(words, prior.strength, a, b) for a, b in pairwise(cuts.tolist()))
+    value = -sum(dirichlet(words, prior.strength, a, b) for a, b in pairwise(cuts.tolist()))
     if prior.dispersion is not None:
-        found += log_duration(np.diff(cuts), mean, prior.dispersion).sum()
-    return found
+        value += log_duration(np.diff(cuts), mean, prior.dispersion).sum()
+    return value
 
 
 @pytest.mark.parametrize("dispersion", [None, 0.5])
@@ -212,8 +212,8 @@ def test_the_likeliest_prior_is_better_than_those_near_it(dispersion):
     cuts = np.array([0, 1, 4, 12, 13, 15, 30])
     words = of_counts([topics[i % 3] for i, m in enumerate(np.diff(cuts)) for _ in range(m)])
     text = (words, cuts, 5.0)
-    best = likeliest(Prior(0.2, dispersion), [text, text])
-    assert likelihood(best, *text) > likelihood(Prior(0.2, dispersion), *text) + 0.1
+    best = fit_prior(PriorParameters(0.2, dispersion), [text, text])
+    assert likelihood(best, *text) > likelihood(PriorParameters(0.2, dispersion), *text) + 0.1
     for change in (0.97, 1.03):
         assert likelihood(best._replace(strength=best.strength * change), *text) < likelihood(best, *text)
         if best.dispersion is not None:

@@ -36,9 +36,9 @@ INSIDE = int(GOLDEN["inside"])
 
 
 def words_of(document):
-    said = [SENTENCES[i] for i in DOCUMENTS[document]]
-    edges = np.cumsum([0, *map(len, said)])
-    return Terms(np.concatenate(said), edges, int(GOLDEN["terms"].max()) + 1)
+    sentences = [SENTENCES[i] for i in DOCUMENTS[document]]
+    edges = np.cumsum([0, *map(len, sentences)])
+    return Terms(np.concatenate(sentences), edges, int(GOLDEN["terms"].max()) + 1)
 
 
 def units_of(n, size=1):
@@ -156,8 +156,8 @@ class SlowDivision:
         """Return the cuts in the order they are made, and the density before the first and after each."""
         cuts, order = [0, len(self.dense)], []
         densities = [self.density(cuts)]
-        while found := [cut for ends in pairwise(cuts) for cut in self.best_cuts(*ends)]:
-            density, cut = max((self.density(sorted([*cuts, cut])), cut) for cut in found)
+        while candidates := [cut for ends in pairwise(cuts) for cut in self.best_cuts(*ends)]:
+            density, cut = max((self.density(sorted([*cuts, cut])), cut) for cut in candidates)
             cuts = sorted([*cuts, cut])
             order.append(cut)
             densities.append(density)
@@ -178,7 +178,7 @@ def test_smoothed(dense, width, data):
     n = len(dense)
     reach = data.draw(st.integers(1, n))
     slow = np.array([[np.mean(around(dense, i, j, width)) for j in range(n)] for i in range(n)])
-    mean = bands.smoothed(diagonals(dense)[: min(n, reach + width - 1)], width, reach)
+    mean = bands.local_mean(diagonals(dense)[: min(n, reach + width - 1)], width, reach)
     assert within(mean) == pytest.approx(within(diagonals(slow)[:reach]))
 
 
@@ -206,30 +206,30 @@ def test_ranks_are_the_same_in_blocks(monkeypatch):
     dense = np.random.default_rng(5).integers(0, 50, size=(30, 30))
     band = diagonals((dense + dense.T).astype(np.float32))
     whole = bands.local_rank(band, 5, 30)
-    monkeypatch.setattr(bands, "_CACHED", 30 * 7)
+    monkeypatch.setattr(bands, "_BLOCK_VALUES", 30 * 7)
     assert within(bands.local_rank(band, 5, 30)).tolist() == within(whole).tolist()
 
 
 def test_cosines_are_the_same_in_blocks(monkeypatch):
     words = words_of(0)
     whole = bands.cosine_band(words, 9)
-    monkeypatch.setattr(bands, "_ROWS", 7)
+    monkeypatch.setattr(bands, "_BLOCK_ROWS", 7)
     assert bands.cosine_band(words, 9).tolist() == whole.tolist()
     assert whole.tolist() == bands.cosine_band(words, len(words))[:9].tolist()
 
 
 def test_the_published_smoothing_of_the_gradient_and_the_threshold():
     words = words_of(7)
-    found = found_in(words)
-    steps, kernel = np.diff(found.figures["density"]), [1, 2, 4, 8, 4, 2, 1]
+    actual = found_in(words)
+    steps, kernel = np.diff(actual.figures["density"]), [1, 2, 4, 8, 4, 2, 1]
     expected = []
     for i in range(len(steps)):
         near = [(weight, steps[i + k - 3]) for k, weight in enumerate(kernel) if 0 <= i + k - 3 < len(steps)]
         expected.append(sum(weight * step for weight, step in near) / sum(weight for weight, _ in near))
-    assert found.figures["gradient"] == pytest.approx(expected)
-    assert found.figures["threshold"] == pytest.approx(np.mean(expected) + 1.2 * np.std(expected))
-    steep = next(i for i, step in enumerate(expected) if step <= found.figures["threshold"])
-    assert found.cuts.tolist() == sorted([0, len(words), *found.figures["order"][:steep]])
+    assert actual.figures["gradient"] == pytest.approx(expected)
+    assert actual.figures["threshold"] == pytest.approx(np.mean(expected) + 1.2 * np.std(expected))
+    steep = next(i for i, step in enumerate(expected) if step <= actual.figures["threshold"])
+    assert actual.cuts.tolist() == sorted([0, len(words), *actual.figures["order"][:steep]])
 
 
 @pytest.mark.parametrize("width", [13, 17, 41])

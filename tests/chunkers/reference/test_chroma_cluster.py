@@ -42,11 +42,11 @@ def published(matrix, most):
                     reward += dp[i - size]
                 if reward > dp[i]:
                     dp[i], segmentation[i] = reward, i - size + 1
-    found, i = [], n - 1
+    cuts, i = [], n - 1
     while i >= 0:
-        found.append((segmentation[i], i))
+        cuts.append((segmentation[i], i))
         i = segmentation[i] - 1
-    return found[::-1]
+    return cuts[::-1]
 
 
 def band(matrix, most):
@@ -55,9 +55,9 @@ def band(matrix, most):
 
 
 @pytest.mark.parametrize("corpus", ["state_of_the_union", "wikitexts"])
-def test_what_the_published_code_made_of_a_corpus(peers, corpus):
-    found = peers.clusters(GOLDEN[f"{corpus}/near"].astype(np.float64), float(GOLDEN[f"{corpus}/mean"]))
-    np.testing.assert_array_equal(found, GOLDEN[f"{corpus}/cuts"])
+def test_clusters_equal_the_published_code(peers, corpus):
+    actual = peers.clusters(GOLDEN[f"{corpus}/near"].astype(np.float64), float(GOLDEN[f"{corpus}/mean"]))
+    np.testing.assert_array_equal(actual, GOLDEN[f"{corpus}/cuts"])
 
 
 @given(st.data(), st.integers(1, 14), st.integers(1, 6), st.integers(-2, 2))

@@ -40,10 +40,10 @@ def apart(x, y, linkage):
 def slow_chain(x, linkage, count, threshold):
     cuts, gaps = list(range(len(x) + 1)), [np.nan] * (len(x) + 1)
     while len(cuts) > 2:
-        found = [(apart(x[a:b], x[b:c], linkage), b) for a, b, c in zip(cuts, cuts[1:], cuts[2:], strict=False)]
-        for distance, place in found:
+        distances = [(apart(x[a:b], x[b:c], linkage), b) for a, b, c in zip(cuts, cuts[1:], cuts[2:], strict=False)]
+        for distance, place in distances:
             gaps[place] = distance
-        least, place = min(found)
+        least, place = min(distances)
         if least > max(threshold if len(cuts) - 1 > count else 0.0, 1e-6):
             break
         cuts.remove(place)
@@ -54,8 +54,8 @@ def slow_chain(x, linkage, count, threshold):
 def test_chain_is_the_brute_force_over_neighbors(x, linkage, count, threshold):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "_DIGITS", 7)
-        patch.setattr(clusters, "_PAIRS", 3)
-        cuts, gaps = clusters.chain(x, linkage, clusters=count, threshold=threshold)
+        patch.setattr(clusters, "_BLOCK_PAIRS", 3)
+        cuts, gaps = clusters.agglomerate_chain(x, linkage, clusters=count, threshold=threshold)
     expected_cuts, expected_gaps = slow_chain(x, linkage, count, threshold)
     assert cuts.tolist() == expected_cuts
     assert gaps == pytest.approx(expected_gaps, abs=2e-7)
@@ -67,15 +67,15 @@ def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(linkag
     angles = np.sort(np.random.default_rng(seed).uniform(0, 1.2, 40))
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     tree = hierarchy.linkage(x, linkage, "euclidean" if linkage == "ward" else "cosine")
-    cuts, gaps = clusters.chain(x, linkage)
+    cuts, gaps = clusters.agglomerate_chain(x, linkage)
     assert cuts.tolist() == [0, 40]
     assert np.sort(gaps) == pytest.approx(np.sort(tree[:, 2]), abs=1e-8)
     for count in (2, 5, 11):
-        cuts, _ = clusters.chain(x, linkage, clusters=count)
-        assert search.run_cuts(clusters.merged(x, linkage, clusters=count)).tolist() == cuts.tolist()
+        cuts, _ = clusters.agglomerate_chain(x, linkage, clusters=count)
+        assert search.run_cuts(clusters.agglomerate(x, linkage, clusters=count)).tolist() == cuts.tolist()
         middle = (tree[-count, 2] + tree[-count + 1, 2]) / 2
-        assert clusters.chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
-        assert search.run_cuts(clusters.merged(x, linkage, threshold=middle)).tolist() == cuts.tolist()
+        assert clusters.agglomerate_chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
+        assert search.run_cuts(clusters.agglomerate(x, linkage, threshold=middle)).tolist() == cuts.tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -83,33 +83,33 @@ def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(linkag
 def test_unrestricted_clusters_are_scikit_learns(linkage, count):
     x = unit_rows(np.random.default_rng(7).normal(size=(60, 5)))
     metric = "euclidean" if linkage == "ward" else "cosine"
-    theirs = AgglomerativeClustering(count, linkage=linkage, metric=metric).fit_predict(x)
-    assert adjusted_rand_score(theirs, clusters.merged(x, linkage, clusters=count)) == 1.0
+    expected = AgglomerativeClustering(count, linkage=linkage, metric=metric).fit_predict(x)
+    assert adjusted_rand_score(expected, clusters.agglomerate(x, linkage, clusters=count)) == 1.0
 
 
 def test_chain_by_ward_is_scikit_learns_with_connectivity():
     x = unit_rows(np.random.default_rng(3).normal(size=(80, 4)))
     neighbors = np.eye(80, k=1) + np.eye(80, k=-1)
     for count in (2, 9, 30):
-        theirs = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
-        assert clusters.chain(x, "ward", clusters=count)[0].tolist() == search.run_cuts(theirs).tolist()
+        expected = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
+        assert clusters.agglomerate_chain(x, "ward", clusters=count)[0].tolist() == search.run_cuts(expected).tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_long_texts_are_merged_along_the_chain_first(linkage, monkeypatch):
-    monkeypatch.setattr(clusters, "_MOST", 20)
+    monkeypatch.setattr(clusters, "_MAX_UNITS", 20)
     topic = np.repeat([0, 1, 0, 2, 1], [20, 14, 9, 30, 11])
     x = unit_rows(np.eye(3)[topic] + np.random.default_rng(0).normal(size=(84, 3)) * 0.1)
-    assert adjusted_rand_score(topic, clusters.merged(x, linkage, clusters=3)) == 1.0
-    assert len(set(clusters.merged(x, linkage, threshold=0.0))) == 20
+    assert adjusted_rand_score(topic, clusters.agglomerate(x, linkage, clusters=3)) == 1.0
+    assert len(set(clusters.agglomerate(x, linkage, threshold=0.0))) == 20
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
-def test_what_says_the_same_is_one_cluster_however_many_are_asked_for(linkage):
+def test_identical_rows_are_one_cluster(linkage):
     rounding = np.random.default_rng(0).normal(size=(30, 8)) * 1e-8
     x = np.repeat(np.eye(8)[[0, 1]], 15, axis=0) + rounding
-    assert clusters.chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
-    assert search.run_cuts(clusters.merged(x, linkage, clusters=5)).tolist() == [0, 15, 30]
+    assert clusters.agglomerate_chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
+    assert search.run_cuts(clusters.agglomerate(x, linkage, clusters=5)).tolist() == [0, 15, 30]
 
 
 # From clusters to passages.
@@ -120,7 +120,7 @@ def direction(x):
 
 
 def slow_around(given_labels, x):
-    found, cuts = list(given_labels), search.run_cuts(np.array(given_labels)).tolist()
+    assigned, cuts = list(given_labels), search.run_cuts(np.array(given_labels)).tolist()
     stretches = [range(a, b) for a, b in pairwise(cuts)]
     for i, stretch in enumerate(stretches):
         if given_labels[stretch[0]] >= 0:
@@ -135,16 +135,16 @@ def slow_around(given_labels, x):
             if worth > best_worth + 1e-7:
                 best, best_worth = place, worth
         for k, unit in enumerate(stretch):
-            found[unit] = 0 if best is None else given_labels[left[0][0] if k < best else right[0][0]]
-    return found
+            assigned[unit] = 0 if best is None else given_labels[left[0][0] if k < best else right[0][0]]
+    return assigned
 
 
 def slow_long_enough(given_labels, x, least):
     stretches = [[given_labels[a], list(range(a, b))] for a, b in pairwise(search.run_cuts(np.array(given_labels)))]
 
     def likeness(i, j):
-        one, other = (direction(x[stretches[k][1]].sum(axis=0)) for k in (i, j))
-        return round(float(one @ other), 6)
+        first, other = (direction(x[stretches[k][1]].sum(axis=0)) for k in (i, j))
+        return round(float(first @ other), 6)
 
     while len(stretches) > 1:
         size, i = min((len(units), i) for i, (_, units) in enumerate(stretches))
@@ -167,17 +167,17 @@ def tie_free(seed, n):
 @given(labels, st.integers(0, 9))
 def test_noise_joins_the_run_around_it(given_labels, seed):
     x = tie_free(seed, len(given_labels))
-    found = runs.assign_noise(np.array(given_labels), x).tolist()
-    assert found == slow_around(given_labels, x)
-    assert all(a == b for a, b in zip(found, given_labels, strict=True) if b >= 0)
+    result = runs.assign_noise(np.array(given_labels), x).tolist()
+    assert result == slow_around(given_labels, x)
+    assert all(a == b for a, b in zip(result, given_labels, strict=True) if b >= 0)
 
 
 @given(labels.map(lambda some: [abs(label) for label in some]), st.integers(0, 9), st.integers(1, 6))
 def test_runs_are_long_enough(given_labels, seed, least):
     x = tie_free(seed, len(given_labels))
-    found = runs.merge_short_runs(np.array(given_labels), x, least)
-    assert found.tolist() == slow_long_enough(given_labels, x, least)
-    assert np.diff(search.run_cuts(found)).min() >= min(least, len(found))
+    actual = runs.merge_short_runs(np.array(given_labels), x, least)
+    assert actual.tolist() == slow_long_enough(given_labels, x, least)
+    assert np.diff(search.run_cuts(actual)).min() >= min(least, len(actual))
 
 
 @pytest.mark.parametrize(
@@ -199,6 +199,6 @@ def test_of_equals_it_is_the_left(given_labels, least, expected):
 
 def test_distant_units_of_a_small_cluster_join_the_runs_around_them():
     given_labels, x = np.array([0, 0, 1, 0, 2, 2, 1, 2]), np.ones((8, 1))
-    found = runs.project_labels(given_labels, x, 3, contiguous=False)
-    assert found.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
+    actual = runs.project_labels(given_labels, x, 3, contiguous=False)
+    assert actual.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
     assert runs.project_labels(given_labels, x, 2, contiguous=False).tolist() == given_labels.tolist()

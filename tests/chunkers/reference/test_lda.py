@@ -41,7 +41,7 @@ def test_divergence_is_scipys_in_bits(both):
 @relaxed
 @given(st.integers(2, 9).flatmap(counts), st.integers(1, 12))
 def test_sums_around_a_gap_are_those_of_the_blocks_beside_it(rows, width):
-    before, after = signals.sums_around(rows, width)
+    before, after = signals.window_sums(rows, width)
     for gap in range(1, len(rows)):
         assert before[gap - 1].tolist() == rows[max(gap - width, 0) : gap].sum(axis=0).tolist()
         assert after[gap - 1].tolist() == rows[gap : gap + width].sum(axis=0).tolist()
@@ -53,17 +53,17 @@ def terms(units, size):
 
 def inferred_word_by_word(topics, unit):
     """Infer the topics of one unit, by the formula."""
-    found = [topics.shares[:, word] * topics.prior for word in unit]
-    found = [x / x.sum() for x in found]
+    shares = [topics.shares[:, word] * topics.prior for word in unit]
+    shares = [x / x.sum() for x in shares]
     for _ in range(100):
-        before = found
-        found = [
+        before = shares
+        shares = [
             topics.shares[:, word] * (topics.prior + sum(before) - x) for word, x in zip(unit, before, strict=True)
         ]
-        found = [x / x.sum() for x in found]
-        if max(np.abs(x - y).max() for x, y in zip(before, found, strict=True)) < 1e-9:
+        shares = [x / x.sum() for x in shares]
+        if max(np.abs(x - y).max() for x, y in zip(before, shares, strict=True)) < 1e-9:
             break
-    return sum(found), sum(np.eye(len(topics.prior))[x.argmax()] for x in found)
+    return sum(shares), sum(np.eye(len(topics.prior))[x.argmax()] for x in shares)
 
 
 def test_topics_are_inferred_as_word_by_word():
@@ -96,21 +96,21 @@ def test_the_sampler_finds_what_scikit_learn_finds():
 
 def test_depths_are_those_of_topictiling():
     for sim, minima, depth in golden("auto", "sim", "minima", "depth"):
-        assert signals.depth(sim)[minima] / 2 == pytest.approx(depth, abs=1e-9)
+        assert signals.depth_scores(sim)[minima] / 2 == pytest.approx(depth, abs=1e-9)
 
 
-def test_valleys_are_those_of_topictiling_but_for_the_outermost_and_the_flat():
+def test_valleys_equal_topictiling_except_outermost_and_flat_ones():
     for sim, minima in golden("auto", "sim", "minima"):
         inner = sim[1:-1]
         flat = np.flatnonzero(np.diff(sim) == 0)
         apart = {int(i) for i in np.r_[flat, flat + 1]}
-        ours = set((search.peaks(-sim)).tolist()) - {0, len(inner) + 1}
+        ours = set((search.find_peaks(-sim)).tolist()) - {0, len(inner) + 1}
         assert ours - apart == set(minima.tolist()) - apart
 
 
 def test_with_a_number_of_segments_known_the_deepest_valleys_are_topictilings():
     chunker, same = LDATopicChunker(n_segments=10), 0
     for sim, segments in golden("known", "sim", "segments"):
-        peaks, _, _ = chunker._chosen(1 - sim)
+        peaks, _, _ = chunker._select(1 - sim)
         same += len(set(peaks.tolist()) & set(segments[:-1].tolist()))
     assert same / (20 * 9) > 0.8  # the rest: flat valleys, of which it cuts the end, and many ties at depth 1

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from advchunk import sizes
-from advchunk.chunkers import mst
-from advchunk.chunkers.mst import MSTSemanticChunker, MSTSemanticParams
+from advchunk.chunkers.mst import distances as mst
+from advchunk.chunkers.mst.chunker import MSTSemanticChunker
+from advchunk.chunkers.mst.distances import MSTSemanticParams
 from advchunk.numerics import graphs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.records import Units
@@ -40,9 +41,9 @@ def limits_of(most):
 
 def joined(blocks):
     """All edges of all blocks, in reading order."""
-    found = Edges(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-    order = np.lexsort((found.right, found.left))
-    return Edges(*(part[order] for part in found))
+    edges = Edges(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    order = np.lexsort((edges.right, edges.left))
+    return Edges(*(part[order] for part in edges))
 
 
 def segmented(vectors, lengths, **params):
@@ -70,30 +71,30 @@ def test_the_golden_documents_are_worth_comparing():
 
 
 def test_the_published_figures(golden):
-    assert mst.profile(golden.vectors, golden.sizes, PUBLISHED) == pytest.approx(golden.figures, abs=1e-6)
+    assert mst.document_stats(golden.vectors, golden.sizes, PUBLISHED) == pytest.approx(golden.figures, abs=1e-6)
 
 
 def test_the_published_distance_of_every_pair(golden):
-    of = mst.profile(golden.vectors, golden.sizes, PUBLISHED)
-    found = joined(mst.near(golden.vectors, golden.sizes, of, inf, PUBLISHED))
-    assert found.weight == pytest.approx(golden.edges, abs=1e-6)
+    of = mst.document_stats(golden.vectors, golden.sizes, PUBLISHED)
+    edges = joined(mst.edges_within(golden.vectors, golden.sizes, of, inf, PUBLISHED))
+    assert edges.weight == pytest.approx(golden.edges, abs=1e-6)
 
 
 def test_the_published_components(golden):
-    found = segmented(golden.vectors, golden.sizes.tolist())
-    assert found.labels.tolist() == golden.labels.tolist()
+    segmentation = segmented(golden.vectors, golden.sizes.tolist())
+    assert segmentation.labels.tolist() == golden.labels.tolist()
 
 
 def test_the_published_components_at_other_lambdas(golden):
     for lambda_, expected in zip(golden.lambdas.tolist(), golden.labels_at, strict=True):
         just_over = lambda_ + 1e-6  # some are the very weight of an edge, which float32 may put on either side
-        found = segmented(golden.vectors, golden.sizes.tolist(), lambda_=just_over)
-        assert found.labels.tolist() == expected.tolist()
+        segmentation = segmented(golden.vectors, golden.sizes.tolist(), lambda_=just_over)
+        assert segmentation.labels.tolist() == expected.tolist()
 
 
 def test_the_published_tree(golden):
-    found = segmented(golden.vectors, golden.sizes.tolist()).figures["tree"]()
-    assert found.weight == pytest.approx(golden.tree, abs=1e-6)
+    tree = segmented(golden.vectors, golden.sizes.tolist()).figures["tree"]()
+    assert tree.weight == pytest.approx(golden.tree, abs=1e-6)
 
 
 def test_the_published_chunks(golden):
@@ -104,7 +105,7 @@ def test_the_published_chunks(golden):
 
 def test_the_published_lambda_of_a_mean():
     mean, expected = GOLDEN["lambda_of_mean"].T
-    assert [mst.threshold(m, PUBLISHED) for m in mean] == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert [mst.adaptive_lambda(m, PUBLISHED) for m in mean] == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 # The formulas, pair by pair.
@@ -176,7 +177,7 @@ OTHER = [
     {"alpha_slope": 1.0, "alpha_base": 0.5, "lambda_decay": 0.3, "locality_fragmentation": 0.1},
     {"lambda_": 0.25},
 ]
-params = st.sampled_from(OTHER).map(lambda given: MSTSemanticParams(**given))
+params = st.sampled_from(OTHER).map(lambda values: MSTSemanticParams(**values))
 
 
 @st.composite
@@ -192,18 +193,18 @@ def documents(draw, most=40):
 @given(documents(), params)
 def test_profile(document, p):
     figures, _ = slow(*document, p)
-    assert mst.profile(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
+    assert mst.document_stats(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
 
 
 def test_a_piece_of_exactly_short_factor_mean_lengths_is_no_fragment():
     rows, p = np.eye(4), MSTSemanticParams(short_factor=1.5)
-    assert mst.profile(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
+    assert mst.document_stats(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
 
 
 def test_profile_of_a_document_of_several_blocks():
     rng = np.random.default_rng(1)
     rows, n = signals.unit_rows(rng.normal(size=(9000, 2)) + 1), 9000
-    of = mst.profile(rows, np.full(n, 20), PUBLISHED)
+    of = mst.document_stats(rows, np.full(n, 20), PUBLISHED)
     assert of.reach == 270
     similar = sum(np.vdot(rows[:-d], rows[d:]) for d in range(1, 270)) / sum(n - d for d in range(1, 270))
     assert of.semantic_density == pytest.approx(similar)
@@ -211,13 +212,13 @@ def test_profile_of_a_document_of_several_blocks():
 
 @given(documents(), params, st.sampled_from([-0.4, 0.0, 0.2, 0.5, 1.0, inf]))
 def test_near_finds_all_pairs_within_the_limit(document, p, limit):
-    of = mst.profile(*document, p)
+    of = mst.document_stats(*document, p)
     _, distance = slow(*document, p)
-    found = joined([NONE, *mst.near(*document, of, limit, p)])
-    pairs = list(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    edges = joined([NONE, *mst.edges_within(*document, of, limit, p)])
+    pairs = list(zip(edges.left.tolist(), edges.right.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
-    assert dict(zip(pairs, found.weight, strict=True)) == pytest.approx({k: distance[k] for k in pairs}, abs=1e-9)
-    assert all(weight <= limit for weight in found.weight)
+    assert dict(zip(pairs, edges.weight, strict=True)) == pytest.approx({k: distance[k] for k in pairs}, abs=1e-9)
+    assert all(weight <= limit for weight in edges.weight)
     assert all(distance[pair] > limit - 1e-9 for pair in distance.keys() - set(pairs))
 
 
@@ -227,47 +228,47 @@ NONE = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 @settings(max_examples=20)
 @given(documents(most=12), params)
 def test_a_pair_exactly_at_the_limit_is_near(document, p):
-    of = mst.profile(*document, p)
-    every = joined(mst.near(*document, of, inf, p))
+    of = mst.document_stats(*document, p)
+    every = joined(mst.edges_within(*document, of, inf, p))
     for limit in every.weight.tolist():
-        found = joined([NONE, *mst.near(*document, of, limit, p)])
-        assert found.weight.tolist() == every.weight[every.weight <= limit].tolist()
+        edges = joined([NONE, *mst.edges_within(*document, of, limit, p)])
+        assert edges.weight.tolist() == every.weight[every.weight <= limit].tolist()
 
 
-@pytest.mark.parametrize("given", [{}, {"base_threshold": 150}, {"gamma": 0.0, "base_threshold": 150}], ids=str)
+@pytest.mark.parametrize("problem", [{}, {"base_threshold": 150}, {"gamma": 0.0, "base_threshold": 150}], ids=str)
 @pytest.mark.parametrize("limit", [0.1, inf])
-def test_near_across_blocks_of_rows(given, limit):
-    rng, p = np.random.default_rng(3), MSTSemanticParams(**given)
+def test_near_across_blocks_of_rows(problem, limit):
+    rng, p = np.random.default_rng(3), MSTSemanticParams(**problem)
     document = signals.unit_rows(rng.normal(size=(200, 3)) + 1).astype(np.float32), rng.integers(1, 200, 200)
     _, distance = slow(*document, p)
-    found = joined(mst.near(*document, mst.profile(*document, p), limit, p))
+    edges = joined(mst.edges_within(*document, mst.document_stats(*document, p), limit, p))
     expected = {pair for pair, weight in distance.items() if weight <= limit}
-    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == expected
+    assert set(zip(edges.left.tolist(), edges.right.tolist(), strict=True)) == expected
 
 
 @given(documents(), params)
 def test_components_are_those_of_the_pruned_tree(document, p):
     """The published way round: build the tree of all pairs, then cut what is over lambda."""
     rows, lengths = document
-    of = mst.profile(rows, lengths, p)
-    every = joined(mst.near(rows, lengths, of, inf, p))
+    of = mst.document_stats(rows, lengths, p)
+    every = joined(mst.edges_within(rows, lengths, of, inf, p))
     tree, _ = kruskal(len(rows), zip(every.weight.tolist(), every.left.tolist(), every.right.tolist(), strict=True))
-    found = MSTSemanticChunker(**vars(p)).segment(units_of(lengths), rows, limits_of(10**9))
-    assert found.labels.tolist() == labeled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
-    drawn = found.figures["tree"]()
+    segmentation = MSTSemanticChunker(**vars(p)).segment(units_of(lengths), rows, limits_of(10**9))
+    assert segmentation.labels.tolist() == labeled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
+    drawn = segmentation.figures["tree"]()
     assert list(zip(drawn.weight, drawn.left, drawn.right, strict=True)) == tree
 
 
 @given(documents(most=15), st.integers(1, 17))
-def test_n_segments_keeps_the_lightest_edges_of_the_tree(document, wanted):
+def test_n_segments_keeps_the_lightest_edges_of_the_tree(document, number):
     rows, lengths = document
     n = len(rows)
     tree, _ = kruskal(n, [(w, i, j) for (i, j), w in slow(rows, lengths, PUBLISHED)[1].items()])
-    found = segmented(rows, lengths.tolist(), n_segments=wanted)
-    assert len(set(found.labels.tolist())) == min(wanted, n)
-    kept = found.figures["tree"]().lightest(n - min(wanted, n))
+    segmentation = segmented(rows, lengths.tolist(), n_segments=number)
+    assert len(set(segmentation.labels.tolist())) == min(number, n)
+    kept = segmentation.figures["tree"]().lightest(n - min(number, n))
     assert kept.weight == pytest.approx([weight for weight, *_ in tree][: len(kept.weight)], abs=1e-9)
-    assert found.labels.tolist() == labeled(n, zip(kept.weight, kept.left, kept.right, strict=True))
+    assert segmentation.labels.tolist() == labeled(n, zip(kept.weight, kept.left, kept.right, strict=True))
 
 
 @given(
@@ -287,10 +288,10 @@ def test_tree_and_components_of_any_edges_in_any_blocks(n, drawn, at_once):
             yield Edges(np.array(left), np.array(right), np.array(weight))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphs, "_AT_ONCE", at_once)
+        patch.setattr(graphs, "_BLOCK_SIZE", at_once)
         assert graphs.components(n, blocks()).tolist() == labels
-        found = graphs.spanning_tree(n, blocks())
-    assert list(zip(found.weight.tolist(), found.left.tolist(), found.right.tolist(), strict=True)) == tree
+        result = graphs.spanning_tree(n, blocks())
+    assert list(zip(result.weight.tolist(), result.left.tolist(), result.right.tolist(), strict=True)) == tree
 
 
 def pieces(chunks, units):
@@ -318,9 +319,9 @@ def merged(labels, lengths, most):
 def test_a_component_is_packed_in_order_and_nothing_dropped(drawn, most):
     labels, lengths = map(list, zip(*drawn, strict=True))
     units = units_of(lengths)
-    found = pieces(sizes.assemble_groups(units, np.array(labels), limits_of(most)), units)
-    assert found == merged(labels, lengths, most)
-    assert sorted(i for piece in found for i in piece) == list(range(len(lengths)))
+    actual = pieces(sizes.assemble_groups(units, np.array(labels), limits_of(most)), units)
+    assert actual == merged(labels, lengths, most)
+    assert sorted(i for piece in actual for i in piece) == list(range(len(lengths)))
 
 
 def test_a_short_piece_joins_its_neighbor_in_the_text():
@@ -338,29 +339,29 @@ def test_one_piece_is_one_chunk():
 
 
 @pytest.mark.parametrize("size", [8, 300])
-def test_pieces_that_all_say_the_same_are_one_group(size):
+def test_identical_pieces_are_one_group(size):
     """The published code makes a chunk of each (failures.json, "ten_identical_short_sentences")."""
-    found = segmented(np.tile([[0.6, 0.8]], (10, 1)), [size] * 10)
-    assert found.figures["lambda_"] == inf
-    assert set(found.labels.tolist()) == {0}
+    segmentation = segmented(np.tile([[0.6, 0.8]], (10, 1)), [size] * 10)
+    assert segmentation.figures["lambda_"] == inf
+    assert set(segmentation.labels.tolist()) == {0}
 
 
-def test_a_negative_mean_distance_connects_what_is_nearer_than_nothing():
+def test_a_negative_mean_distance_connects_negative_distances():
     """The published lambda is nan here (failures.json, "two_short_similar")."""
     rows = np.array([[1.0, 0.0], [0.9043516691288959, (1 - 0.9043516691288959**2) ** 0.5]])
-    found = segmented(rows, [8, 8])
-    assert found.figures["mean_distance"] < 0
-    assert found.figures["lambda_"] == 0
-    assert found.labels.tolist() == [0, 0]
+    segmentation = segmented(rows, [8, 8])
+    assert segmentation.figures["mean_distance"] < 0
+    assert segmentation.figures["lambda_"] == 0
+    assert segmentation.labels.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("mean", [0.0, -0.3])
 def test_lambda_of_no_distance(mean):
-    assert mst.threshold(mean, PUBLISHED) == 0
+    assert mst.adaptive_lambda(mean, PUBLISHED) == 0
 
 
 def test_lambda_of_a_huge_distance_connects_everything():
-    assert mst.threshold(2000.0, PUBLISHED) == inf
+    assert mst.adaptive_lambda(2000.0, PUBLISHED) == inf
 
 
 def test_a_piece_without_a_vector_leaves_the_others_as_they_are():
@@ -369,10 +370,10 @@ def test_a_piece_without_a_vector_leaves_the_others_as_they_are():
     rows = signals.unit_rows(np.repeat([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 6, axis=0) + 0.05 * rng.normal(size=(12, 3)))
     rows[4] = 0
     lengths = [200] * 12
-    found = segmented(rows, lengths)
-    assert found.labels.tolist() == [0, 0, 0, 0, 4, 0, 6, 6, 6, 6, 6, 6]
+    segmentation = segmented(rows, lengths)
+    assert segmentation.labels.tolist() == [0, 0, 0, 0, 4, 0, 6, 6, 6, 6, 6, 6]
     expected, _ = slow(rows, lengths, PUBLISHED)
-    assert [found.figures[name] for name in mst.Profile._fields] == pytest.approx(expected)
+    assert [segmentation.figures[name] for name in mst.DocumentStats._fields] == pytest.approx(expected)
 
 
 def test_a_piece_over_the_budget_is_split():

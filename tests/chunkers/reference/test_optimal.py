@@ -22,10 +22,10 @@ penalties = st.sampled_from([0.0, 0.7, 5.0])
 @st.composite
 def budgets(draw, lengths):
     """Most tokens from each unit on: as chunks have them, whose context never grows faster than the text before them."""
-    found = [draw(st.integers(1, 20))]
+    sizes = [draw(st.integers(1, 20))]
     for size in lengths[:-1]:
-        found.append(draw(st.integers(max(found[-1] - size, 1), 20)))
-    return found
+        sizes.append(draw(st.integers(max(sizes[-1] - size, 1), 20)))
+    return sizes
 
 
 @st.composite
@@ -99,13 +99,13 @@ def test_cheapest_is_the_best_of_all_that_fit(problem, penalty, minimum):
 
 
 @given(problems(), penalties, st.integers(1, 9), st.integers(0, 12))
-def test_as_many_segments_as_asked_for_or_as_near_as_the_budget_allows(problem, penalty, wanted, minimum):
+def test_number_of_segments_is_the_nearest_within_the_budget(problem, penalty, requested, minimum):
     x, lengths, budget = problem
     cuts, cost = search.cheapest_cuts(
-        scattered(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty, segments=wanted
+        scattered(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty, segments=requested
     )
     allowed = [other for other in every(len(x)) if fits(other, lengths, budget)]
-    nearest = min({len(other) - 1 for other in allowed}, key=lambda number: abs(number - wanted))
+    nearest = min({len(other) - 1 for other in allowed}, key=lambda number: abs(number - requested))
     allowed = [other for other in allowed if len(other) - 1 == nearest]
     best = min((short(other, lengths, minimum), total(other, x, penalty)) for other in allowed)
     assert tuple(cuts.tolist()) in allowed
@@ -122,11 +122,11 @@ def test_fewest_segments(problem):
 @given(problems())
 def test_a_higher_penalty_never_cuts_more(problem):
     x, lengths, budget = problem
-    found = [
+    counts = [
         len(search.cheapest_cuts(scattered(x), np.array(lengths), np.array(budget), penalty=penalty)[0])
         for penalty in (0.0, 0.3, 1.1, 2.7, 9.0, 200.0)
     ]
-    assert found == sorted(found, reverse=True)
+    assert counts == sorted(counts, reverse=True)
 
 
 def test_of_equal_optima_the_last_segment_is_the_longest():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from itertools import combinations
@@ -53,22 +54,22 @@ def tied(seed, n=40):
 @given(rows, st.sampled_from([0.0, 0.3, 0.7, 1.0]), st.sampled_from([1, 20, 10**6]))
 def test_alike_is_the_dense_matrix_above_the_threshold(x, threshold, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphs, "_AT_ONCE", at_once)
-        found = as_list(graphs.similarity_edges(x, threshold))
-    assert found == [(i, j, cosine) for (i, j), cosine in cosines(x).items() if cosine > threshold]
+        patch.setattr(graphs, "_BLOCK_SIZE", at_once)
+        actual = as_list(graphs.similarity_edges(x, threshold))
+    assert actual == [(i, j, cosine) for (i, j), cosine in cosines(x).items() if cosine > threshold]
 
 
 @given(rows, st.integers(1, 10), st.sampled_from([0.0, 0.5]), st.sampled_from([1, 20, 10**6]))
 def test_neighbors_are_the_most_alike_of_either(x, k, threshold, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graphs, "_AT_ONCE", at_once)
-        found = as_list(graphs.neighbor_edges(x, k, threshold))
+        patch.setattr(graphs, "_BLOCK_SIZE", at_once)
+        actual = as_list(graphs.neighbor_edges(x, k, threshold))
     every, expected = cosines(x), set()
     for i in range(len(x)):
         others = [j for j in range(len(x)) if j != i]
         others.sort(key=lambda j: (-every[min(i, j), max(i, j)], abs(j - i), j))
         expected |= {(min(i, j), max(i, j)) for j in others[:k]}
-    assert found == sorted((*pair, every[pair]) for pair in expected if every[pair] > threshold)
+    assert actual == sorted((*pair, every[pair]) for pair in expected if every[pair] > threshold)
 
 
 @pytest.mark.parametrize("resolution", [0.5, 1.0, 2.0])
@@ -76,31 +77,31 @@ def test_neighbors_are_the_most_alike_of_either(x, k, threshold, at_once):
 def test_modularity_is_networkx(resolution, seed):
     n, edges = tied(seed)
     labels = np.random.default_rng(seed).integers(0, 4, n)
-    theirs = nx.community.modularity(as_graph(n, edges), groups(labels), resolution=resolution)
-    assert graphs.modularity(edges, labels, resolution) == pytest.approx(theirs)
+    expected = nx.community.modularity(as_graph(n, edges), groups(labels), resolution=resolution)
+    assert graphs.modularity(edges, labels, resolution) == pytest.approx(expected)
 
 
 def test_louvain_is_networkx():
     n, edges = tied(1)
-    theirs = nx.community.louvain_communities(as_graph(n, edges), resolution=1.3, seed=5)
-    ours = graphs.communities(n, edges, "louvain", 1.3, 5)
-    assert sorted(map(sorted, groups(ours))) == sorted(map(sorted, theirs))
+    expected = nx.community.louvain_communities(as_graph(n, edges), resolution=1.3, seed=5)
+    ours = graphs.detect_communities(n, edges, "louvain", 1.3, 5)
+    assert sorted(map(sorted, groups(ours))) == sorted(map(sorted, expected))
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(3))
 def test_communities_are_the_planted_halves_named_by_their_smallest_node(method, seed):
     n, edges = tied(seed)
-    labels = graphs.communities(n, edges, method, seed=seed)
+    labels = graphs.detect_communities(n, edges, method, seed=seed)
     assert labels.tolist() == [0] * 20 + [20] * 20 + [40, 41, 42]
-    fine = graphs.communities(n, edges, method, resolution=4.0, seed=seed)
+    fine = graphs.detect_communities(n, edges, method, resolution=4.0, seed=seed)
     assert len(groups(fine)) > len(groups(labels))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_without_edges_each_node_is_a_community_of_no_modularity(method):
     none = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    labels = graphs.communities(3, none, method)
+    labels = graphs.detect_communities(3, none, method)
     assert labels.tolist() == [0, 1, 2]
     assert graphs.modularity(none, labels) == 0.0
 
@@ -109,14 +110,14 @@ def test_without_edges_each_node_is_a_community_of_no_modularity(method):
 @pytest.mark.parametrize("weight", [0.0, -0.5])
 def test_no_weight_is_zero_or_less(method, weight):
     with pytest.raises(ConfigurationError, match="weights must be > 0"):
-        graphs.communities(2, Edges(np.array([0]), np.array([1]), np.array([weight])), method)
+        graphs.detect_communities(2, Edges(np.array([0]), np.array([1]), np.array([weight])), method)
 
 
 def test_more_edges_than_fit_are_refused(monkeypatch):
     x = np.ones((5, 1))
-    monkeypatch.setattr(graphs, "_MOST", 10)
+    monkeypatch.setattr(graphs, "_MAX_EDGES", 10)
     assert len(graphs.similarity_edges(x, 0.7).left) == 10
-    monkeypatch.setattr(graphs, "_MOST", 9)
+    monkeypatch.setattr(graphs, "_MAX_EDGES", 9)
     with pytest.raises(ConfigurationError, match="at most 9 pairs"):
         graphs.similarity_edges(x, 0.7)
 
@@ -126,12 +127,16 @@ def test_communities_are_the_same_in_every_process(method):
     code = (
         "import numpy as np; from advchunk.numerics import graphs\n"
         "x = np.random.default_rng(0).normal(size=(200, 8)); x /= np.linalg.norm(x, axis=1, keepdims=True)\n"
-        f"print(graphs.communities(200, graphs.neighbor_edges(x, 4), {method!r}, seed=3).tolist())"
+        f"print(graphs.detect_communities(200, graphs.neighbor_edges(x, 4), {method!r}, seed=3).tolist())"
     )
-    said = {
+    outputs = {
         subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": hashes}
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": hashes},
         ).stdout
         for hashes in ("1", "2")
     }
-    assert len(said) == 1
+    assert len(outputs) == 1

@@ -60,7 +60,7 @@ def climbed(scores):
 @given(scores)
 def test_depth_is_how_far_one_climbs_to_both_sides(scores):
     expected = [climbed(scores[i::-1]) + climbed(scores[i:]) - 2 * score for i, score in enumerate(scores)]
-    assert signals.depth(scores).tolist() == expected
+    assert signals.depth_scores(scores).tolist() == expected
 
 
 @relaxed
@@ -77,15 +77,15 @@ def test_peaks_are_taken_from_the_highest_down(gaps, threshold, apart):
     for _, i in sorted(hills):
         if all(abs(i - other) > apart for other in [-1, len(gaps), *taken]):
             taken.append(i)
-    assert search.peaks(gaps, threshold, apart).tolist() == sorted(taken)
+    assert search.find_peaks(gaps, threshold, apart).tolist() == sorted(taken)
 
 
 @relaxed
 @given(scores.filter(lambda scores: len(scores) >= 5))
-def test_depth_is_nltk_s_but_for_the_ends_it_leaves_out(scores):
+def test_depth_equals_nltk_except_at_the_ends(scores):
     clip = min(max(len(scores) // 10, 2), 5)
-    theirs = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
-    assert signals.depth(scores)[clip:-clip].tolist() == theirs[clip:-clip]
+    nltk_depths = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
+    assert signals.depth_scores(scores)[clip:-clip].tolist() == nltk_depths[clip:-clip]
 
 
 WORDS = ["cats", "purr", "judges", "rule", "upon", "appeals", "from", "the", "courts", "and", "taxes", "kittens"]
@@ -101,5 +101,5 @@ def test_gap_scores_and_depths_are_those_of_nltk_s_demo(block, seed):
     gaps, smoothed, depths, _ = tokenizer.tokenize(paragraphs)
     words = terms_of(sentences, left_out={"and", "the", "from"})
     assert signals.block_similarity(words, block).tolist() == gaps
-    assert signals.depth(np.array(smoothed))[5:-5].tolist() == depths[5:-5]
+    assert signals.depth_scores(np.array(smoothed))[5:-5].tolist() == depths[5:-5]
     assert signals.running_mean(np.array(gaps), np.ones(3))[1:-1] == pytest.approx(smoothed[1:-1])

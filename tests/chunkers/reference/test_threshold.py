@@ -93,8 +93,8 @@ def test_langchain_rules(rule, buffer_size):
     @few
     @given(texts)
     def check(text):
-        said = {"breakpoint_threshold_type": rule, "breakpoint_threshold_amount": RULES[rule]}
-        assert ours(text, buffer_size=buffer_size, **said) == langchain(text, buffer_size=buffer_size, **said)
+        params = {"breakpoint_threshold_type": rule, "breakpoint_threshold_amount": RULES[rule]}
+        assert ours(text, buffer_size=buffer_size, **params) == langchain(text, buffer_size=buffer_size, **params)
 
     check()
 
@@ -108,14 +108,14 @@ def test_langchain_default_amounts(rule):
 @few
 @given(texts, st.integers(1, 45), st.sampled_from([0, 1, 2]))
 def test_langchain_number_of_chunks(text, number, buffer_size):
-    found = ours(text, n_segments=number, buffer_size=buffer_size)
-    theirs = langchain(text, number_of_chunks=number, buffer_size=buffer_size)
+    actual = ours(text, n_segments=number, buffer_size=buffer_size)
+    expected = langchain(text, number_of_chunks=number, buffer_size=buffer_size)
     sentences = text.count("Sentence")
-    assert len(found) == min(number, sentences)
+    assert len(actual) == min(number, sentences)
     if number >= sentences:
-        assert len(theirs) == sentences - 1  # LangChain never parts all
+        assert len(expected) == sentences - 1  # LangChain never parts all
     else:  # now and then its percentile is just under the distance it means, and so cuts there too
-        assert found == theirs or (len(found) == len(theirs) - 1 and is_finer(theirs, found))
+        assert actual == expected or (len(actual) == len(expected) - 1 and is_finer(expected, actual))
 
 
 def is_finer(fine, coarse):
@@ -137,12 +137,12 @@ def test_llamaindex_percentile(text, amount, buffer_size):
 def test_the_rules_do_not_all_cut_alike():
     """Else the comparisons above would show little."""
     text = " ".join(f"Number {i}." for i in range(60))
-    found = {
+    cuts = {
         rule: ours(text, breakpoint_threshold_type=rule, breakpoint_threshold_amount=a) for rule, a in RULES.items()
     }
-    assert len({tuple(chunks) for chunks in found.values()}) >= 3
-    assert all(len(chunks) > 2 for chunks in found.values())
-    assert all(" ".join(chunks) == re.sub(r"\s+", " ", text) for chunks in found.values())
+    assert len({tuple(chunks) for chunks in cuts.values()}) >= 3
+    assert all(len(chunks) > 2 for chunks in cuts.values())
+    assert all(" ".join(chunks) == re.sub(r"\s+", " ", text) for chunks in cuts.values())
 
 
 @pytest.mark.parametrize("buffer_size", [1, 3])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams, verdict
+from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams, decide_break
 from advchunk.errors import ConfigurationError
 from advchunk.records import Document, Units
 from advchunk.sizes import Limits
@@ -59,21 +59,21 @@ def test_the_specification_miscounts_its_words():
     ids=["true", "stated"],
 )
 def test_the_worked_example_row_by_row(words, buffers):
-    said = ("continue", "semantic", "continue", "semantic", "continue")
-    for likeness, buffer, following, expected in zip(SIMILARITIES, buffers, words[1:], said, strict=True):
-        assert verdict(likeness, buffer, following, threshold=0.5, minimum=15, maximum=100) == expected
+    decisions = ("continue", "semantic", "continue", "semantic", "continue")
+    for likeness, buffer, following, expected in zip(SIMILARITIES, buffers, words[1:], decisions, strict=True):
+        assert decide_break(likeness, buffer, following, threshold=0.5, minimum=15, maximum=100) == expected
 
 
 def test_the_worked_example_as_a_whole():
-    found = chunker(threshold=0.5, min_chunk_size=15, max_chunk_size=100).explain("".join(SENTENCES))
-    assert [c.text for c in found.chunks] == ["".join(SENTENCES[i : i + 2]) for i in (0, 2, 4)]
-    assert [c.metadata for c in found.chunks] == [
+    explanation = chunker(threshold=0.5, min_chunk_size=15, max_chunk_size=100).explain("".join(SENTENCES))
+    assert [c.text for c in explanation.chunks] == ["".join(SENTENCES[i : i + 2]) for i in (0, 2, 4)]
+    assert [c.metadata for c in explanation.chunks] == [
         {"chunk_id": i, "word_count": words, "strategy": "universal-semantic"} for i, words in enumerate((24, 25, 20))
     ]
-    assert found.figures["similarity"] == pytest.approx(SIMILARITIES, abs=1e-6)
-    assert found.figures["words"] == list(TRUE_WORDS)
-    assert [cut.reason for cut in found.cuts] == ["semantic", "semantic"]
-    assert [cut.score for cut in found.cuts] == pytest.approx([1 - 0.22, 1 - 0.18], abs=1e-6)
+    assert explanation.figures["similarity"] == pytest.approx(SIMILARITIES, abs=1e-6)
+    assert explanation.figures["words"] == list(TRUE_WORDS)
+    assert [cut.reason for cut in explanation.cuts] == ["semantic", "semantic"]
+    assert [cut.score for cut in explanation.cuts] == pytest.approx([1 - 0.22, 1 - 0.18], abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_worked_example_as_a_whole():
     ],
 )
 def test_the_four_examples_and_the_limits_of_each_condition(likeness, buffer, following, expected):
-    assert verdict(likeness, buffer, following, threshold=0.5, minimum=200, maximum=1500) == expected
+    assert decide_break(likeness, buffer, following, threshold=0.5, minimum=200, maximum=1500) == expected
 
 
 def published(similarities, words, threshold, minimum, maximum):
@@ -116,8 +116,10 @@ def cuts_of(similarities, words, **params):
     text = "".join("w " * (count - 1) + "w. " for count in words)
     ends = np.cumsum([2 * count + 1 for count in words])
     units = Units(text, np.r_[0, ends])
-    found = UniversalSemanticChunker(**params).segment(units, in_the_plane(similarities), Limits(10**6, 0, 0, WORDS))
-    return found.cuts.tolist()
+    segmentation = UniversalSemanticChunker(**params).segment(
+        units, in_the_plane(similarities), Limits(10**6, 0, 0, WORDS)
+    )
+    return segmentation.cuts.tolist()
 
 
 @st.composite
@@ -137,14 +139,14 @@ def test_the_published_loop(document, threshold, minimum, maximum):
 @given(documents(), st.integers(12, 60))
 def test_a_higher_threshold_never_cuts_less(document, maximum):
     """The prose of the specification says the opposite of its code."""
-    found = [
+    counts = [
         len(cuts_of(*document, threshold=threshold, min_chunk_size=0, max_chunk_size=maximum))
         for threshold in (-0.9, -0.2, 0.1, 0.5, 0.7, 0.99)
     ]
-    assert found == sorted(found)
+    assert counts == sorted(counts)
 
 
-def test_a_percentile_breaks_at_the_least_alike_whatever_the_scale():
+def test_a_percentile_cuts_at_the_least_similar_regardless_of_scale():
     for scale in (1.0, 0.1):
         likeness = [1 - scale * (1 - s) for s in SIMILARITIES]
         assert cuts_of(likeness, TRUE_WORDS, threshold_percentile=30, min_chunk_size=0) == [0, 2, 4, 6]
@@ -167,10 +169,10 @@ def test_a_domain_decides_where_it_cuts():
     assert cuts_of([0.9, 0.9], [500, 500, 500], domain="history") == [0, 2, 3]
 
 
-@pytest.mark.parametrize("given", [{"threshold": 0.4}, {"max_chunk_size": 900}])
-def test_a_domain_excludes_what_it_stands_for(given):
-    with pytest.raises(ConfigurationError, match="domain stands for"):
-        UniversalSemanticParams(domain="history", **given)
+@pytest.mark.parametrize("params", [{"threshold": 0.4}, {"max_chunk_size": 900}])
+def test_a_domain_excludes_the_parameters_it_sets(params):
+    with pytest.raises(ConfigurationError, match="domain sets threshold"):
+        UniversalSemanticParams(domain="history", **params)
 
 
 def test_a_sentence_over_the_maximum_is_split():
@@ -187,15 +189,15 @@ def test_no_sentence_is_dropped_for_being_short():
     assert chunk.text == "".join(sentences)
 
 
-def test_metadata_is_what_the_caller_passes_and_the_published_three():
-    given = Document("".join(SENTENCES), metadata={"book_id": 7, "tags": ["a"]})
-    chunks = chunker(min_chunk_size=15, max_chunk_size=100).chunk(given)
+def test_metadata_has_the_callers_and_the_published_keys():
+    document = Document("".join(SENTENCES), metadata={"book_id": 7, "tags": ["a"]})
+    chunks = chunker(min_chunk_size=15, max_chunk_size=100).chunk(document)
     assert [c.metadata["chunk_id"] for c in chunks] == [0, 1, 2]
     assert chunks[1].metadata == {
         "book_id": 7, "tags": ["a"], "chunk_id": 1, "word_count": 25, "strategy": "universal-semantic"
     }  # fmt: skip
     chunks[0].metadata["tags"].append("b")
-    assert chunks[1].metadata["tags"] == given.metadata["tags"] == ["a"]
+    assert chunks[1].metadata["tags"] == document.metadata["tags"] == ["a"]
 
 
 def test_metadata_names_the_domain():

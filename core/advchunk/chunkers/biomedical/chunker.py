@@ -22,7 +22,7 @@ from advchunk.engine import Plan, completed
 from advchunk.errors import ConfigurationError, require
 from advchunk.layout import tile_prose
 from advchunk.readers import abstracts
-from advchunk.readers.formats import format_of, reread
+from advchunk.readers.formats import compose_offsets, detect_format
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, SpanSet, Units
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text import splitters, tiling
@@ -145,12 +145,12 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         if document.blocks is not None:
             return document
         if not self.normalize:
-            layout, labels = super().read(document).blocks or (), abstracts.labels(document.text)
-            return replace(document, blocks=abstracts.blocks(document.text, labels, layout))
-        if (written := format_of(document.text)) in _NO_ABSTRACTS:
+            layout, labels = super().read(document).blocks or (), abstracts.find_labels(document.text)
+            return replace(document, blocks=abstracts.section_blocks(document.text, labels, layout))
+        if (written := detect_format(document.text)) in _NO_ABSTRACTS:
             msg = f"biomedical-abstract must be given an abstract or a PubMed record, got {written}: see markup= of other chunkers"
             raise ConfigurationError(msg)
-        return reread(document, abstracts.read(document.text, id=document.id, metadata=document.metadata))
+        return compose_offsets(document, abstracts.read(document.text, id=document.id, metadata=document.metadata))
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
         """Return one chunk, which is all context, of an article with a title and no abstract."""
@@ -185,7 +185,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Decide on given units, by the labels in their text."""
-        layout = abstracts.blocks(units.text, abstracts.labels(units.text))
+        layout = abstracts.section_blocks(units.text, abstracts.find_labels(units.text))
         return self._decided(units, limits, Headers(self, Document(units.text, blocks=layout)))
 
     def _decided(self, units: Units, limits: Limits, headers: Headers) -> Segmentation:

@@ -28,7 +28,7 @@ import numpy as np
 from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker, SegmentingChunker
 from advchunk.chunkers.params import hints, parameters
-from advchunk.chunkers.threshold import _AMOUNTS, SemanticThresholdChunker
+from advchunk.chunkers.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
 from advchunk.evaluation.comparison.trial import Trial
@@ -295,7 +295,7 @@ def _built(chunker: SegmentingChunker | str) -> Any:
 def _meant(base: Any) -> dict[str, float]:
     """Return the numbers that a None of this chunker stands for."""
     if isinstance(base, SemanticThresholdChunker) and base.breakpoint_threshold_amount is None:
-        return {"breakpoint_threshold_amount": _AMOUNTS[base.breakpoint_threshold_type]}
+        return {"breakpoint_threshold_amount": DEFAULT_AMOUNTS[base.breakpoint_threshold_type]}
     return {}
 
 

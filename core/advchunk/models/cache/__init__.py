@@ -1,12 +1,11 @@
-"""Keep what models answered between runs: what was asked once is not asked again.
+"""Caches of model answers.
 
-A cache is a help and never a condition. One that cannot be reached, or that holds something else than what was put
-there, costs one warning in the log, and the model is asked.
+A cache that fails or holds foreign data is no error: it logs one warning, and the model is called instead.
 """
 
-from advchunk.models.cache.cached import Cached, with_cache
+from advchunk.models.cache.cached import Cached, CacheLike, with_cache
 from advchunk.models.cache.files import FileStore
 from advchunk.models.cache.redis_store import RedisStore
 from advchunk.models.cache.stores import DictStore, Store
 
-__all__ = ["Cached", "DictStore", "FileStore", "RedisStore", "Store", "with_cache"]
+__all__ = ["CacheLike", "Cached", "DictStore", "FileStore", "RedisStore", "Store", "with_cache"]

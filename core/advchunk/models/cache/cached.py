@@ -1,15 +1,15 @@
-"""Put a store before a model."""
+"""A cache in front of a model."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, MutableMapping, Sequence
 from dataclasses import astuple, dataclass, fields, is_dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,52 +18,83 @@ from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.cache.circuit_breaker import add_checksum, circuit_breaker
 from advchunk.models.cache.files import FileStore
 from advchunk.models.cache.redis_store import RedisStore
-from advchunk.models.cache.stores import DictStore
+from advchunk.models.cache.stores import DictStore, Store
 from advchunk.models.identity import identity, model_name
 from advchunk.records import Floats
 
-M = TypeVar("M")
+_M = TypeVar("_M")
 
 _REDIS = re.compile(r"(rediss?|unix)://")
 
 
-class _Kind(NamedTuple):
-    """How the rows of a kind of ask become bytes, and rows again."""
+class _Codec(NamedTuple):
+    """How the rows that answer one kind of request are stored."""
 
-    pack: Callable[[Any], bytes]
-    unpack: Callable[[bytes], Any]
+    encode: Callable[[Any], bytes]
+    decode: Callable[[bytes], Any]
 
 
-_FIGURES = _Kind(lambda row: np.asarray(row, "<f8").tobytes(), lambda kept: np.frombuffer(kept, "<f8").astype(float))
-_KINDS = {
-    "embed": _Kind(lambda row: np.asarray(row, "<f4").tobytes(), lambda kept: np.frombuffer(kept, "<f4")),
-    "score": _FIGURES,
-    "choose": _FIGURES,
-    "complete": _Kind(
-        lambda row: row.encode("utf-8", "surrogatepass"), lambda kept: kept.decode("utf-8", "surrogatepass")
+_NUMBERS = _Codec(lambda row: np.asarray(row, "<f8").tobytes(), lambda value: np.frombuffer(value, "<f8").astype(float))
+_CODECS = {
+    "embed": _Codec(lambda row: np.asarray(row, "<f4").tobytes(), lambda value: np.frombuffer(value, "<f4")),
+    "score": _NUMBERS,
+    "choose": _NUMBERS,
+    "complete": _Codec(
+        lambda row: row.encode("utf-8", "surrogatepass"), lambda value: value.decode("utf-8", "surrogatepass")
     ),
 }
 
 
+def _stack(rows: list[Any]) -> Floats:
+    if len(widths := {len(row) for row in rows}) > 1:
+        msg = f"an embedder must return rows as long as those in its cache, got lengths {sorted(widths)}"
+        raise BadModelOutput(msg)
+    return np.stack(rows)
+
+
+def _cached_methods(
+    kind: str, collect: Callable[[list[Any]], Any] = list
+) -> tuple[Callable[[Cached, Sequence[Any]], Any], Callable[[Cached, Sequence[Any]], Coroutine[Any, Any, Any]]]:
+    """Return the method for a kind of request, and its async twin."""
+
+    def call(self: Cached, items: Sequence[Any]) -> Any:
+        keys, hits, misses = self._look_up(kind, items)
+        rows = getattr(self.model, kind)(tuple(misses.values())) if misses else ()
+        return collect(self._store(kind, keys, hits, misses, rows))
+
+    async def acall(self: Cached, items: Sequence[Any]) -> Any:
+        keys, hits, misses = await call_in_thread(self._look_up, kind, items)
+        rows = await getattr(self.model, f"a{kind}")(tuple(misses.values())) if misses else ()
+        return collect(await call_in_thread(self._store, kind, keys, hits, misses, rows))
+
+    return call, acall
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Cached:
-    """A model that asks a store first, and the model itself only for what is not there.
+    """A model with a cache: it is called only for items that are not stored.
 
-    What is kept goes by a hash of the kind of ask, the model and its settings, and the item: a text, or a whole `engine.Request`
-    with its version. An answer that is an error is not kept.
+    A key is a hash of the kind of request, the model and its settings, and the item: a text, or an `engine.ChatRequest`
+    with its version. Errors are not stored. The methods are those of the model: ``embed`` returns (n, d) float32 unit
+    rows, the others a list of n answers.
 
     Parameters
     ----------
-    model : what `as_embedder`, `as_causal` or `as_chat` made.
-    store : a `Store`.
+    model : a model as returned by `as_embedder`, `as_causal` or `as_chat`.
+    store : where answers are stored.
 
     Raises
     ------
-    ConfigurationError : the model has no name to tell its answers from another's.
+    ConfigurationError : the model has no name, so its answers cannot be told from another's.
     """
 
     model: Any
-    store: Any
+    store: Store
+
+    embed, aembed = _cached_methods("embed", _stack)
+    score, ascore = _cached_methods("score")
+    choose, achoose = _cached_methods("choose")
+    complete, acomplete = _cached_methods("complete")
 
     def __post_init__(self) -> None:
         if not self.identity:
@@ -79,122 +110,82 @@ class Cached:
 
     @property
     def identity(self) -> str:
-        """What names the model and its settings; empty if it has no name."""
-        if isinstance(said := getattr(self.model, "identity", None), str):
-            return said
+        """Name of the model and its settings; empty if it has no name."""
+        if isinstance(name := getattr(self.model, "identity", None), str):
+            return name
         inner = self.model.model
         return f"{identity(inner)} {_settings(self.model)} {_settings(inner)}" if model_name(inner) else ""
 
     @property
     def batch_size(self) -> int | None:
-        """Items a call."""
+        """Items per call."""
         return getattr(self.model, "batch_size", None)
 
     @property
     def concurrency(self) -> int | None:
-        """Calls at a time."""
+        """Concurrent calls."""
         return getattr(self.model, "concurrency", None)
 
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """Return (len(texts), d) float32 unit rows."""
-        return _stacked(self._answered("embed", texts))
-
-    async def aembed(self, texts: Sequence[str]) -> Floats:
-        """Await `embed`."""
-        return _stacked(await self._awaited("embed", texts))
-
-    def score(self, items: Sequence[Any]) -> list[Any]:
-        """Return what `engine.Score` asks for, a row an item."""
-        return self._answered("score", items)
-
-    async def ascore(self, items: Sequence[Any]) -> list[Any]:
-        """Await `score`."""
-        return await self._awaited("score", items)
-
-    def choose(self, items: Sequence[Any]) -> list[Any]:
-        """Return what `engine.Choose` asks for, a row an item."""
-        return self._answered("choose", items)
-
-    async def achoose(self, items: Sequence[Any]) -> list[Any]:
-        """Await `choose`."""
-        return await self._awaited("choose", items)
-
-    def complete(self, requests: Sequence[Any]) -> list[Any]:
-        """Return the answer to each `engine.Request`, or why there is none."""
-        return self._answered("complete", requests)
-
-    async def acomplete(self, requests: Sequence[Any]) -> list[Any]:
-        """Await `complete`."""
-        return await self._awaited("complete", requests)
-
-    def _answered(self, kind: str, items: Sequence[Any]) -> list[Any]:
-        keys, known, unknown = self._look_up(kind, items)
-        rows = getattr(self.model, kind)(tuple(unknown.values())) if unknown else ()
-        return self._kept(kind, keys, known, unknown, rows)
-
-    async def _awaited(self, kind: str, items: Sequence[Any]) -> list[Any]:
-        keys, known, unknown = await call_in_thread(self._look_up, kind, items)
-        rows = await getattr(self.model, f"a{kind}")(tuple(unknown.values())) if unknown else ()
-        return await call_in_thread(self._kept, kind, keys, known, unknown, rows)
-
     def _look_up(self, kind: str, items: Sequence[Any]) -> tuple[list[str], dict[str, Any], dict[str, Any]]:
-        """Return the key of each item, the rows that are kept, and the items of which none is."""
-        named = self.identity
-        keys = [sha256(json.dumps(["1", kind, named, item], default=_plain).encode()).hexdigest() for item in items]
-        care = circuit_breaker(self.store)
-        found = care.read(lambda: self.store.get_many(list(dict.fromkeys(keys))))
-        known = {key: _KINDS[kind].unpack(kept) for key in keys if (kept := care.opened(found.get(key))) is not None}
-        return keys, known, {key: item for key, item in zip(keys, items, strict=True) if key not in known}
+        """Return the key of each item, the stored rows by key, and the other items by key."""
+        name = self.identity
+        keys = [sha256(json.dumps(["1", kind, name, item], default=_to_json).encode()).hexdigest() for item in items]
+        breaker = circuit_breaker(self.store)
+        values = breaker.read(lambda: self.store.get_many(list(dict.fromkeys(keys))))
+        hits = {
+            key: _CODECS[kind].decode(value)
+            for key in keys
+            if (value := breaker.verify_checksum(values.get(key))) is not None
+        }
+        return keys, hits, {key: item for key, item in zip(keys, items, strict=True) if key not in hits}
 
-    def _kept(
-        self, kind: str, keys: list[str], known: dict[str, Any], unknown: dict[str, Any], rows: Iterable[Any]
+    def _store(
+        self, kind: str, keys: list[str], hits: dict[str, Any], misses: dict[str, Any], rows: Iterable[Any]
     ) -> list[Any]:
-        fresh = dict(zip(unknown, rows, strict=True))
+        """Store the rows that answer the misses; return a row for each key."""
+        fresh = dict(zip(misses, rows, strict=True))
         values = {
-            key: add_checksum(_KINDS[kind].pack(row)) for key, row in fresh.items() if not isinstance(row, Exception)
+            key: add_checksum(_CODECS[kind].encode(row)) for key, row in fresh.items() if not isinstance(row, Exception)
         }
         if values:
             circuit_breaker(self.store).write(lambda: self.store.set_many(values))
-        answers = {**known, **fresh}
+        answers = {**hits, **fresh}
         return [answers[key] for key in keys]
 
 
-def with_cache(model: M, cache: Any) -> M | Cached:
-    """Put a cache before a model: None for none, the path of a file, the URL of a Redis, a ``dict``, or a `Store`."""
+# A path or the URL of a Redis, a mapping, a store, or None for no cache.
+CacheLike: TypeAlias = str | Path | MutableMapping[str, bytes] | Store | None
+
+
+def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
+    """Put a cache in front of a model: the path of a file, the URL of a Redis, a mapping, a `Store`, or None for none."""
     if cache is None:
         return model
     if isinstance(cache, (str, Path)):
-        cache = _store_at(str(cache))
-    elif isinstance(cache, dict):
-        cache = DictStore(cache)
-    elif not (hasattr(cache, "get_many") and hasattr(cache, "set_many")):
-        msg = f"a cache is a path, a Redis URL, a dict, or has get_many and set_many, got {type(cache).__qualname__}"
-        raise ConfigurationError(msg)
-    return Cached(model, cache)
-
-
-def _stacked(rows: list[Any]) -> Floats:
-    if len(widths := {len(row) for row in rows}) > 1:
-        msg = f"an embedder must return rows as long as those in its cache, got lengths {sorted(widths)}"
-        raise BadModelOutput(msg)
-    return np.stack(rows)
-
-
-def _settings(model: Any) -> dict[str, Any]:
-    """Return the plain fields of a model, of which its answers may depend, but for how it is called."""
-    if not is_dataclass(model):
-        return {}
-    said = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in ("batch_size", "concurrency")}
-    return {name: value for name, value in said.items() if value is None or isinstance(value, (str, int, float))}
-
-
-def _plain(item: Any) -> Any:
-    return astuple(item) if isinstance(item, ChatRequest) else int(item)
+        return Cached(model, _open_store(str(cache)))
+    if hasattr(cache, "get_many") and hasattr(cache, "set_many"):
+        return Cached(model, cache)
+    if isinstance(cache, MutableMapping):
+        return Cached(model, DictStore(cache))
+    msg = f"a cache is a path, a Redis URL, a dict, or has get_many and set_many, got {type(cache).__qualname__}"
+    raise ConfigurationError(msg)
 
 
 @lru_cache(maxsize=64)
-def _store_at(where: str) -> Any:
-    if not _REDIS.match(where):
-        return FileStore(where)
+def _open_store(location: str) -> Store:
+    if not _REDIS.match(location):
+        return FileStore(location)
     import_extra("redis", "redis")
-    return RedisStore(where)
+    return RedisStore(location)
+
+
+def _settings(model: Any) -> dict[str, Any]:
+    """Return the plain fields of a model that its answers may depend on."""
+    if not is_dataclass(model):
+        return {}
+    values = {f.name: getattr(model, f.name) for f in fields(model) if f.name not in ("batch_size", "concurrency")}
+    return {name: value for name, value in values.items() if value is None or isinstance(value, (str, int, float))}
+
+
+def _to_json(item: Any) -> Any:
+    return astuple(item) if isinstance(item, ChatRequest) else int(item)

@@ -1,4 +1,4 @@
-"""Bear with a store that fails or lies."""
+"""A circuit breaker and checksums, for stores that fail or hold foreign data."""
 
 from __future__ import annotations
 
@@ -13,73 +13,74 @@ from weakref import WeakKeyDictionary
 
 from advchunk.models.cache.files import FileStore
 from advchunk.models.cache.redis_store import RedisStore
+from advchunk.models.cache.stores import Store
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 _log = logging.getLogger("advchunk")
-_MAKING = Lock()
-_REST = 30.0  # seconds until a cache that failed is tried again
+_LOCK = Lock()
+_COOLDOWN = 30.0  # seconds before a store that failed is tried again
 
 
 class CircuitBreaker:
-    """What is wrong with a store: said once, until it works again, and not run into by every document."""
+    """Skips a store for a while after it failed, and logs one warning until it works again."""
 
-    def __init__(self, store: Any) -> None:
-        known = isinstance(store, (FileStore, RedisStore))
-        self._name = str(store) if known else type(store).__qualname__  # another's own words might hold a password
-        self._rests_until: dict[str, float] = {}  # by what fails
+    def __init__(self, store: Store) -> None:
+        ours = isinstance(store, (FileStore, RedisStore))
+        self._name = str(store) if ours else type(store).__qualname__  # a user's own str might hold a password
+        self._open_until: dict[str, float] = {}  # by operation
         self._damaged = False
 
     def read(self, call: Callable[[], Mapping[str, bytes]]) -> dict[str, Any]:
-        """Read, if that works; what cannot be read need not be written."""
-        return self._spared("read", "read write", lambda: dict(call())) or {}
+        """Read, or return nothing. A failure suspends writing too: unreadable values need not be written."""
+        return self._call("read", ("read", "write"), lambda: dict(call())) or {}
 
     def write(self, call: Callable[[], None]) -> None:
-        """Write, if that works; a full disk can still be read."""
-        self._spared("write", "write", call)
+        """Write, if possible. A failure does not suspend reading: a full disk can still be read."""
+        self._call("write", ("write",), call)
 
-    def _spared(self, what: str, fails: str, call: Callable[[], R]) -> R | None:
-        if time.monotonic() < self._rests_until.get(what, 0.0):
+    def _call(self, operation: str, suspends: tuple[str, ...], call: Callable[[], _R]) -> _R | None:
+        if time.monotonic() < self._open_until.get(operation, 0.0):
             return None
         try:
             result = call()
         except (OSError, sqlite3.Error, TypeError, ValueError) as error:
-            if what not in self._rests_until:
-                said = f"{type(error).__name__}: {error}"
-                _log.warning("the cache %s fails, and models are asked instead: %s", self._name, said)
-            self._rests_until.update(dict.fromkeys(fails.split(), time.monotonic() + _REST))
+            if operation not in self._open_until:
+                reason = f"{type(error).__name__}: {error}"
+                _log.warning("the cache %s fails, and models are asked instead: %s", self._name, reason)
+            self._open_until.update(dict.fromkeys(suspends, time.monotonic() + _COOLDOWN))
             return None
-        self._rests_until.pop(what, None)
+        self._open_until.pop(operation, None)
         return result
 
-    def opened(self, kept: Any) -> bytes | None:
-        """Return what was put in, if this is it."""
-        if kept is None:
+    def verify_checksum(self, value: Any) -> bytes | None:
+        """Return the bytes that `add_checksum` was given; None if there are none or they are damaged."""
+        if value is None:
             return None
-        if isinstance(kept, bytes) and kept[:4] == _sum(kept[4:]):
-            return kept[4:]
+        if isinstance(value, bytes) and value[:4] == _checksum(value[4:]):
+            return value[4:]
         if not self._damaged:
             _log.warning("the cache %s holds what was never put there; such answers are asked for again", self._name)
         self._damaged = True
         return None
 
 
-_TROUBLES: WeakKeyDictionary[Any, CircuitBreaker] = WeakKeyDictionary()
+_BREAKERS: WeakKeyDictionary[Store, CircuitBreaker] = WeakKeyDictionary()
 
 
-def circuit_breaker(store: Any) -> CircuitBreaker:
-    """Return what is known to be wrong with a store."""
+def circuit_breaker(store: Store) -> CircuitBreaker:
+    """Return the circuit breaker of a store, one per process."""
     try:
-        with _MAKING:
-            return _TROUBLES.setdefault(store, CircuitBreaker(store))
-    except TypeError:  # a store of one's own that cannot be hashed or referred to weakly
+        with _LOCK:
+            return _BREAKERS.setdefault(store, CircuitBreaker(store))
+    except TypeError:  # a user's store that is not hashable or has no weak references
         return CircuitBreaker(store)
 
 
 def add_checksum(value: bytes) -> bytes:
-    """Return bytes with what tells them from others, for `Trouble.opened`."""
-    return _sum(value) + value
+    """Return bytes with their CRC-32 in front."""
+    return _checksum(value) + value
 
 
-def _sum(value: bytes) -> bytes:
+def _checksum(value: bytes) -> bytes:
     return zlib.crc32(value).to_bytes(4, "big")

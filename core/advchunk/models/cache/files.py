@@ -1,4 +1,4 @@
-"""Keep answers in a file."""
+"""A store in a file."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from advchunk.models.cache.stores import groups
+from advchunk.models.cache.stores import batches
 
-_MOST_OPEN = 8  # files
+_MAX_OPEN = 8  # files
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class FileStore:
-    """A store in one SQLite file, safe to share between threads and processes, and to pickle.
+    """A store in an SQLite file that threads and processes can share. It can be pickled.
 
-    The file stays open until the process ends or forks: whoever closes it last waits for the disk, 15 ms for 20 us of writing.
+    The file stays open until the process ends or forks: closing it waits 15 ms for the disk, writing takes 20 us.
     """
 
     path: str
@@ -29,45 +29,45 @@ class FileStore:
         return self.path
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values that are there."""
-        found: dict[str, bytes] = {}
-        with self._opened() as file:
-            for some in groups(keys):
-                marks = ",".join("?" * len(some))
-                found.update(file.execute(f"SELECT k, v FROM kv WHERE k IN ({marks})", some))
-        return found
+        """Return the stored values."""
+        values: dict[str, bytes] = {}
+        with self._connect() as file:
+            for batch in batches(keys):
+                marks = ",".join("?" * len(batch))
+                values.update(file.execute(f"SELECT k, v FROM kv WHERE k IN ({marks})", batch))
+        return values
 
     def set_many(self, values: Mapping[str, bytes]) -> None:
-        """Keep values."""
-        with self._opened() as file, file:
+        """Store values."""
+        with self._connect() as file, file:
             file.executemany("INSERT OR REPLACE INTO kv VALUES (?, ?)", values.items())
 
     def close(self) -> None:
         """Close the file, so that it can be copied or removed; the next call opens it again."""
-        with _USING:
-            _close(self._place())
+        with _LOCK:
+            _close(self._absolute_path())
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        place = self._place()
-        with _USING:
-            if place not in _OPEN or _OPEN[place][1] != _number(place):  # removed meanwhile
-                _close(place)
-                if len(_OPEN) >= _MOST_OPEN:
+    def _connect(self) -> Iterator[sqlite3.Connection]:
+        path = self._absolute_path()
+        with _LOCK:
+            if path not in _OPEN or _OPEN[path][1] != _inode(path):  # the file was removed or replaced
+                _close(path)
+                if len(_OPEN) >= _MAX_OPEN:
                     _close(next(iter(_OPEN)))
-                _OPEN[place] = self._file(place), _number(place)
-            yield _OPEN[place][0]
+                _OPEN[path] = self._open(path), _inode(path)
+            yield _OPEN[path][0]
 
-    def _place(self) -> Path:
+    def _absolute_path(self) -> Path:
         return Path(self.path).expanduser().absolute()
 
     @staticmethod
-    def _file(place: Path) -> sqlite3.Connection:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        file = sqlite3.connect(place, timeout=20, check_same_thread=False)  # it is one thread's at a time
+    def _open(path: Path) -> sqlite3.Connection:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = sqlite3.connect(path, timeout=20, check_same_thread=False)  # the lock lets in one thread at a time
         try:
             if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone():
-                with suppress(sqlite3.OperationalError):  # no timeout waits for another's change to WAL
+                with suppress(sqlite3.OperationalError):  # the timeout does not cover another process's change to WAL
                     file.execute("PRAGMA journal_mode=WAL")
                 file.execute("CREATE TABLE IF NOT EXISTS kv (k TEXT PRIMARY KEY, v BLOB) WITHOUT ROWID")
             file.execute("PRAGMA synchronous=NORMAL")
@@ -77,34 +77,34 @@ class FileStore:
         return file
 
 
-_USING = Lock()  # of the open files
+_LOCK = Lock()  # on the open files
 _OPEN: dict[Path, tuple[sqlite3.Connection, tuple[int, int]]] = {}
 
 
-def _close(place: Path) -> None:
-    file, _ = _OPEN.pop(place, (None, None))
+def _close(path: Path) -> None:
+    file, _ = _OPEN.pop(path, (None, None))
     if file is not None:
         file.close()
 
 
 def _close_all() -> None:
-    for place in list(_OPEN):
-        _close(place)
+    for path in list(_OPEN):
+        _close(path)
 
 
-def _number(place: Path) -> tuple[int, int]:
-    """Return what tells a file from another of its name; zeros if there is none."""
+def _inode(path: Path) -> tuple[int, int]:
+    """Return the device and inode of a file; zeros if it does not exist."""
     with suppress(OSError):
-        found = place.stat()
-        return found.st_dev, found.st_ino
+        stat = path.stat()
+        return stat.st_dev, stat.st_ino
     return 0, 0
 
 
 def _before_fork() -> None:
-    _USING.acquire()
-    _close_all()  # SQLite's locks are its process's own: a copy in a child would believe that it has them
+    _LOCK.acquire()
+    _close_all()  # SQLite's locks belong to a process: a connection copied to a child would believe it holds them
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_USING.release, after_in_child=_USING.release)
+    os.register_at_fork(before=_before_fork, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 atexit.register(_close_all)

@@ -1,23 +1,23 @@
-"""What keeps answers: bytes by name."""
+"""Stores: bytes by key."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-_MOST_KEYS = 500  # of one SQL statement; SQLite's own limit is 999 or more
+_MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
 
 
 class Store(Protocol):
-    """Bytes by name; keys and values are immutable. One that cannot be reached raises `OSError`."""
+    """Bytes by key, both immutable. A store that cannot be reached raises `OSError`."""
 
-    def get_many(self, keys: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the values that are there."""
+    def get_many(self, keys: list[str], /) -> Mapping[str, bytes]:
+        """Return the stored values."""
         ...
 
-    def set_many(self, values: Mapping[str, bytes]) -> None:
-        """Keep values."""
+    def set_many(self, values: dict[str, bytes], /) -> None:
+        """Store values."""
         ...
 
 
@@ -25,7 +25,7 @@ class Store(Protocol):
 class DictStore:
     """A store in a dictionary, for one process."""
 
-    values: dict[str, bytes] = field(repr=False)
+    values: MutableMapping[str, bytes] = field(repr=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DictStore) and self.values is other.values
@@ -34,14 +34,14 @@ class DictStore:
         return id(self.values)
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values that are there."""
+        """Return the stored values."""
         return {key: self.values[key] for key in keys if key in self.values}
 
     def set_many(self, values: Mapping[str, bytes]) -> None:
-        """Keep values."""
+        """Store values."""
         self.values.update(values)
 
 
-def groups(keys: Sequence[str]) -> Iterable[list[str]]:
-    """Return keys by as many as go into one call."""
-    return (list(keys[i : i + _MOST_KEYS]) for i in range(0, len(keys), _MOST_KEYS))
+def batches(keys: Sequence[str]) -> Iterator[list[str]]:
+    """Yield keys in lists of at most 500."""
+    return (list(keys[i : i + _MAX_KEYS]) for i in range(0, len(keys), _MAX_KEYS))

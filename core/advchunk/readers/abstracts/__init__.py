@@ -1,7 +1,7 @@
-"""Read biomedical abstracts: a plain one, one whose sections are known, or one that PubMed hands out.
+"""Read biomedical abstracts: plain ones, abstracts with known sections, and PubMed records.
 
-A document's text is the normalized one (`readers.abstracts.normal`), and its ``offsets`` lead back to what was given. Labels
-(`readers.abstracts.labels`) stay in the text, and are its heading blocks.
+A document's text is normalized (`readers.abstracts.normalization`), and its ``offsets`` map it to the input. Labels
+(`readers.abstracts.labels`) stay in the text, as heading blocks.
 """
 
 from __future__ import annotations
@@ -12,24 +12,32 @@ from typing import Any
 
 from advchunk.errors import require
 from advchunk.readers import pubmed
-from advchunk.readers.abstracts.labels import OTHER, UNSTRUCTURED, labels, section_name
-from advchunk.readers.abstracts.normal import normalized
-from advchunk.readers.abstracts.sections import blocks, structured
-from advchunk.readers.formats import format_of
+from advchunk.readers.abstracts.labels import OTHER, UNSTRUCTURED, find_labels, section_name
+from advchunk.readers.abstracts.normalization import normalize_abstract
+from advchunk.readers.abstracts.sections import from_sections, section_blocks
+from advchunk.readers.formats import detect_format
 from advchunk.records import Document
 
-__all__ = ["OTHER", "UNSTRUCTURED", "blocks", "labels", "normalized", "read", "section_name", "structured"]
+__all__ = [
+    "OTHER",
+    "UNSTRUCTURED",
+    "find_labels",
+    "from_sections",
+    "normalize_abstract",
+    "section_blocks",
+    "section_name",
+]
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read one abstract: a plain one, with or without labels; a MEDLINE record; or a PubmedArticle in XML.
+    """Read one abstract: plain text, with or without labels; a MEDLINE record; or a PubmedArticle in XML.
 
-    The last two have metadata, and a text that is empty where there is no abstract (`readers.pubmed`).
+    The last two have metadata, and an empty text if there is no abstract (`readers.pubmed`).
 
     Parameters
     ----------
-    id : names the document; "" is the record's uid, if it has one.
-    metadata : overrides what the record says.
+    id : of the document; "" for the uid of the record, if it has one.
+    metadata : overrides that of the record.
 
     Raises
     ------
@@ -39,13 +47,11 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     >>> [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 'Objective'), ('paragraph', 'To see.'), ('heading', 'Results'), ('paragraph', 'It was seen.')]
     """
-    if format_of(text) != "pubmed":
-        said = normalized(text)
-        return Document(
-            said.text, id, blocks(said.text, labels(said.text)), dict(metadata or {}), said.offsets, "pubmed"
-        )
-    records = pubmed.records(text)
-    rule = "a document must be one abstract; those of a set are read by readers.pubmed.records"
+    if detect_format(text) != "pubmed":
+        flat, offsets = normalize_abstract(text)
+        return Document(flat, id, section_blocks(flat, find_labels(flat)), dict(metadata or {}), offsets, "pubmed")
+    records = pubmed.read_records(text)
+    rule = "a document must be one abstract; sets are read by readers.pubmed.read_records"
     require(len(records) == 1, rule, len(records))
     (record,) = records
     return replace(record, id=id or record.id, metadata={**record.metadata, **(metadata or {})})

@@ -1,23 +1,23 @@
-"""Write the body of a Docling document: each of its items once, in its own order."""
+"""Write the body of a Docling document: each item once, in its own order."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.readers.grids import Cell, laid_out, length
-from advchunk.readers.inline import scripted
+from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
-from advchunk.readers.writing import Writer, pipe_table, squeezed
+from advchunk.readers.tables import Cell, filled_length, lay_out
+from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import BlockKind, Document, Place
 
-# Together they keep what is made of any JSON under some 400 MB.
-LONGEST = 25_000_000
-"""Characters of all tables of a document, their spans written out."""
-MOST = 250_000
+# Together they keep what is built from any JSON under some 400 MB.
+MAX_TABLE_LENGTH = 25_000_000
+"""Characters of all tables of a document, with their spans filled."""
+MAX_ITEMS = 250_000
 """Items of a document."""
 
 _ITEMS = "groups texts pictures tables key_value_items form_items field_regions field_items".split()  # noqa: SIM905
@@ -36,14 +36,14 @@ _KINDS: Mapping[str, BlockKind] = {
     "page_header": "furniture",
     "page_footer": "furniture",
 }
-_PROSE = frozenset({"text", "paragraph", "caption", "footnote"})  # what may be the caption or the footnote of an item
-_BOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
+_NOTES = frozenset({"text", "paragraph", "caption", "footnote"})  # labels of captions and footnotes of other items
+_CHECKBOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
 _SCRIPTS = {"super": "sup", "sub": "sub"}
 _OPENING, _CLOSING = frozenset("([{“‘"), frozenset(".,;:!?)]}%’”/")  # noqa: RUF001 - no space after, none before
 
 
-class Run(NamedTuple):
-    """What inline items say together, where they stand, which layer they are of, and what there is beside texts."""
+class _Run(NamedTuple):
+    """The text of inline items, their places, their layer, and references to items that are not text."""
 
     text: str
     places: list[Place]
@@ -57,7 +57,7 @@ class Body:
     Parameters
     ----------
     root : a document of schema 1.x.
-    keeps_furniture : whether page headers and footers are written too.
+    keeps_furniture : whether to write page headers and footers.
 
     Raises
     ------
@@ -66,39 +66,40 @@ class Body:
     """
 
     def __init__(self, root: Object, *, keeps_furniture: bool) -> None:
-        self._root, self._keeps = root, keeps_furniture
+        self._root, self._keeps_furniture = root, keeps_furniture
         self._items = {f"#/{name}/{i}": item for name in _ITEMS for i, item in enumerate(root.objects(name))}
-        require(len(self._items) <= MOST, f"a Docling document must have at most {MOST:,} items", len(self._items))
+        count = len(self._items)
+        require(count <= MAX_ITEMS, f"a Docling document must have at most {MAX_ITEMS:,} items", count)
         self._trees = {f"#/{name}": tree for name in ("body", "furniture") if (tree := root.object(name))}
         self._items |= self._trees
-        self._below, captions, footnotes = (self._refs(key) for key in ("children", "captions", "footnotes"))
+        self._children, captions, footnotes = map(self._refs, ("children", "captions", "footnotes"))
         self._notes = {ref: captions.get(ref, []) + footnotes.get(ref, []) for ref in captions | footnotes}
         self._roles: dict[str, BlockKind] = {ref: "footnote" for refs in footnotes.values() for ref in refs}
         self._roles |= {ref: "caption" for refs in captions.values() for ref in refs}
-        self._placed = {ref for refs in self._below.values() for ref in refs}
+        self._in_tree = {ref for refs in self._children.values() for ref in refs}
         pages = root.object("pages")
-        self._heights = {str(page): _height(pages, page) for page in pages} if pages else {}
-        # Several titles are of slides or chapters, and none of them is the document's.
-        titles = [ref for tree in self._trees for ref in self._tree(tree) if self._is_title(ref)]
-        self._only_title, self._under_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
+        self._heights = {str(page): _page_height(pages, page) for page in pages} if pages else {}
+        # Several titles are titles of slides or chapters, not of the document.
+        titles = [ref for tree in self._trees for ref in self._descendants(tree) if self._is_title(ref)]
+        self._only_title, self._has_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
         self._writer, self._title, self._is_furniture = Writer("docling"), "", False
         self._done, self._numbers, self._length = set[str](), Counter[str](), 0
 
     def document(self, id: str, metadata: Mapping[str, Any]) -> Document:
-        """Write all items; metadata overrides what the document says of itself."""
+        """Write all items; ``metadata`` overrides the document's own."""
         for tree in self._trees:
-            self._is_furniture = tree == "#/furniture"  # of schema 1.0; later ones have all in the body, with its layer
+            self._is_furniture = tree == "#/furniture"  # of schema 1.0; later ones have layers in the body
             self._walk(tree)
-        said: dict[str, Any] = {"title": self._title, "page_count": len(self._heights)}
+        own: dict[str, Any] = {"title": self._title, "page_count": len(self._heights)}
         if origin := self._root.object("origin"):
-            said |= {key: origin.name(key) for key in ("filename", "mimetype", "binary_hash")}
-            said["source"] = origin.text("uri") or origin.text("filename")
-        return self._writer.document(id, {key: value for key, value in said.items() if value} | dict(metadata))
+            own |= {key: origin.name(key) for key in ("filename", "mimetype", "binary_hash")}
+            own["source"] = origin.text("uri") or origin.text("filename")
+        return self._writer.document(id, {key: value for key, value in own.items() if value} | dict(metadata))
 
     def _refs(self, key: str) -> dict[str, list[str]]:
-        """Return what items refer to; those that refer to nothing are left out."""
-        found = ((ref, [self._ref(pointer) for pointer in item.objects(key)]) for ref, item in self._items.items())
-        return {ref: refs for ref, refs in found if refs}
+        """Return the references of each item under a key, without empty lists."""
+        refs = ((ref, [self._ref(pointer) for pointer in item.objects(key)]) for ref, item in self._items.items())
+        return {ref: targets for ref, targets in refs if targets}
 
     def _ref(self, pointer: Object) -> str:
         ref = pointer.text("$ref") or pointer.text("cref")
@@ -106,180 +107,167 @@ class Body:
             require(False, f"{pointer.path} must refer to an item of the document", ref)
         return ref
 
-    def _tree(self, root: str) -> Iterable[str]:
-        """Return a root and what is below it; refuse what is below itself."""
-        above, seen = set[str](), dict[str, None]()
-        stack = [(root, True)]
+    def _descendants(self, root: str) -> Iterable[str]:
+        """Return a root and all items below it; refuse cycles."""
+        above, seen, stack = set[str](), dict[str, None](), [(root, True)]
         while stack:
             ref, enters = stack.pop()
             if not enters:
                 above.remove(ref)
             elif ref in above:
-                msg = f"the tree of a document must not have an item below itself, as it has {ref!r}"
+                msg = f"the tree of a document must not have an item below itself, got {ref!r}"
                 raise ConfigurationError(msg)
             elif ref not in seen:
                 seen[ref] = None
                 above.add(ref)
-                stack += [(ref, False), *((child, True) for child in self._below.get(ref, []))]
+                stack += [(ref, False), *((child, True) for child in self._children.get(ref, []))]
         return seen
 
     def _walk(self, root: str) -> None:
         stack = [(root, 0, root)]
         while stack:
-            ref, lists, parent = stack.pop()
+            ref, nesting, parent = stack.pop()
             if ref not in self._done:
                 self._done.add(ref)
-                rest = self._write(ref, lists, parent)
-                lists += self._label(ref) in {"list", "ordered_list"}
-                stack += [(child, lists, ref) for child in reversed(rest)]
+                children = self._write(ref, nesting, parent)
+                nesting += self._label(ref) in {"list", "ordered_list"}
+                stack += [(child, nesting, ref) for child in reversed(children)]
 
-    def _write(self, ref: str, lists: int, parent: str) -> list[str]:
-        """Write an item, and return what is still to be written of those below it."""
-        item, below = self._items[ref], self._below.get(ref, [])
-        notes = [note for note in self._notes.get(ref, []) if note not in self._placed]
+    def _write(self, ref: str, nesting: int, parent: str) -> list[str]:
+        """Write an item, and return the items below it that are still to be written."""
+        item, children = self._items[ref], self._children.get(ref, [])
+        notes = [note for note in self._notes.get(ref, []) if note not in self._in_tree]
         match ref.split("/")[1]:
             case "texts":
-                below = self._text(ref, lists, parent)
+                children = self._text(ref, nesting, parent)
             case "tables":
                 if data := item.object("data"):
                     self._add(item, "table", self._table(data))
             case "pictures":
                 self._picture(item)
-                own = set(self._notes.get(ref, []))
-                below = [child for child in below if child in own]
+                children = [child for child in children if child in self._notes.get(ref, [])]
             case "key_value_items" | "form_items":
                 self._add(item, "paragraph", "\n".join(self._pairs(item)))
             case "field_items":
-                keys = self._run([child for child in below if self._label(child) == "field_key"])
-                values = self._run([child for child in below if self._label(child) != "field_key"])
-                said = _pair(keys.text, [values.text]) if keys.text else values.text
-                self._add(item, "paragraph", said, places=keys.places + values.places)
-                below = keys.others + values.others
+                keys = self._run([child for child in children if self._label(child) == "field_key"])
+                values = self._run([child for child in children if self._label(child) != "field_key"])
+                text = _pair(keys.text, [values.text]) if keys.text else values.text
+                self._add(item, "paragraph", text, places=keys.places + values.places)
+                children = keys.others + values.others
             case "groups" if self._label(ref) == "inline":
-                run = self._run(below)
+                run = self._run(children)
                 self._add(item, "paragraph", run.text, places=run.places, layer=run.layer)
-                below = run.others
+                children = run.others
             case "groups" if self._label(ref) == "sheet":
-                self._add(item, "heading", squeezed(item.text("name").removeprefix("sheet:")), 1)
-        return notes + below
+                self._add(item, "heading", squeeze(item.text("name").removeprefix("sheet:")), 1)
+        return notes + children
 
-    def _text(self, ref: str, lists: int, parent: str) -> list[str]:
-        item, label, below = self._items[ref], self._label(ref), self._below.get(ref, [])
+    def _text(self, ref: str, nesting: int, parent: str) -> list[str]:
+        item, label, children = self._items[ref], self._label(ref), self._children.get(ref, [])
         text, places = item.text("text"), self._places(item)
         if not text.strip() and self._has_run(ref):
-            run = self._run(below)
-            text, places, below = run.text, places + run.places, run.others
+            run = self._run(children)
+            text, places, children = run.text, places + run.places, run.others
         if ref == self._only_title:
-            self._title = squeezed(text)
-            return below
+            self._title = squeeze(text)
+            return children
         kind, level = _KINDS.get(label, "paragraph"), 0
-        if label in _PROSE:
+        if label in _NOTES:
             kind = self._roles.get(ref, kind)
         elif kind == "heading":
-            level = 1 if label == "title" else max(item.whole("level"), 1) + self._under_titles
-            text = squeezed(text)
+            level = 1 if label == "title" else max(item.integer("level"), 1) + self._has_titles
+            text = squeeze(text)
         elif kind == "item" and text.strip():
-            level = max(lists, 1)
-            text = _BOXES[label] + text if label in _BOXES else self._marked(item, text, parent)
+            level = max(nesting, 1)
+            text = _CHECKBOXES[label] + text if label in _CHECKBOXES else self._mark(item, text, parent)
         elif kind == "code":
-            text = _fenced(text, item.text("code_language"))
+            text = _fence(text, item.text("code_language"))
         elif kind == "formula":
             text = f"$${text.strip()}$$" if text.strip() else item.text("orig")
         self._add(item, kind, text, level, places)
-        return below
+        return children
 
-    def _marked(self, item: Object, text: str, parent: str) -> str:
+    def _mark(self, item: Object, text: str, parent: str) -> str:
+        """Put the marker of a list item before its text."""
         marker = item.text("marker").strip()
-        numbered = item.flag("enumerated") or self._label(parent) == "ordered_list"
-        self._numbers[parent] += numbered
+        is_numbered = item.flag("enumerated") or self._label(parent) == "ordered_list"
+        self._numbers[parent] += is_numbered
         if not any(map(str.isalnum, marker)):
-            marker = f"{self._numbers[parent]}." if numbered else "-"
+            marker = f"{self._numbers[parent]}." if is_numbered else "-"
         return text if text.startswith(f"{marker} ") else f"{marker} {text}"
 
-    def _run(self, refs: Sequence[str]) -> Run:
-        """Take together the texts of inline items; those of the body, if some are of it."""
-        found, others, stack = list[tuple[str, Object]](), list[str](), list(reversed(refs))
+    def _run(self, refs: Sequence[str]) -> _Run:
+        """Join the texts of inline items; those of the body, if there are any."""
+        texts, others = self._collect(refs, lambda ref: self._label(ref) == "inline")
+        layers = [_layer(item) for item in texts]
+        layer = "body" if "body" in layers or not layers else layers[0]
+        items = [item for item in texts if _layer(item) == layer]
+        return _Run(_join_inline(items), [place for item in items for place in self._places(item)], layer, others)
+
+    def _collect(self, refs: Sequence[str], enters: Callable[[str], bool]) -> tuple[list[Object], list[str]]:
+        """Return the texts at and below some items, which are then done, and the items that are neither texts nor entered."""
+        texts, others, stack = list[Object](), list[str](), list(reversed(refs))
         while stack:
             ref = stack.pop()
             if ref in self._done:
                 continue
-            if ref.startswith("#/texts/") or self._label(ref) == "inline":
+            if (is_text := ref.startswith("#/texts/")) or enters(ref):
                 self._done.add(ref)
-                stack += reversed(self._below.get(ref, []))
-                found += [(_layer(self._items[ref]), self._items[ref])] if ref.startswith("#/texts/") else []
+                stack += reversed(self._children.get(ref, []))
+                texts += [self._items[ref]] if is_text else []
             else:
                 others.append(ref)
-        layers = [layer for layer, _ in found]
-        layer = "body" if "body" in layers or not layers else layers[0]
-        items = [item for each, item in found if each == layer]
-        return Run(
-            _joined(map(_inline, items)), [place for item in items for place in self._places(item)], layer, others
-        )
+        return texts, others
 
     def _table(self, data: Object) -> str:
         cells = [self._cell(cell) for cell in data.objects("table_cells")]
-        self._length += length(cells)
-        require(
-            self._length <= LONGEST, f"tables must have at most {LONGEST:,} characters, at {data.path}", self._length
-        )
-        rows, heads = laid_out(cells)
-        return pipe_table(rows, heads)
+        self._length += filled_length(cells)
+        rule = f"tables must have at most {MAX_TABLE_LENGTH:,} characters, at {data.path}"
+        require(self._length <= MAX_TABLE_LENGTH, rule, self._length)
+        return pipe_table(*lay_out(cells))
 
     def _cell(self, cell: Object) -> Cell:
         text = cell.text("text")
-        if rich := cell.object("ref"):
-            within = self._within(self._ref(rich))
-            text = text if text.strip() else within
-        row, column = cell.whole("start_row_offset_idx"), cell.whole("start_col_offset_idx")
-        rows = max(cell.whole("end_row_offset_idx") - row, 1)
-        columns = max(cell.whole("end_col_offset_idx") - column, 1)
+        if pointer := cell.object("ref"):
+            rich = _join_inline(self._collect([self._ref(pointer)], lambda _: True)[0])
+            text = text if text.strip() else rich
+        row, column = cell.integer("start_row_offset_idx"), cell.integer("start_col_offset_idx")
+        rows = max(cell.integer("end_row_offset_idx") - row, 1)
+        columns = max(cell.integer("end_col_offset_idx") - column, 1)
         require(min(row, column) >= 0, f"{cell.path} must start at a row and a column >= 0", (row, column))
         return Cell(text, row, column, rows, columns, cell.flag("column_header"))
 
-    def _within(self, ref: str) -> str:
-        """Return what all texts below an item say, which are not written again."""
-        items, stack = list[Object](), [ref]
-        while stack:
-            ref = stack.pop()
-            if ref not in self._done:
-                self._done.add(ref)
-                stack += reversed(self._below.get(ref, []))
-                items += [self._items[ref]] if ref.startswith("#/texts/") else []
-        return _joined(map(_inline, items))
-
     def _picture(self, item: Object) -> None:
-        meta, notes = item.object("meta"), item.objects("annotations")  # the older way to say the same
-        described = [found for found in [meta and meta.object("description")] if found]
-        described = described or [note for note in notes if note.text("kind") == "description"]
-        self._add(item, "figure", "\n".join(each.text("text").strip() for each in described))
-        charts = [found for found in [meta and meta.object("tabular_chart")] if found]
-        charts = charts or [note for note in notes if note.text("kind") == "tabular_chart_data"]
-        for data in filter(None, (chart.object("chart_data") for chart in charts)):
-            self._add(item, "table", self._table(data))
+        descriptions = _annotations(item, "description", "description")
+        self._add(item, "figure", "\n".join(note.text("text").strip() for note in descriptions))
+        for chart in _annotations(item, "tabular_chart", "tabular_chart_data"):
+            if data := chart.object("chart_data"):
+                self._add(item, "table", self._table(data))
 
     def _pairs(self, item: Object) -> Iterator[str]:
-        """Yield "key: value" of a form, but not of items that are written themselves."""
+        """Yield "key: value" of a form, except of items that are written themselves."""
         graph = item.object("graph")
         if graph is None:
             return
-        texts = {cell.whole("cell_id"): cell.text("text").strip() for cell in graph.objects("cells") if self._own(cell)}
-        values, found = dict[int, list[int]](), set[int]()
+        cells = [cell for cell in graph.objects("cells") if not self._is_written(cell)]
+        texts = {cell.integer("cell_id"): cell.text("text").strip() for cell in cells}
+        values, seen = dict[int, list[int]](), set[int]()
         for link in graph.objects("links"):
-            key, value = link.whole("source_cell_id"), link.whole("target_cell_id")
+            key, value = link.integer("source_cell_id"), link.integer("target_cell_id")
             if link.text("label") == "to_key":
                 key, value = value, key
-            if link.text("label") in {"to_value", "to_key"} and key in texts and value in texts and value not in found:
+            if link.text("label") in {"to_value", "to_key"} and key in texts and value in texts and value not in seen:
                 values.setdefault(key, []).append(value)
-                found.add(value)
-        for cell, text in texts.items():
-            if cell in values:
-                yield _pair(text, [texts[value] for value in values[cell]])
-            elif cell not in found and text:
+                seen.add(value)
+        for key, text in texts.items():
+            if key in values:
+                yield _pair(text, [texts[value] for value in values[key]])
+            elif key not in seen and text:
                 yield text
 
-    def _own(self, cell: Object) -> bool:
+    def _is_written(self, cell: Object) -> bool:
         pointer = cell.object("item_ref")
-        return pointer is None or self._ref(pointer) not in self._placed
+        return pointer is not None and self._ref(pointer) in self._in_tree
 
     def _add(
         self,
@@ -291,85 +279,94 @@ class Body:
         layer: str = "",
     ) -> None:
         layer = "furniture" if self._is_furniture else layer or _layer(item)
-        if layer == "furniture" and self._keeps:
+        if layer == "furniture" and self._keeps_furniture:
             kind, level = "furniture", 0
         elif layer != "body":
             return
-        where = self._places(item) if places is None else places
-        self._writer.add(kind, text, level, places=dict.fromkeys(where))
+        places = self._places(item) if places is None else places
+        self._writer.add(kind, text, level, places=dict.fromkeys(places))
 
     def _label(self, ref: str) -> str:
         return self._items[ref].text("label")
 
     def _has_run(self, ref: str) -> bool:
-        below = self._below.get(ref, [])
-        return any(child.startswith("#/groups/") and self._label(child) == "inline" for child in below)
+        children = self._children.get(ref, [])
+        return any(child.startswith("#/groups/") and self._label(child) == "inline" for child in children)
 
     def _is_title(self, ref: str) -> bool:
         item = self._items[ref]
-        is_one = item.text("label") == "title" and _layer(item) == "body"
-        return is_one and (bool(item.text("text").strip()) or self._has_run(ref))
+        is_title = item.text("label") == "title" and _layer(item) == "body"
+        return is_title and (bool(item.text("text").strip()) or self._has_run(ref))
 
     def _places(self, item: Object) -> list[Place]:
-        return list(places(item, self._heights))
+        return read_places(item, self._heights)
 
 
 def _layer(item: Object) -> str:
-    """Return the layer of an item; page headers of schema 1.0 do not say theirs."""
-    running = _KINDS.get(item.text("label")) == "furniture"
-    return "furniture" if running else item.text("content_layer") or "body"
+    """Return the layer of an item; page headers of schema 1.0 do not have it."""
+    is_furniture = _KINDS.get(item.text("label")) == "furniture"
+    return "furniture" if is_furniture else item.text("content_layer") or "body"
 
 
-def _height(pages: Object, page: str) -> float:
-    found = pages.object(page)
-    size = found.object("size") if found else None
+def _annotations(item: Object, key: str, kind: str) -> list[Object]:
+    """Return a member of an item's metadata, or else annotations of a kind, the older schema for the same."""
+    meta = item.object("meta")
+    member = meta.object(key) if meta else None
+    return [member] if member else [note for note in item.objects("annotations") if note.text("kind") == kind]
+
+
+def _page_height(pages: Object, number: str) -> float:
+    page = pages.object(number)
+    size = page.object("size") if page else None
     return size.number("height") if size else 0.0
 
 
-def places(item: Object, heights: Mapping[str, float]) -> Iterator[Place]:
-    """Yield where an item stands, measured from the top left; without a box where the height of the page is missing."""
-    for prov in item.objects("prov"):
-        page, box = prov.whole("page_no"), prov.object("bbox")
-        if box is None:
-            yield Place(page)
-            continue
-        left, top, right, bottom = (box.number(side) for side in "ltrb")
-        if box.text("coord_origin") == "BOTTOMLEFT":
-            height = heights.get(str(page), 0.0)
-            top, bottom = height - top, height - bottom
-            if not height:
-                yield Place(page)
-                continue
-        yield Place(page, (round(left, 2), round(top, 2), round(right, 2), round(bottom, 2)))
+def read_places(item: Object, heights: Mapping[str, float]) -> list[Place]:
+    """Return the places of an item, given the heights of pages."""
+    return [_read_place(source, heights) for source in item.objects("prov")]
 
 
-def _inline(item: Object) -> tuple[str, str]:
-    """Return what an item says within a paragraph, and whether that is raised or lowered."""
+def _read_place(source: Object, heights: Mapping[str, float]) -> Place:
+    """Return a place measured from the top left; without a box if that needs the height of the page, and it is missing."""
+    page, box = source.integer("page_no"), source.object("bbox")
+    if box is None:
+        return Place(page)
+    left, top, right, bottom = (box.number(side) for side in "ltrb")
+    if box.text("coord_origin") == "BOTTOMLEFT":
+        height = heights.get(str(page), 0.0)
+        top, bottom = height - top, height - bottom
+        if not height:
+            return Place(page)
+    return Place(page, (round(left, 2), round(top, 2), round(right, 2), round(bottom, 2)))
+
+
+def _inline_text(item: Object) -> tuple[str, str]:
+    """Return the text of an item within a paragraph, and "sup", "sub" or ""."""
     text, label, style = item.text("text"), item.text("label"), item.object("formatting")
     if label == "formula":
         text = f"${text.strip()}$" if text.strip() else item.text("orig")
     elif label == "code" and text.strip():
         text = f"`{text}`" if "`" not in text else f"`` {text} ``"
-    return _BOXES.get(label, "") + text, _SCRIPTS.get(style.text("script"), "") if style else ""
+    return _CHECKBOXES.get(label, "") + text, _SCRIPTS.get(style.text("script"), "") if style else ""
 
 
-def _joined(pieces: Iterable[tuple[str, str]]) -> str:
-    """Put the pieces of a paragraph together, with spaces where there should be some."""
-    said, last = list[str](), " "
-    for text, script in pieces:
+def _join_inline(items: Iterable[Object]) -> str:
+    """Join the parts of a paragraph, with spaces between words."""
+    parts, last = list[str](), " "
+    for text, script in map(_inline_text, items):
         if text:
-            apart = not (script or last.isspace() or last in _OPENING or text[0].isspace() or text[0] in _CLOSING)
-            said.append(f" {text}" if apart else scripted(script, text, last, ""))
+            closed = script or last.isspace() or last in _OPENING or text[0].isspace() or text[0] in _CLOSING
+            parts.append(format_script(script, text, last, "") if closed else f" {text}")
             last = text[-1]
-    return "".join(said)
+    return "".join(parts)
 
 
 def _pair(key: str, values: Iterable[str]) -> str:
-    said = ", ".join(value for value in values if value)
-    return f"{key.rstrip(': ')}: {said}" if said else key
+    text = ", ".join(filter(None, values))
+    return f"{key.rstrip(': ')}: {text}" if text else key
 
 
-def _fenced(code: str, language: str) -> str:
+def _fence(code: str, language: str) -> str:
     if not code.strip():
         return ""
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", code)), 0)

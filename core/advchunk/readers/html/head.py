@@ -1,19 +1,20 @@
-"""What an HTML page says of itself, as metadata."""
+"""Metadata of an HTML page."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from advchunk.readers.html.guard import as_written
-from advchunk.readers.writing import squeezed
+from advchunk.readers.html.guard import restore_tags
+from advchunk.readers.writing import squeeze
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-# Where each is said, the better place first: Open Graph, plain HTML, Highwire (as journals have it), Dublin Core.
-_NAMES: Mapping[str, Sequence[str]] = {
+# Sources of each key, in order of preference: Open Graph, plain HTML, Highwire (used by journals), Dublin Core.
+_SOURCES: Mapping[str, Sequence[str]] = {
     "title": ("og:title", "<title>", "citation_title", "dc.title"),
     "authors": ("citation_author", "author", "article:author", "dc.creator"),
     "description": ("description", "og:description", "dc.description"),
@@ -27,41 +28,40 @@ _NAMES: Mapping[str, Sequence[str]] = {
 _DATE = re.compile(r"\s*(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)", re.ASCII)
 
 
-def metadata(tree: LexborHTMLParser) -> dict[str, str]:
-    """Return what there is of `_NAMES`; of authors all, else the first."""
-    said = dict[str, list[str]]()
-
-    def note(name: str | None, value: str | None) -> None:
-        if name and (line := squeezed(as_written(value or ""))):
-            said.setdefault(name.lower(), []).append(line)
-
-    for meta in tree.css("meta"):
-        attributes = meta.attributes
-        note(attributes.get("property") or attributes.get("name"), attributes.get("content"))
-    for name, selector, attribute in (("<lang>", "html", "lang"), ("<canonical>", "link[rel=canonical]", "href")):
-        if (node := tree.css_first(selector)) is not None:
-            note(name, node.attributes.get(attribute))
+def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
+    """Return the metadata of a page: all authors, and the first value of every other key."""
+    fields: list[tuple[str | None, LexborNode | None, str]] = [
+        ("<lang>", tree.css_first("html"), "lang"),
+        ("<canonical>", tree.css_first("link[rel=canonical]"), "href"),
+        *(
+            (meta.attributes.get("property") or meta.attributes.get("name"), meta, "content")
+            for meta in tree.css("meta")
+        ),
+    ]
+    values = defaultdict[str, list[str]](list)
+    for name, node, attribute in fields:
+        if name and node is not None and (text := squeeze(restore_tags(node.attributes.get(attribute) or ""))):
+            values[name.lower()].append(text)
     title = tree.css_first("head > title")
-    note("<title>", title.text() if title is not None else "")
+    if title is not None and (text := squeeze(restore_tags(title.text()))):
+        values["<title>"].append(text)
 
-    known = dict[str, str]()
-    for key, names in _NAMES.items():
-        values = next((said[name] for name in names if name in said), [])
+    metadata = dict[str, str]()
+    for key, sources in _SOURCES.items():
+        texts = next((values[source] for source in sources if source in values), [])
         if key == "authors":
-            values = [value for value in values if not value.startswith(("http:", "https:"))]
-        line = "; ".join(dict.fromkeys(values)) if key == "authors" else "".join(values[:1])
-        if key == "published_at":
-            line = _date(line)
-        if line:
-            known[key] = line
-    return known
+            texts = ["; ".join(dict.fromkeys(text for text in texts if not text.startswith(("http:", "https:"))))]
+        text = texts[0] if texts else ""
+        if text := _parse_date(text) if key == "published_at" else text:
+            metadata[key] = text
+    return metadata
 
 
-def _date(said: str) -> str:
-    """Return a date in ISO 8601, as far as it goes.
+def _parse_date(text: str) -> str:
+    """Return a date in ISO 8601, as precise as the text.
 
-    >>> _date("2020-06-01T10:00:00Z"), _date("2020/6"), _date("June 1")
+    >>> _parse_date("2020-06-01T10:00:00Z"), _parse_date("2020/6"), _parse_date("June 1")
     ('2020-06-01', '2020-06', '')
     """
-    found = _DATE.match(said)
-    return "-".join(part.zfill(2) for part in found.groups() if part) if found else ""
+    match = _DATE.match(text)
+    return "-".join(part.zfill(2) for part in match.groups() if part) if match else ""

@@ -1,56 +1,52 @@
-"""The tables of HTML, many of which are but layout."""
+"""Tables of HTML, many of which are used for layout."""
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import NamedTuple
 
-from advchunk.readers.tables import Cell, spanned_table
-from advchunk.records import BlockKind
+from advchunk.readers.tables import Cell, count_heads, spanned_table
+from advchunk.readers.writing import TextBlock
 
-_NO_DATA = frozenset(["code", "furniture", "heading", "table"])  # what no cell of a table of data has
-
-
-class Piece(NamedTuple):
-    """What will be a block."""
-
-    kind: BlockKind
-    text: str
-    level: int = 0
+_NOT_DATA = frozenset(["code", "furniture", "heading", "table"])  # kinds of blocks that no cell of a data table has
 
 
 class TableCell(NamedTuple):
-    """What a cell has in it, how many columns and rows it takes, and whether it heads others."""
+    """The blocks in a cell, and its other properties."""
 
-    pieces: list[Piece]
-    columns: int
-    rows: int
-    is_title: bool
+    blocks: list[TextBlock]
+    cell: Cell
 
 
 class Table:
-    """The rows of a table as far as they are read, how many head it, and whether it says that it is layout."""
+    """A table as far as it has been read.
+
+    Parameters
+    ----------
+    is_layout : whether the page declares it as layout.
+    """
 
     def __init__(self, is_layout: bool) -> None:
         self.rows, self.heads, self._is_layout = list[list[TableCell]](), 0, is_layout
         self._groups = dict[int, list[list[TableCell]]]()
 
     def add_row(self, group: int) -> None:
-        """Begin a row of a <thead>, <tbody> or <tfoot>, by its number."""
+        """Begin a row of a <thead>, <tbody> or <tfoot>, identified by a number."""
         self.rows.append([])
         self._groups.setdefault(group, []).append(self.rows[-1])
 
-    def pieces(self) -> list[Piece]:
-        """Return the table; or what its cells have in them, if it has one column or they have more than data."""
-        rows = [row for row in self.rows if row]
-        pieces = [piece for row in rows for cell in row for piece in cell.pieces]
+    def blocks(self) -> list[TextBlock]:
+        """Return the blocks in all cells."""
+        return [block for row in self.rows for cell in row for block in cell.blocks]
+
+    def text(self) -> str:
+        """Return the table in Markdown; "" if it is layout: has one column, or cells with more than data."""
+        rows, blocks = [[cell.cell for cell in row] for row in self.rows if row], self.blocks()
         is_list = all(len(row) == 1 for row in rows)
-        if self._is_layout or is_list or any(piece.kind in _NO_DATA for piece in pieces):
-            return pieces
-        heads = self.heads or sum(1 for _ in takewhile(lambda row: all(cell.is_title for cell in row), rows))
-        groups = [[[_cell(cell) for cell in row] for row in group] for group in self._groups.values()]
-        return [Piece("table", spanned_table(groups, heads))] if pieces else []
+        if self._is_layout or is_list or not blocks or any(block.kind in _NOT_DATA for block in blocks):
+            return ""
+        groups = [[[_with_text(cell) for cell in row] for row in group] for group in self._groups.values()]
+        return spanned_table(groups, self.heads or count_heads(rows))
 
 
-def _cell(cell: TableCell) -> Cell:
-    return Cell(" ".join(piece.text for piece in cell.pieces), cell.columns, cell.rows)
+def _with_text(cell: TableCell) -> Cell:
+    return cell.cell._replace(text=" ".join(block.text for block in cell.blocks))

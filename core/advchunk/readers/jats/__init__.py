@@ -1,26 +1,26 @@
-"""Read articles in JATS, as PubMed Central and publishers hand them out, and in the NLM DTD before it.
+"""Read articles in JATS, the format of PubMed Central and publishers, and in the NLM DTD before it.
 
-Front matter is metadata. What a reader of the abstracts, the body and the back would see is in the text, in its order; but
-that figures, tables and footnotes within a paragraph follow it.
+Front matter becomes metadata. The text has everything visible in the abstracts, the body and the back matter, in its order,
+except that figures, tables and footnotes within a paragraph follow it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, groupby, takewhile
+from itertools import chain, groupby
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.readers import xml
-from advchunk.readers.jats.front import metadata as front_matter
-from advchunk.readers.jats.lines import cited, dotted, formula, piece, said
-from advchunk.readers.tables import Cell, span, spanned_table
-from advchunk.readers.writing import Writer, squeezed
+from advchunk.readers.jats.front import article_metadata
+from advchunk.readers.jats.lines import caption_start, child_text, citation_text, formula_line, label_text, line_text
+from advchunk.readers.tables import Cell, count_heads, parse_span, spanned_table
+from advchunk.readers.writing import Writer, squeeze
+from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
 
-# Headings of what comes without a title: else it stood under the heading before it.
-_UNTITLED: Mapping[str, str] = {
+# Headings of parts without a title, which would otherwise fall under the previous heading.
+_TITLES: Mapping[str, str] = {
     "ack": "Acknowledgments",
     "app": "Appendix",
     "bio": "Biography",
@@ -35,19 +35,8 @@ _UNTITLED: Mapping[str, str] = {
 }
 _ABSTRACTS: Mapping[str, str] = {"graphical": "Graphical abstract", "plain-language-summary": "Plain language summary"}
 _PARTS = ("body", "floats-group", "floats-wrap", "back", "sub-article", "response")
-
 _FLOATS = frozenset(
-    [
-        "boxed-text",
-        "fig",
-        "fig-group",
-        "fn",
-        "graphic",
-        "media",
-        "supplementary-material",
-        "table-wrap",
-        "table-wrap-group",
-    ]
+    "boxed-text fig fig-group fn graphic media supplementary-material table-wrap table-wrap-group".split()  # noqa: SIM905
 )
 _ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
@@ -55,20 +44,19 @@ _ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one article: its abstracts, body, back matter, and the letters that come with it.
 
-    Its metadata has what there is of ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``,
-    ``keywords``, ``license``, ``language`` and ``article_type``. Powers are raised where they would make another number,
-    formulas are in TeX if the article has it, and tables in Markdown.
+    The metadata has ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``, ``keywords``,
+    ``license``, ``language`` and ``article_type``, where the article has them. Powers are raised where plain digits would
+    change a number, formulas are in TeX if the article has it, and tables are in Markdown.
 
     Parameters
     ----------
-    text : XML with one <article>, by itself or in what PubMed Central wraps it in.
-    id : names the document; "" is its DOI, else its PMC id, else "pubmed:<pmid>".
-    metadata : overrides what the article says.
+    text : XML with one <article>, alone or in PubMed Central's wrapper.
+    id : id of the document; "" is its DOI, else its PMC id, else "pubmed:<pmid>".
+    metadata : values that override those of the article.
 
     Raises
     ------
-    ConfigurationError : no article or several (`articles` reads them all), or XML that cannot be read
-        (`readers.xml.parse`).
+    ConfigurationError : no article, several (`read_articles` reads them), or XML that cannot be parsed (`parse_xml`).
 
     Examples
     --------
@@ -77,24 +65,24 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, '1 Methods'), ('paragraph', 0, 'We drank tea.')]
     """
-    found = list(_articles(text))
-    require(len(found) == 1, "JATS must have one article; several are read by readers.jats.articles", len(found))
-    return _document(found[0], id, metadata or {})
+    articles = list(_parse_articles(text))
+    require(len(articles) == 1, "JATS must have one article; jats.read_articles reads several", len(articles))
+    return _document(articles[0], id, metadata or {})
 
 
-def articles(text: str) -> list[Document]:
-    """Read every article of a text, such as what PubMed Central's EFetch answers with.
+def read_articles(text: str) -> list[Document]:
+    """Read every article of a text, such as a response of PubMed Central's EFetch.
 
-    >>> [document.text for document in articles("<pmc-articleset><article><body><p>Tea.</p></body></article></pmc-articleset>")]
+    >>> [document.text for document in read_articles("<pmc-articleset><article><body><p>Tea.</p></body></article></pmc-articleset>")]
     ['Tea.']
     """
-    return [_document(article, "", {}) for article in _articles(text)]
+    return [_document(article, "", {}) for article in _parse_articles(text)]
 
 
-def _articles(text: str) -> Iterator[Element]:
-    root = xml.parse(text)
+def _parse_articles(text: str) -> Iterator[Element]:
+    root = parse_xml(text)
     for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]  # JATS has no namespace, but in what OAI-PMH answers with
+        element.tag = element.tag.rpartition("}")[2]  # JATS has no namespace, except in responses of OAI-PMH
     if next(root.iter("article"), None) is None:
         msg = f"JATS must have an <article>, got <{root.tag}> without one"
         raise ConfigurationError(msg)
@@ -102,246 +90,214 @@ def _articles(text: str) -> Iterator[Element]:
 
 
 def _document(article: Element, id: str, metadata: Mapping[str, Any]) -> Document:
-    known = front_matter(article)
-    name = known.get("doi") or known.get("pmcid") or (f"pubmed:{known['pmid']}" if "pmid" in known else "")
+    own = article_metadata(article)
+    name = own.get("doi") or own.get("pmcid") or (f"pubmed:{own['pmid']}" if "pmid" in own else "")
     reader = _Reader()
     reader.article(article, 1)
-    return reader.writer.document(id or name, {**known, **metadata})
+    return reader.writer.document(id or name, {**own, **metadata})
 
 
 class _Reader:
-    """Writes the blocks of an article. Levels are those of the headings to come; where they are 0, none come."""
+    """Writes the blocks of an article. Levels are those of the headings below; at level 0 there are none."""
 
     def __init__(self) -> None:
         self.writer = Writer("jats")
-        self._kind: BlockKind = "paragraph"  # of the paragraphs here
-        self._lists = 0
-        self._before: tuple[BlockKind, int, str, bool] | None = None  # see `_begin`
-        self._read: Mapping[str, Callable[[Element, int], None]] = {
-            **dict.fromkeys(["sec", *(tag for tag in _UNTITLED if tag not in _PARTS)], self._section),
+        self._kind: BlockKind = "paragraph"  # of paragraphs here
+        self._nesting = 0  # of lists
+        self._readers: Mapping[str, Callable[[Element, int], None]] = {
+            **dict.fromkeys(["sec", *(tag for tag in _TITLES if tag not in _PARTS)], self._section),
             **dict.fromkeys(_FLOATS - {"fn"} | {"chem-struct-wrap", "statement"}, self._captioned),
             **dict.fromkeys(("mixed-citation", "element-citation", "citation", "nlm-citation", "ref"), self._reference),
             **dict.fromkeys(("sub-article", "response"), self._letter),
             **dict.fromkeys(("array", "table"), self._table),
-            **dict.fromkeys(("code", "preformat"), self._code),
+            **dict.fromkeys(("code", "preformat"), lambda code, _: self.writer.add("code", line_text(code))),
             **dict.fromkeys(("def-list", "list"), self._list),
             **dict.fromkeys(("app-group", "body", "back", "def", "disp-formula-group", "index", "p", "sig-block"), self._flow),
             "alternatives": self._alternatives,
-            "disp-formula": self._formula,
+            "disp-formula": lambda element, _: self.writer.add("formula", squeeze(formula_line(element))),
             "disp-quote": self._quote,
             "fn": self._footnote,
             "speech": self._speech,
-            "table-wrap-foot": self._foot,
-            "verse-group": self._verse,
+            "table-wrap-foot": lambda foot, _: self._nested(foot, "footnote"),
+            "verse-group": lambda verse, _: self.writer.add("quote", "\n".join(label_text([line]) for line in verse)),
         }  # fmt: skip
 
     def article(self, article: Element, level: int) -> None:
-        for front in (each for tag in ("front", "front-stub") for each in article.findall(tag)):
-            for abstract in (each for tag in ("abstract", "trans-abstract") for each in front.iter(tag)):
+        for front in chain(article.findall("front"), article.findall("front-stub")):
+            for abstract in chain(front.iter("abstract"), front.iter("trans-abstract")):
                 kind = abstract.get("abstract-type", "")
-                self._section(
-                    abstract, level, _ABSTRACTS.get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
-                )
+                title = _ABSTRACTS.get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
+                self._section(abstract, level, title)
         for tag in _PARTS:
             for part in article.findall(tag):
                 if tag in {"floats-group", "floats-wrap"}:
-                    self._section(part, level, _UNTITLED[tag])
+                    self._section(part, level, _TITLES[tag])
                 else:
-                    self._read[tag](part, level)
+                    self._readers[tag](part, level)
 
     def _letter(self, letter: Element, level: int) -> None:
         paths = ("front-stub/title-group/article-title", "front/article-meta/title-group/article-title")
-        title = next((squeezed(said(each)) for path in paths for each in letter.iterfind(path)), "")
-        self._heading(title or _UNTITLED[letter.tag], level)
+        title = next((label_text([title]) for path in paths for title in letter.iterfind(path)), "")
+        self._heading(title or _TITLES[letter.tag], level)
         self.article(letter, level + 1)
 
-    def _section(self, section: Element, level: int, untitled: str = "") -> None:
-        heads = [each for tag in ("label", "title") if (each := section.find(tag)) is not None]
-        self._heading(squeezed(" ".join(map(said, heads))) or untitled, level)
+    def _section(self, section: Element, level: int, default_title: str = "") -> None:
+        heads = [head for tag in ("label", "title") if (head := section.find(tag)) is not None]
+        self._heading(label_text(heads) or default_title, level)
         self._flow(section, level + bool(level), heads)
 
-    def _heading(self, line: str, level: int) -> None:
-        """Write a heading; in a box it is a caption, for what follows the box does not stand under it."""
-        self._finish()
-        self.writer.add("heading" if level else "caption", line, level)
+    def _heading(self, text: str, level: int) -> None:
+        """Write a heading, or a caption in a box, since text after the box does not belong under it."""
+        self.writer.add("heading" if level else "caption", text, level)
 
-    def _flow(self, element: Element, level: int, without: Iterable[Element] = ()) -> None:
-        """Read what an element has in it, be that lines, blocks, or both."""
-        passed, floats = {id(each) for each in without}, list[Element]()
+    def _flow(self, element: Element, level: int, skip: Iterable[Element] = ()) -> None:
+        """Read the content of an element: text, blocks, or both."""
+        skipped, floats, in_paragraph = {id(child) for child in skip}, list[Element](), element.tag == "p"
         line, touching = element.text or "", False
         for child in element:
             tag = child.tag
-            if element.tag == "p" and tag in _FLOATS and child.get("position") != "anchor":
+            if in_paragraph and tag in _FLOATS and child.get("position") != "anchor":
                 floats.append(child)
-            elif tag in self._read and id(child) not in passed and not (element.tag == "p" and _in_line(child)):
-                self._paragraph(line)
-                line = ""
-                if element.tag == "back" and tag in _UNTITLED:
-                    self._section(child, level, _UNTITLED[tag])
+            elif id(child) not in skipped:
+                if tag in self._readers and not (in_paragraph and _is_inline(child)):
+                    self._paragraph(line)
+                    line = ""
+                    if element.tag == "back" and tag in _TITLES:
+                        self._section(child, level, _TITLES[tag])
+                    else:
+                        self._readers[tag](child, level)
                 else:
-                    self._read[tag](child, level)
-            elif id(child) not in passed:
-                line += piece(child, line, touching)
+                    line += child_text(child, line, touching)
             tail = child.tail or ""
             line, touching = line + tail, not tail.strip()
         self._paragraph(line)
-        for each in floats:
-            self._read[each.tag](each, level)
+        for child in floats:
+            self._readers[child.tag](child, level)
 
-    def _paragraph(self, line: str) -> None:
-        line, kind, depth = squeezed(line), self._kind, 0
-        if line and self._before:
-            kind, depth, start, _ = self._before
-            line, self._before = f"{start} {line}", None
-        self.writer.add(kind, line, depth)
+    def _paragraph(self, text: str) -> None:
+        self.writer.add_paragraph(self._kind, squeeze(text))
 
-    def _block(self, kind: BlockKind, line: str) -> None:
-        self._finish()
-        self.writer.add(kind, line)
-
-    def _begin(self, kind: BlockKind, start: str, level: int = 0, *, written: bool = True) -> None:
-        """Have the next paragraph begin with a label, which stands by itself if none comes, and it was ``written``."""
-        self._finish()
-        self._before = (kind, level, start, written) if start else None
-
-    def _finish(self) -> None:
-        if self._before and self._before[3]:
-            self.writer.add(self._before[0], self._before[2], self._before[1])
-        self._before = None
-
-    def _within(self, element: Element, kind: BlockKind, without: Iterable[Element] = ()) -> None:
-        """Read what an element has in it as of a kind, and without headings."""
+    def _nested(self, element: Element, kind: BlockKind, skip: Iterable[Element] = ()) -> None:
+        """Read the content of an element as blocks of a kind, without headings."""
         outer, self._kind = self._kind, kind
-        self._flow(element, 0, without)
-        self._finish()
+        self._flow(element, 0, skip)
+        self.writer.finish()
         self._kind = outer
 
     def _captioned(self, element: Element, _: int) -> None:
-        heads = [each for each in element if each.tag in {"label", "title", "caption"}]
-        titles = [title for each in heads for title in (each.findall("title") if each.tag == "caption" else [each])]
-        kind = self._kind if element.tag in {"boxed-text", "statement"} else "caption"
-        self._begin(self._kind if element.tag == "statement" else "caption", dotted(titles))
-        for caption in heads:
-            if caption.tag == "caption":
-                self._within(caption, "caption", titles)
-        if element.tag != "statement":
-            self._finish()
-        self._within(element, kind, heads)
-        for each in element:
-            if each.tag in {"alt-text", "long-desc"}:
-                self.writer.add("figure", squeezed(said(each)))
+        heads = [child for child in element if child.tag in {"label", "title", "caption"}]
+        titles = [title for head in heads for title in (head.findall("title") if head.tag == "caption" else [head])]
+        is_statement = element.tag == "statement"
+        self.writer.begin(caption_start(titles), self._kind if is_statement else "caption")
+        for head in heads:
+            if head.tag == "caption":
+                self._nested(head, "caption", titles)
+        if not is_statement:
+            self.writer.finish()
+        self._nested(element, self._kind if is_statement or element.tag == "boxed-text" else "caption", heads)
+        for child in element:
+            if child.tag in {"alt-text", "long-desc"}:
+                self.writer.add("figure", label_text([child]))
 
     def _alternatives(self, element: Element, level: int) -> None:
-        """Read one of several forms of the same: one that is text."""
-        form = next((each for tag in ("table", "tex-math", "math") for each in element.findall(tag)), None)
+        """Read the first of several forms that is text."""
+        form = next((form for tag in ("table", "tex-math", "math") for form in element.findall(tag)), None)
         if form is None:
             self._flow(element, level)
         else:
-            self._read.get(form.tag, self._formula)(form, level)
+            self._readers["table" if form.tag == "table" else "disp-formula"](form, level)
 
     def _table(self, table: Element, _: int) -> None:
-        found = [each for child in table for each in (child if child.tag == "tgroup" else [child])]
-        parts = list[list[Element]]()  # rows that stand in the table itself are one
-        for is_row, run in groupby(found, lambda each: each.tag == "tr"):
-            together = list(run)
-            parts += [together] if is_row else map(_rows, together)
-        marked = sum(len(_rows(each)) for each in found if each.tag == "thead")
-        titles = takewhile(lambda row: all(cell.tag == "th" for cell in row), chain.from_iterable(parts))
-        columns = {each.get("colname"): i for i, each in enumerate(table.iter("colspec"))}
-        cells = [[[_cell(cell, columns) for cell in row] for row in part] for part in parts]
-        self._block("table", spanned_table(cells, marked or sum(1 for _ in titles)))
-
-    def _foot(self, foot: Element, _: int) -> None:
-        self._within(foot, "footnote")
+        children = [part for child in table for part in (child if child.tag == "tgroup" else [child])]
+        parts = list[list[Element]]()  # rows directly in the table are one
+        for is_row, run in groupby(children, lambda child: child.tag == "tr"):
+            elements = list(run)
+            parts += [elements] if is_row else map(_rows, elements)
+        columns = {spec.get("colname"): i for i, spec in enumerate(table.iter("colspec"))}
+        groups = [[[_cell(cell, columns) for cell in row] for row in part] for part in parts]
+        heads = sum(len(_rows(child)) for child in children if child.tag == "thead")
+        self.writer.add("table", spanned_table(groups, heads or count_heads(list(chain.from_iterable(groups)))))
 
     def _footnote(self, note: Element, _: int) -> None:
-        heads = [each for each in note if each.tag in {"label", "title"}]
-        self._begin("footnote", squeezed(" ".join(map(said, heads))))
-        self._within(note, "footnote", heads)
+        heads = [child for child in note if child.tag in {"label", "title"}]
+        self.writer.begin(label_text(heads), "footnote")
+        self._nested(note, "footnote", heads)
 
     def _quote(self, quote: Element, _: int) -> None:
-        self._finish()
-        self._within(quote, "quote")
-
-    def _formula(self, element: Element, _: int) -> None:
-        self._block("formula", squeezed(formula(element)))
-
-    def _code(self, code: Element, _: int) -> None:
-        self._block("code", said(code))
+        self.writer.finish()
+        self._nested(quote, "quote")
 
     def _speech(self, speech: Element, level: int) -> None:
         speakers = speech.findall("speaker")
-        self._begin(self._kind, squeezed(" ".join(map(said, speakers))).removesuffix(":") + ":" if speakers else "")
+        self.writer.begin(label_text(speakers).removesuffix(":") + ":" if speakers else "", self._kind)
         self._flow(speech, level, speakers)
-        self._finish()
+        self.writer.finish()
 
-    def _verse(self, verse: Element, _: int) -> None:
-        self._block("quote", "\n".join(squeezed(said(each)) for each in verse))
-
-    def _list(self, found: Element, level: int) -> None:
-        self._lists += 1
+    def _list(self, element: Element, level: int) -> None:
+        self._nesting += 1
         count = 0
-        for each in found:
-            if each.tag in {"list-item", "def-item"}:
+        for child in element:
+            if child.tag in {"list-item", "def-item"}:
                 count += 1
-                heads = [head for head in each if head.tag in {"label", "term"}]
-                line = squeezed(" ".join(map(said, heads)))
-                if each.tag == "def-item" and line:
-                    line += ":"
-                self._begin("item", line or _marker(found, count), self._lists, written=bool(line))
-                self._flow(each, 0, heads)
-                self._finish()
-            elif each.tag in self._read:
-                self._read[each.tag](each, level)
+                self._item(child, _marker(element, count))
+            elif child.tag in self._readers:
+                self._readers[child.tag](child, level)
             else:
-                self._paragraph(piece(each, ""))
-        self._lists -= 1
+                self._paragraph(child_text(child, ""))
+        self._nesting -= 1
+
+    def _item(self, item: Element, marker: str) -> None:
+        heads = [child for child in item if child.tag in {"label", "term"}]
+        label = label_text(heads)
+        if item.tag == "def-item" and label:
+            label += ":"
+        self.writer.begin(label or marker, "item", self._nesting, keep=bool(label))
+        self._flow(item, 0, heads)
+        self.writer.finish()
 
     def _reference(self, reference: Element, _: int) -> None:
-        if reference.tag != "ref":
-            self._block("reference", squeezed(cited(reference)))
-            return
-        line = reference.text or ""
-        for each in reference:
-            name = squeezed(said(each)) if each.tag == "label" else cited(each)
-            line += f"{name}{'.' if each.tag == 'label' and name.isdigit() else ''} {each.tail or ''}"
-        self._block("reference", squeezed(line))
+        text = reference.text or ""
+        for child in reference if reference.tag == "ref" else ():
+            label = label_text([child]) if child.tag == "label" else ""
+            text += (f"{label}." if label.isdigit() else label or citation_text(child)) + f" {child.tail or ''}"
+        self.writer.add("reference", squeeze(text if reference.tag == "ref" else citation_text(reference)))
 
 
-def _in_line(element: Element) -> bool:
-    """Return whether what a paragraph has in it stands in its line: code may, and formulas that have alternatives."""
+def _is_inline(element: Element) -> bool:
+    """Return True if an element within a paragraph is part of its line, as code and formulas with alternatives may be."""
     if element.tag == "code":
-        return "\n" not in said(element).strip()
+        return "\n" not in line_text(element).strip()
     return element.tag == "alternatives" and element.find("table") is None
 
 
 def _rows(part: Element) -> list[Element]:
-    return [each for each in part if each.tag in {"tr", "row"}]
+    return [child for child in part if child.tag in {"tr", "row"}]
 
 
 def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
-    """Return a cell of HTML's table model, or of CALS's."""
+    """Return a cell of HTML's or CALS's table model."""
     first, last = cell.get("namest"), cell.get("nameend")
-    columns = span(cell.get("colspan"))
+    columns = parse_span(cell.get("colspan"))
     if first in names and last in names:
         columns = max(names[last] - names[first] + 1, 1)
-    return Cell(said(cell), columns, max(span(cell.get("rowspan")), span(cell.get("morerows"), 0) + 1))
+    rows = max(parse_span(cell.get("rowspan")), parse_span(cell.get("morerows"), 0) + 1)
+    return Cell(line_text(cell), rows=rows, columns=columns, is_head=cell.tag == "th")
 
 
-def _marker(found: Element, count: int) -> str:
-    """Return what an item of a list starts with, if that is left to who sets it.
+def _marker(element: Element, count: int) -> str:
+    """Return the marker of an item in a list without labels.
 
     >>> _marker(Element("list", {"list-type": "roman-lower"}), 4), _marker(Element("list"), 4)
     ('iv.', '-')
     """
-    order, _, case = found.get("list-type", "bullet").partition("-")
+    order, _, case = element.get("list-type", "bullet").partition("-")
     if order not in {"order", "alpha", "roman"}:
         return "" if order == "simple" else "-"
-    line = str(count)
+    text = str(count)
     if order == "alpha" and count <= 26:
-        line = chr(ord("a") + count - 1)
+        text = chr(ord("a") + count - 1)
     elif order == "roman" and count < 90:
-        line, rest = "", count
+        text, rest = "", count
         for value, letters in _ROMAN:
-            line, rest = line + letters * (rest // value), rest % value
-    return f"{line.upper() if case == 'upper' else line}."
+            text, rest = text + letters * (rest // value), rest % value
+    return f"{text.upper() if case == 'upper' else text}."

@@ -1,4 +1,4 @@
-"""The lines of JATS: what an element says in running text, formulas and references among it."""
+"""Text of JATS elements within a line, among them formulas and citations."""
 
 from __future__ import annotations
 
@@ -6,122 +6,129 @@ import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element
 
-from advchunk.readers.inline import scripted
-from advchunk.readers.mathml import readable
-from advchunk.readers.writing import squeezed
+from advchunk.readers.inline import format_script
+from advchunk.readers.mathml import formula_text
+from advchunk.readers.writing import squeeze
 
-_UNSEEN = frozenset(["alt-text", "long-desc", "object-id", "sec-meta"])
+_INVISIBLE = frozenset(["alt-text", "long-desc", "object-id", "sec-meta"])
 
-_FORMULAE = frozenset(["alternatives", "chem-struct", "disp-formula", "inline-formula", "math", "tex-math"])
+_FORMULAS = frozenset(["alternatives", "chem-struct", "disp-formula", "inline-formula", "math", "tex-math"])
 
-# Within a line: the first stand close to their neighbors, the second never; others do where text parts them.
+# Elements that never have a space around them, and elements that always have; others only where no text separates them.
 _CLOSE = frozenset(
     """abbrev alternatives bold email ext-link inline-formula inline-graphic italic math monospace named-content
     overline private-char roman sans-serif sc strike styled-content sub sup tex-math underline uri x xref""".split()  # noqa: SIM905
 )
-_APART = frozenset(
+_SPACED = frozenset(
     """attrib break caption def def-item disp-formula fn label list list-item p sec speaker speech td term th title tr
     verse-group verse-line""".split()  # noqa: SIM905
 )
-_SET = re.compile(r".*\\begin\{document\}(?P<formula>.*?)(?:\\end\{document\}.*)?", re.DOTALL)
+_TEX_BODY = re.compile(r".*\\begin\{document\}(?P<formula>.*?)(?:\\end\{document\}.*)?", re.DOTALL)
 
 
-def said(element: Element, before: str = "") -> str:
-    """Return the text of an element in a line, its white space as it comes.
+def line_text(element: Element, before: str = "") -> str:
+    """Return the text of an element in a line, with its white space.
 
     Parameters
     ----------
-    before : what stands before it in the line.
+    before : text before it in the line.
 
     >>> from xml.etree.ElementTree import fromstring
-    >>> said(fromstring("<p>10<sup>9</sup> in <name><surname>Li</surname><given-names>A</given-names></name></p>"))
+    >>> line_text(fromstring("<p>10<sup>9</sup> in <name><surname>Li</surname><given-names>A</given-names></name></p>"))
     '10⁹ in Li A'
     """
     line, touching = element.text or "", False
     for child in element:
         tail = child.tail or ""
-        line += piece(child, line or before, touching) + tail
+        line += child_text(child, line or before, touching) + tail
         touching = not tail.strip()
     return line
 
 
-def piece(child: Element, before: str, touching: bool = False) -> str:
-    """Return what an element adds to a line.
+def child_text(child: Element, before: str, touching: bool = False) -> str:
+    """Return the text that an element adds to a line.
 
     Parameters
     ----------
     before : the line so far.
-    touching : whether no text stands between it and the element before it.
+    touching : whether no text separates it from the element before it.
     """
     tag = str(child.tag)
-    if tag in _UNSEEN:
+    if tag in _INVISIBLE:
         return ""
-    line = formula(child) if tag in _FORMULAE else said(child, before if tag in _CLOSE else "")
-    if tag in _APART:
-        return f" {line} "
+    text = formula_line(child) if tag in _FORMULAS else line_text(child, before if tag in _CLOSE else "")
+    if tag in _SPACED:
+        return f" {text} "
     if tag in _CLOSE:
-        return scripted(tag, line, before[-1:], (child.tail or "")[:1])
+        return format_script(tag, text, before[-1:], (child.tail or "")[:1])
     if tag == "etal":
-        line = line or "et al."
-    return f" {line}" if touching and before[-1:].strip() else line
+        text = text or "et al."
+    return f" {text}" if touching and before[-1:].strip() else text
 
 
-def formula(element: Element) -> str:
-    r"""Return a formula and its label: in TeX, without the document that it is set in; else MathML in a line; else text."""
+def formula_line(element: Element) -> str:
+    """Return a formula and its label: TeX without the document around it, else MathML in a line, else its text."""
     if element.tag == "tex-math":
-        whole = element.text or ""
-        return squeezed(found["formula"] if (found := _SET.fullmatch(whole)) else whole)
+        tex = element.text or ""
+        return squeeze(match["formula"] if (match := _TEX_BODY.fullmatch(tex)) else tex)
     if element.tag == "math":
-        return readable(element)
+        return formula_text(element)
     forms = [form for tag in ("tex-math", "math") for form in element.findall(tag)]
     if element.tag == "alternatives" and forms:
-        return formula(forms[0])
+        return formula_line(forms[0])
     labels = element.findall("label")
-    left_out = {id(each) for each in (*labels, *(form for form in forms if form.tag != forms[0].tag))}
+    skipped = {id(child) for child in (*labels, *(form for form in forms if form.tag != forms[0].tag))}
     line = element.text or ""
     for child in element:
-        line += ("" if id(child) in left_out else piece(child, line)) + (child.tail or "")
-    return " ".join([line, *map(said, labels)])
+        line += ("" if id(child) in skipped else child_text(child, line)) + (child.tail or "")
+    return " ".join([line, *map(line_text, labels)])
 
 
-def dotted(heads: Iterable[Element]) -> str:
-    """Return labels and titles as a line begins with them.
+def label_text(elements: Iterable[Element]) -> str:
+    """Return labels, titles or terms in one line."""
+    return squeeze(" ".join(map(line_text, elements)))
+
+
+def caption_start(heads: Iterable[Element]) -> str:
+    """Return the labels and titles of a caption as sentences.
 
     >>> from xml.etree.ElementTree import fromstring
-    >>> dotted([fromstring("<label>Table 1</label>"), fromstring("<title>Who drank?</title>")])
+    >>> caption_start([fromstring("<label>Table 1</label>"), fromstring("<title>Who drank?</title>")])
     'Table 1. Who drank?'
     """
-    lines = [squeezed(said(head)) for head in heads]
-    return " ".join(line if line[-1] in ".:;!?—–" else f"{line}." for line in lines if line)
+    return _sentences((label_text([head]) for head in heads), ".:;!?—–")
 
 
-def cited(citation: Element) -> str:
-    """Return a reference in a line: as it is set, or, if it is but fields, with the points that part them."""
+def _sentences(texts: Iterable[str], ends: str) -> str:
+    return " ".join(text if text[-1] in ends else f"{text}." for text in texts if text)
+
+
+def citation_text(citation: Element) -> str:
+    """Return a citation in one line; one that has only fields is punctuated."""
     if citation.tag in {"citation-alternatives", "alternatives"} and len(citation):
-        return cited(citation[0])
-    is_set = (citation.text or "").strip() or any((child.tail or "").strip() for child in citation)
-    if citation.tag == "mixed-citation" or not len(citation) or is_set:
-        return said(citation)
+        return citation_text(citation[0])
+    has_text = (citation.text or "").strip() or any((child.tail or "").strip() for child in citation)
+    if citation.tag == "mixed-citation" or not len(citation) or has_text:
+        return line_text(citation)
     fields = dict[str, list[str]]()
     for child in citation:
-        line = squeezed(_people(child) if child.tag == "person-group" else piece(child, ""))
-        if child.tag == "pub-id" and line:
-            line = f"{child.get('pub-id-type', 'id')}:{line}"
-        fields.setdefault(str(child.tag), []).extend([line] if line else [])
+        text = squeeze(_people(child) if child.tag == "person-group" else child_text(child, ""))
+        if child.tag == "pub-id" and text:
+            text = f"{child.get('pub-id-type', 'id')}:{text}"
+        fields.setdefault(str(child.tag), []).extend([text] if text else [])
 
-    def take(*tags: str, between: str = ", ") -> str:
-        return between.join(line for tag in tags for line in fields.pop(tag, ()))
+    def take(*tags: str, separator: str = ", ") -> str:
+        return separator.join(text for tag in tags for text in fields.pop(tag, ()))
 
     people, year = take("person-group", "name", "string-name", "collab", "anonymous", "etal"), take("year")
-    titles = take("article-title", "chapter-title", "part-title", "data-title", between=". ")
+    titles = take("article-title", "chapter-title", "part-title", "data-title", separator=". ")
     source, volume, issue = take("source", "series", "edition"), take("volume"), take("issue")
-    pages = take("fpage", "lpage", between="–") or take("page-range", "elocation-id")
-    where = f"{source} {volume}".strip() + (f"({issue})" if issue else "") + (f": {pages}" if pages else "")
-    printed, ids = take("publisher-name", "publisher-loc"), take("pub-id")
+    pages = take("fpage", "lpage", separator="–") or take("page-range", "elocation-id")
+    source = f"{source} {volume}".strip() + (f"({issue})" if issue else "") + (f": {pages}" if pages else "")
+    publisher, ids = take("publisher-name", "publisher-loc"), take("pub-id")
     rest = ". ".join(filter(None, [take(tag) for tag in list(fields)]))
-    lines = [people, f"({year})" if year else "", titles, where, printed, ids, rest]
-    return " ".join(line if line[-1] in ".)?!" else f"{line}." for line in lines if line)
+    return _sentences([people, f"({year})" if year else "", titles, source, publisher, ids, rest], ".)?!")
 
 
 def _people(group: Element) -> str:
-    return ", ".join(line for child in group if (line := squeezed(piece(child, ""))))
+    return ", ".join(text for child in group if (text := squeeze(child_text(child, ""))))

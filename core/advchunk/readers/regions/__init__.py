@@ -1,1 +1,1 @@
-"""Regions of pages: what detectors find, the order in which they are read, and the documents made of them."""
+"""Page regions: their lines, reading order, and the documents built from them."""

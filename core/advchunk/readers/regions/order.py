@@ -1,35 +1,38 @@
-"""The order in which the boxes of a page are read: column by column, between what runs across the columns.
+"""The reading order of the boxes of a page: column by column, between boxes that span the columns.
 
 References
 ----------
 Ours, after the recursive X-Y cut: Nagy & Seth 1984, "Hierarchical representation of optically scanned documents"; Ha,
 Haralick & Phillips 1995, "Recursive X-Y cut using bounding boxes of connected components". Theirs cuts at the widest
-gap, which reads row by row where paragraphs of two columns happen to end side by side. Here a band of the page is only cut
-off from the next if something in one of them runs across the columns of the other.
+gap, which reads row by row where paragraphs of two columns happen to end side by side. Ours separates a band of the page
+from the next only if a box in one of them spans the columns of the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
-from advchunk.readers.regions.shapes import Box, around
+from advchunk.readers.regions.shapes import Box, bounding_box
 
-_SLACK = 0.005  # of the width, and of the height, that boxes may lap over each other
-_NARROW = 0.08  # of the width: less is no column, but a mark or a number beside one
-_WIDE = 0.6  # of the width: more is a line across the page
-_AHEAD = 100  # bands that are looked at for another column to begin
-_DEEPEST = 50  # columns within bands within columns
+_Interval: TypeAlias = tuple[float, float]
+
+_SLACK = 0.005  # overlap of neighboring boxes that is tolerated, as a fraction of the width and the height
+_NARROW = 0.08  # of the width: anything narrower is not a column but a mark or a number beside one
+_WIDE = 0.6  # of the width: anything wider spans the page
+_AHEAD = 100  # bands to search for the start of another column
+_DEEPEST = 50  # levels of columns within bands within columns
 
 
 def reading_order(boxes: Sequence[Box], *, right_to_left: bool = False) -> list[int]:
-    """Return the indices of boxes in the order in which they are read.
+    """Return the indices of the boxes of one page in reading order.
 
-    Boxes that lap over each other, so that nothing parts them, are read from top to bottom.
+    Boxes that overlap, so that no line separates them, are read from top to bottom.
 
     Parameters
     ----------
-    boxes : of one page, in any unit; they may be a little too large.
+    boxes : in any unit; they may be slightly too large.
     right_to_left : whether the right column is read first, as in Arabic and Hebrew.
 
     Examples
@@ -42,33 +45,31 @@ def reading_order(boxes: Sequence[Box], *, right_to_left: bool = False) -> list[
     """
     if right_to_left:
         boxes = [(-right, top, -left, bottom) for left, top, right, bottom in boxes]
-    return _ordered(boxes, list(range(len(boxes))), _DEEPEST) if boxes else []
+    return _sort(boxes, list(range(len(boxes))), _DEEPEST)
 
 
-def _ordered(boxes: Sequence[Box], members: list[int], depth: int) -> list[int]:
-    if len(members) < 2:
-        return members
+def _sort(boxes: Sequence[Box], members: list[int], depth: int) -> list[int]:
     by_top = sorted(members, key=lambda i: (boxes[i][1], boxes[i][0], i))
-    if not depth:
+    if len(members) < 2 or not depth:
         return by_top
-    extent = around(boxes[i] for i in members)
+    extent = bounding_box(boxes[i] for i in members)
     width, slack = extent[2] - extent[0], (extent[3] - extent[1]) * _SLACK
-    bands, order, at = _bands(boxes, by_top, slack), list[int](), 0
-    while at < len(bands):
-        end, columns = _reach(boxes, bands, at, width)
-        group = [i for band in bands[at:end] for i in band]
+    bands, order, start = _bands(boxes, by_top, slack), list[int](), 0
+    while start < len(bands):
+        end, columns = _extend_columns(boxes, bands, start, width)
+        group = [i for band in bands[start:end] for i in band]
         if len(columns) < 2:
             order += group
         else:
             for left, right in columns:
-                inside = [i for i in group if left <= (boxes[i][0] + boxes[i][2]) / 2 < right]
-                order += _ordered(boxes, inside, depth - 1)
-        at = end
+                column = [i for i in group if left <= (boxes[i][0] + boxes[i][2]) / 2 < right]
+                order += _sort(boxes, column, depth - 1)
+        start = end
     return order
 
 
 def _bands(boxes: Sequence[Box], by_top: list[int], slack: float) -> list[list[int]]:
-    """Return the boxes, from the top, in bands with white space between them."""
+    """Return the boxes from top to bottom in bands with white space between them."""
     bands, bottom = list[list[int]](), float("-inf")
     for i in by_top:
         inset = min(slack, (boxes[i][3] - boxes[i][1]) / 4)
@@ -79,40 +80,40 @@ def _bands(boxes: Sequence[Box], by_top: list[int], slack: float) -> list[list[i
     return bands
 
 
-def _reach(
+def _extend_columns(
     boxes: Sequence[Box], bands: Sequence[list[int]], start: int, width: float
-) -> tuple[int, list[tuple[float, float]]]:
-    """Return how far the bands from ``start`` on stand in the same columns, and these; one band if there are none."""
-    best, inked = (start + 1, list[tuple[float, float]]()), list[tuple[float, float]]()
+) -> tuple[int, list[_Interval]]:
+    """Return the end of the bands from ``start`` on that share columns, and the columns; one band if there are none."""
+    best, covered = (start + 1, list[_Interval]()), list[_Interval]()
     for end in range(start, len(bands)):
-        inset = [min(width * _SLACK, (boxes[i][2] - boxes[i][0]) / 4) for i in bands[end]]
-        inked += [(boxes[i][0] + by, boxes[i][2] - by) for i, by in zip(bands[end], inset, strict=True)]
-        inked = _merged(inked)
-        columns = _columns(inked, width)
+        insets = [min(width * _SLACK, (boxes[i][2] - boxes[i][0]) / 4) for i in bands[end]]
+        covered += [(boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True)]
+        covered = _union(covered)
+        columns = _columns(covered, width)
         if len(columns) > 1:
             best = end + 1, columns
-        elif inked[-1][1] - inked[0][0] > width * _WIDE or end - best[0] > _AHEAD:
+        elif covered[-1][1] - covered[0][0] > width * _WIDE or end - best[0] > _AHEAD:
             break
     return best
 
 
-def _merged(intervals: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the union of intervals, from the left."""
-    found = list[tuple[float, float]]()
+def _union(intervals: Sequence[_Interval]) -> list[_Interval]:
+    """Return the union of intervals, from left to right."""
+    union = list[_Interval]()
     for left, right in sorted(intervals):
-        if found and left <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], right)
+        if union and left <= union[-1][1]:
+            union[-1] = union[-1][0], max(union[-1][1], right)
         else:
-            found.append((left, right))
-    return found
+            union.append((left, right))
+    return union
 
 
-def _columns(inked: Sequence[tuple[float, float]], width: float) -> list[tuple[float, float]]:
-    """Return columns around what is inked, which leave no room between them; what is narrow is part of the nearest."""
-    wide = [each for each in inked if each[1] - each[0] >= width * _NARROW]
+def _columns(covered: Sequence[_Interval], width: float) -> list[_Interval]:
+    """Return adjacent columns around wide intervals; a narrow interval joins the nearest."""
+    wide = [interval for interval in covered if interval[1] - interval[0] >= width * _NARROW]
     edges = [(a[1] + b[0]) / 2 for a, b in pairwise(wide)]
-    # A narrow mark in the gutter: the edge moves to its farther side, so that the nearer column has all of it.
-    for left, right in inked:
+    # A narrow mark in the gutter: the edge moves to its far side, so that the nearer column contains it.
+    for left, right in covered:
         if right - left < width * _NARROW:
             edges = [
                 (right if left - a[1] <= b[0] - right else left) if a[1] <= left and right <= b[0] else edge

@@ -1,4 +1,4 @@
-"""Give each line of a page to the region that holds it, and read the regions in their order."""
+"""Assign the lines of a page to its regions, and sort the regions into reading order."""
 
 from __future__ import annotations
 
@@ -8,74 +8,89 @@ from statistics import median
 from typing import TypeAlias
 
 from advchunk.readers.regions.order import reading_order
-from advchunk.readers.regions.prose import is_list, is_marker, items, right_to_left, text_of
-from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet, area, around, kind_of, overlap, within
+from advchunk.readers.regions.prose import is_list, is_marker, is_right_to_left, region_text, split_items
+from advchunk.readers.regions.shapes import (
+    Box,
+    Detected,
+    Line,
+    Region,
+    Sheet,
+    bounding_box,
+    box_area,
+    fraction_inside,
+    interval_overlap,
+    label_kind,
+)
 from advchunk.records import BlockKind
 
-_WHOLE: frozenset[BlockKind] = frozenset({"table", "figure"})  # what stands within them is theirs
+_ATOMIC: frozenset[BlockKind] = frozenset({"table", "figure"})  # regions inside them are dropped
 _GROWING: frozenset[BlockKind] = frozenset({"paragraph", "item", "caption", "footnote", "reference"})
 _PROSE = _GROWING - {"item"}
-_SAME = 0.75  # of one box within another: both are about the same thing
-_TELLING = 1.25  # times its score, any label but text
-_HELD = 0.5  # of a line within a box
-_LOOSE, _TIGHT = 0.4, 0.15  # of its height: farther apart than usual are lines of a paragraph, and those surely of one
-_FARTHEST = 2.0  # of its height: nor is the usual distance any more
-_AHEAD = 100  # lines, from the top, among which one that stands with a line is looked for: a page has few side by side
-_SPACE, _TAB = 0.5, 3.0  # of its height: nor are pieces of one line, and what follows a bullet
+_SAME = 0.75  # of one box inside another: both detect the same thing
+_SPECIFIC = 1.25  # score factor of every label but text, which says little
+_INSIDE = 0.5  # of a line inside a box that owns it
+# Distances in line heights.
+_LOOSE, _TIGHT = 0.4, 0.15  # beyond the usual line spacing, for lines of one paragraph, and for lines surely of one
+_FARTHEST = 2.0  # beyond the usual spacing even of widely set lines
+_SPACE, _TAB = 0.5, 3.0  # between pieces of one line, and after a bullet
+_AHEAD = 100  # lines, from the top, to search for neighbors: a page has few side by side
+
+_Part: TypeAlias = tuple[BlockKind, int, float, list[Line]]
 
 
-def regions_of(
+def build_regions(
     sheet: Sheet,
     lines: Sequence[Line],
-    found: Iterable[Detected],
+    detections: Iterable[Detected],
     *,
-    known: Collection[str] = (),
+    hyphenated: Collection[str] = (),
     right_to_left: bool = False,
 ) -> list[Region]:
-    """Return the regions of a page, in the order in which they are read; each line is in one.
+    """Return the regions of a page in reading order; each line is in one.
 
-    Detected boxes are taken for rough: where two say the same the surer counts, within tables and figures nothing but
-    their captions, and a line just outside a paragraph that it continues is part of it. Lines that no region holds
-    become paragraphs. Boxes are then those of the lines.
+    Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
+    everything inside it but its caption, and a paragraph absorbs lines just outside its box that continue it. Lines in no
+    detection become paragraphs. The boxes of regions are those of their lines.
 
     Parameters
     ----------
-    lines : the text of the page.
-    found : what a detector found there, in the unit of the lines.
-    known : words with a hyphen that the document has (`prose.joined`).
+    lines : text of the page.
+    detections : in the unit of the lines.
+    hyphenated : hyphenated words of the document (`prose.join_lines`).
     right_to_left : whether right columns are read first.
     """
-    detected, leading = _distinct(found), _leading(lines)
-    owners = _grown(detected, lines, _owners(detected, lines), leading + _LOOSE)
-    held = [[line for line, owner in zip(lines, owners, strict=True) if owner == i] for i in range(len(detected))]
-    rest = [line for line, owner in zip(lines, owners, strict=True) if owner < 0]
-    parts = [
-        (kind, level, one.score, part)
-        for one, its_lines in zip(detected, held, strict=True)
-        for kind, level in [_said(one, its_lines)]
-        for part in (_clusters(its_lines, leading + _LOOSE) if kind in _PROSE else [its_lines] if its_lines else [])
-    ]
-    parts += [("item" if is_list(part) else "paragraph", 0, 1.0, part) for part in _clusters(rest, leading + _LOOSE)]
+    detections, leading = _deduplicate(detections), _line_spacing(lines)
+    owners = _grow(detections, lines, _find_owners(detections, lines), leading + _LOOSE)
+    owned = defaultdict[int, list[Line]](list)
+    for line, owner in zip(lines, owners, strict=True):
+        owned[owner].append(line)
+    parts, pictures = list[_Part](), list[Region]()
+    for i, detection in enumerate(detections):
+        kind, level = label_kind(detection.label)
+        if not owned[i]:
+            if kind in _ATOMIC:
+                pictures.append(Region(kind, sheet.page, detection.box, "", detection.score))
+            continue
+        if kind in {"heading", "paragraph"} and is_list(owned[i]):
+            kind, level = "item", 0
+        groups = _cluster(owned[i], leading + _LOOSE) if kind in _PROSE else [owned[i]]
+        parts += [(kind, level, detection.score, group) for group in groups]
+    for group in _cluster(owned[-1], leading + _LOOSE):
+        parts.append(("item" if is_list(group) else "paragraph", 0, 1.0, group))
     regions = list[Region]()
-    for kind, level, score, part in _rejoined(parts, leading + _TIGHT):
-        for each in items(part, leftwards=right_to_left) if kind == "item" else [part]:
+    for kind, level, score, part in _merge_single_lines(parts, leading + _TIGHT):
+        for group in split_items(part, right_to_left=right_to_left) if kind == "item" else [part]:
             if kind == "figure":
-                text = _shown(each, known, right_to_left, leading + _LOOSE)
+                text = _figure_text(group, hyphenated, right_to_left, leading + _LOOSE)
             else:
-                text = text_of(kind, each, known, leftwards=right_to_left)
-            size = median(line.height for line in each)
-            regions.append(Region(kind, sheet.page, around(line.box for line in each), text, score, level, size))
-    pictures = (one for one, its_lines in zip(detected, held, strict=True) if not its_lines)
-    regions += [
-        Region(kind_of(one.label)[0], sheet.page, one.box, "", one.score)
-        for one in pictures
-        if kind_of(one.label)[0] in _WHOLE
-    ]
-    return ordered(sheet, regions, right_to_left=right_to_left)
+                text = region_text(kind, group, hyphenated, right_to_left=right_to_left)
+            box, size = bounding_box(line.box for line in group), median(line.height for line in group)
+            regions.append(Region(kind, sheet.page, box, text, score, level, size))
+    return sort_regions(sheet, [*regions, *pictures], right_to_left=right_to_left)
 
 
-def ordered(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
-    """Return the regions of a page as they are read: what runs above it, the page, its footnotes, what runs below it."""
+def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
+    """Return the regions of a page in reading order: headers, the page, its footnotes, footers."""
     parts: list[list[Region]] = [[], [], [], []]
     for region in regions:
         if region.kind == "furniture":
@@ -89,114 +104,106 @@ def ordered(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = Fa
     ]  # fmt: skip
 
 
-def _said(one: Detected, lines: Sequence[Line]) -> tuple[BlockKind, int]:
-    """Return the kind of a region, and the depth of a heading: what looks like a list is one."""
-    kind, level = kind_of(one.label)
-    return ("item", 0) if kind in {"heading", "paragraph"} and is_list(lines) else (kind, level)
+def _figure_text(lines: Sequence[Line], hyphenated: Collection[str], right_to_left: bool, leading: float) -> str:
+    """Return the texts of a figure, one a line; a figure that is really a whole page is read by its columns."""
+    texts = _cluster(lines, leading)
+    order = reading_order([bounding_box(line.box for line in text) for text in texts], right_to_left=right_to_left)
+    return "\n".join(region_text("paragraph", texts[i], hyphenated, right_to_left=right_to_left) for i in order)
 
 
-def _shown(lines: Sequence[Line], known: Collection[str], leftwards: bool, leading: float) -> str:
-    """Return what a figure says, a line for each of its texts; one that is really a page has columns."""
-    texts = _clusters(lines, leading)
-    order = reading_order([around(line.box for line in text) for text in texts], right_to_left=leftwards)
-    return "\n".join(text_of("paragraph", texts[i], known, leftwards=leftwards) for i in order)
+def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
+    """Return detections without duplicates and parts of tables and figures, the most confident first."""
+
+    def confidence(detection: Detected) -> float:
+        return detection.score * (1.0 if detection.kind == "paragraph" else _SPECIFIC)
+
+    unique = list[Detected]()
+    for new in sorted(detections, key=lambda detection: (-confidence(detection), detection.box)):
+        pairs = ((new.box, old.box) for old in unique)
+        if box_area(new.box) and not any(min(fraction_inside(a, b), fraction_inside(b, a)) > _SAME for a, b in pairs):
+            unique.append(new)
+    atomic = [detection.box for detection in unique if detection.kind in _ATOMIC]
+
+    def is_part(box: Box) -> bool:
+        return any(fraction_inside(box, outer) > _SAME and box_area(box) < box_area(outer) for outer in atomic)
+
+    return [detection for detection in unique if detection.kind == "caption" or not is_part(detection.box)]
 
 
-def _distinct(found: Iterable[Detected]) -> list[Detected]:
-    """Return what was detected, once each, the surest first; that it is text says little."""
-
-    def sureness(one: Detected) -> float:
-        return one.score * (1.0 if kind_of(one.label)[0] == "paragraph" else _TELLING)
-
-    kept = list[Detected]()
-    for one in sorted(found, key=lambda one: (-sureness(one), one.box)):
-        if area(one.box) and not any(min(within(one.box, k.box), within(k.box, one.box)) > _SAME for k in kept):
-            kept.append(one)
-    whole = [one for one in kept if kind_of(one.label)[0] in _WHOLE]
-    return [one for one in kept if not _is_part(one, whole)]
-
-
-def _is_part(one: Detected, whole: Iterable[Detected]) -> bool:
-    """Whether something stands within a table or figure, and is not its caption."""
-    if kind_of(one.label)[0] == "caption":
-        return False
-    return any(within(one.box, outer.box) > _SAME and area(one.box) < area(outer.box) for outer in whole)
-
-
-def _owners(detected: Sequence[Detected], lines: Iterable[Line]) -> list[int]:
-    """Return which region holds each line, -1 for none; of two, the one that has more of it, or is smaller."""
+def _find_owners(detections: Sequence[Detected], lines: Iterable[Line]) -> list[int]:
+    """Return the index of the detection that holds most of each line, of several the smallest; -1 for none."""
     owners = list[int]()
     for line in lines:
-        shares = ((round(within(line.box, one.box), 1), -area(one.box), -i) for i, one in enumerate(detected))
-        share, _, minus = max(shares, default=(0.0, 0.0, 0))
-        owners.append(-minus if share >= _HELD else -1)
+        fractions = (
+            (round(fraction_inside(line.box, box), 1), -box_area(box), -i) for i, (_, box, _) in enumerate(detections)
+        )
+        fraction, _, minus = max(fractions, default=(0.0, 0.0, 0))
+        owners.append(-minus if fraction >= _INSIDE else -1)
     return owners
 
 
-def _leading(lines: Sequence[Line]) -> float:
-    """Return how far lines of this page are apart, in their height: the usual distance to the next one below."""
+def _line_spacing(lines: Sequence[Line]) -> float:
+    """Return the usual distance from a line of this page to the next below, in line heights."""
     gaps, by_top = list[float](), sorted(lines, key=lambda line: line.box[1])
     for i, line in enumerate(by_top):
         for below in by_top[i + 1 : i + 1 + _AHEAD]:
             if below.box[1] > line.box[3] + _FARTHEST * line.height:
                 break
-            if below.box[1] > (line.box[1] + line.box[3]) / 2 and _together(line, below, _FARTHEST):
-                gaps.append(max(-overlap(line.box[1::2], below.box[1::2]), 0) / line.height)
+            if below.box[1] > (line.box[1] + line.box[3]) / 2 and _belong_together(line, below, _FARTHEST):
+                gaps.append(max(-interval_overlap(line.box[1::2], below.box[1::2]), 0) / line.height)
                 break
     return median(gaps or [0.0])
 
 
-def _grown(detected: Sequence[Detected], lines: Sequence[Line], owners: Sequence[int], leading: float) -> list[int]:
-    """Return which region holds each line once paragraphs have the lines that continue them, the surer ones first."""
-    kinds = [kind_of(one.label)[0] for one in detected]
-    # Of a heading, what stands on its line, such as its number.
-    reach = {i: leading if kind in _GROWING else -_FARTHEST for i, kind in enumerate(kinds) if kind not in _WHOLE}
-    grown, near = list(owners), defaultdict[int, list[int]](list)
+def _grow(detections: Sequence[Detected], lines: Sequence[Line], owners: Sequence[int], leading: float) -> list[int]:
+    """Return the owners of lines after paragraphs absorb the lines that continue them, the most confident first."""
+    kinds = [detection.kind for detection in detections]
+    # A heading absorbs only pieces on its line, such as its number.
+    reach = {i: leading if kind in _GROWING else -_FARTHEST for i, kind in enumerate(kinds) if kind not in _ATOMIC}
+    grown, neighbors = list(owners), defaultdict[int, list[int]](list)
     for i, j in _pairs(lines, leading):
-        near[i].append(j)
-        near[j].append(i)
-    growing = deque(sorted((i for i, owner in enumerate(owners) if owner in reach), key=owners.__getitem__))
-    while growing:
-        i = growing.popleft()
-        for j in near[i]:
-            if grown[j] < 0 and _together(lines[i], lines[j], reach[grown[i]]):
+        neighbors[i].append(j)
+        neighbors[j].append(i)
+    queue = deque(sorted((i for i, owner in enumerate(owners) if owner in reach), key=owners.__getitem__))
+    while queue:
+        i = queue.popleft()
+        for j in neighbors[i]:
+            if grown[j] < 0 and _belong_together(lines[i], lines[j], reach[grown[i]]):
                 grown[j] = grown[i]
-                growing.append(j)
+                queue.append(j)
     return grown
 
 
-_Part: TypeAlias = tuple[BlockKind, int, float, list[Line]]
-
-
-def _rejoined(parts: Sequence[_Part], leading: float) -> list[_Part]:
-    """Return parts of regions; one line by itself is part of a paragraph that it stands close to."""
-    kept, single = list[_Part](), list[_Part]()
+def _merge_single_lines(parts: Sequence[_Part], leading: float) -> list[_Part]:
+    """Merge each paragraph of a single line into a paragraph close to it."""
+    merged, single = list[_Part](), list[_Part]()
     for part in parts:
-        (single if part[0] == "paragraph" and len(part[3]) == 1 else kept).append(part)
+        (single if part[0] == "paragraph" and len(part[3]) == 1 else merged).append(part)
     for part in single:
         (line,) = part[3]
-        near = (k for k in kept if k[0] == "paragraph" and any(_together(line, other, leading) for other in k[3]))
-        if owner := next(near, None):
-            owner[3].append(line)
+        for kind, _, _, others in merged:
+            if kind == "paragraph" and any(_belong_together(line, other, leading) for other in others):
+                others.append(line)
+                break
         else:
-            kept.append(part)
-    return kept
+            merged.append(part)
+    return merged
 
 
-def _together(a: Line, b: Line, leading: float) -> bool:
-    """Whether two lines are pieces of one, or follow each other in one paragraph."""
+def _belong_together(a: Line, b: Line, leading: float) -> bool:
+    """Return True if two lines are pieces of one, or neighbors in one paragraph."""
     height = min(a.height, b.height)
-    across, down = overlap(a.box[::2], b.box[::2]), overlap(a.box[1::2], b.box[1::2])
+    across, down = interval_overlap(a.box[::2], b.box[::2]), interval_overlap(a.box[1::2], b.box[1::2])
     if down > height / 2:
         first, last = sorted((a, b), key=lambda line: line.box[0])
-        marker = last if right_to_left([a.text, b.text]) else first  # of what is before it, in a column, it is none
+        marker = last if is_right_to_left([a.text, b.text]) else first  # it marks only the text after it
         return across > -height * (_TAB if is_marker(marker.text) else _SPACE)
-    alike = max(a.height, b.height) <= 1.25 * height
-    return alike and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2
+    similar = max(a.height, b.height) <= 1.25 * height
+    return similar and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2
 
 
-def _clusters(lines: Sequence[Line], leading: float) -> list[list[Line]]:
-    """Return lines by the paragraphs that they seem to form."""
+def _cluster(lines: Sequence[Line], leading: float) -> list[list[Line]]:
+    """Group lines into paragraphs."""
     root = list(range(len(lines)))
 
     def find(i: int) -> int:
@@ -207,19 +214,19 @@ def _clusters(lines: Sequence[Line], leading: float) -> list[list[Line]]:
     for i, j in _pairs(lines, leading):
         first, second = sorted((find(i), find(j)))
         root[second] = first
-    found = dict[int, list[Line]]()
+    clusters = defaultdict[int, list[Line]](list)
     for i, line in enumerate(lines):
-        found.setdefault(find(i), []).append(line)
-    return list(found.values())
+        clusters[find(i)].append(line)
+    return list(clusters.values())
 
 
 def _pairs(lines: Sequence[Line], leading: float) -> Iterator[tuple[int, int]]:
-    """Yield which lines stand together, each pair once."""
+    """Yield each pair of lines that belong together, once."""
     by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
     for place, i in enumerate(by_top):
         end = lines[i].box[3] + max(leading, 0) * lines[i].height
         for j in by_top[place + 1 : place + 1 + _AHEAD]:
             if lines[j].box[1] > end:
                 break
-            if _together(lines[i], lines[j], leading):
+            if _belong_together(lines[i], lines[j], leading):
                 yield i, j

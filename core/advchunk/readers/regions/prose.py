@@ -1,115 +1,114 @@
-"""Put lines of a page together: to paragraphs, to list items, to tables."""
+"""Join the lines of a page into paragraphs, list items and tables."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
-from advchunk.readers.regions.shapes import Box, Line, around, overlap
-from advchunk.readers.writing import pipe_table, squeezed
+from advchunk.readers.regions.shapes import Line, bounding_box, interval_overlap
+from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
 _DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++))")
-_UNSPACED = frozenset("WF")  # east Asian characters: where a line of theirs has a space, it ends with it
+_UNSPACED = frozenset("WF")  # East Asian wide characters: a line of theirs ends with a space only where one is meant
 _BULLET = re.compile(r"[•‣◦▪■□●○∙]")
 _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
-_TOUCHING = 0.12  # of its height, between pieces of a line: no space
+_TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
 _OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
 
-def joined(lines: Iterable[str], known: Collection[str] = ()) -> str:
-    r"""Return lines as one paragraph, words that were divided at the end of a line put together again.
+def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
+    r"""Join the lines of a paragraph, and the words divided at line ends.
 
     Parameters
     ----------
-    lines : of one paragraph, in their order.
-    known : words with a hyphen, in lower case, that the document has elsewhere: their hyphen stays. So does that of a
-        number or a name, and of first halves such as "well".
+    lines : in reading order.
+    hyphenated : hyphenated words of the document, in lower case; their hyphen is kept. So is that of a number or a name,
+        and of first halves such as "well".
 
-    >>> joined(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
+    >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
     'Weight in the placebo group, a double-blind trial'
     """
-    text = "\n".join(squeezed(line) + " " * line[-1:].isspace() for line in lines if line.strip())
-    written = frozenset([*known, *HYPHENATED.findall(text.lower())])
-    text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, written), text)
-    return re.sub(r"(.)\n(?=(.))", _spaced, text).rstrip()
+    text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
+    vocabulary = frozenset([*hyphenated, *HYPHENATED.findall(text.lower())])
+    text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, vocabulary), text)
+    return re.sub(r"(.)\n(?=(.))", _join_pair, text).rstrip()
 
 
-def hyphenated(texts: Iterable[str]) -> set[str]:
-    """Return the words of texts that have a hyphen, in lower case.
+def _join_pair(match: re.Match[str]) -> str:
+    widths = {east_asian_width(match[1]), east_asian_width(match[2])}
+    return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
 
-    >>> hyphenated(["A double-blind trial."])
+
+def hyphenated_words(texts: Iterable[str]) -> set[str]:
+    """Return the hyphenated words of texts, in lower case.
+
+    >>> hyphenated_words(["A double-blind trial."])
     {'double-blind'}
     """
     return set(HYPHENATED.findall("\n".join(texts).lower()))
 
 
-def _spaced(match: re.Match[str]) -> str:
-    both = {east_asian_width(match[1]), east_asian_width(match[2])}
-    return match[1] if match[1] == " " or both <= _UNSPACED else f"{match[1]} "
+def continues_sentence(above: str, below: str) -> bool:
+    """Return True if the first text does not end a sentence and the second begins in lower case.
 
-
-def goes_on(above: str, below: str) -> bool:
-    """Whether one paragraph may be in two parts: the first does not end a sentence, the second begins in lower case.
-
-    >>> goes_on("the court of", "appeal ruled"), goes_on("the court.", "appeal"), goes_on("the court", "Appeal")
-    (True, False, False)
+    >>> continues_sentence("the court of", "appeal ruled"), continues_sentence("the court.", "appeal")
+    (True, False)
     """
     end = above.rstrip().rstrip(_CLOSERS)[-1:]
     return bool(end) and end not in _ENDS and below.lstrip(_OPENERS)[:1].islower()
 
 
-def right_to_left(texts: Iterable[str]) -> bool:
-    """Whether most letters are of a script that is written from right to left.
+def is_right_to_left(texts: Iterable[str]) -> bool:
+    """Return True if most letters are of a script written from right to left.
 
-    >>> right_to_left(["שלום", "ok"]), right_to_left(["hello"])
+    >>> is_right_to_left(["שלום", "ok"]), is_right_to_left(["hello"])
     (True, False)
     """
-    counted = {True: 0, False: 0}
-    for text in texts:
-        for character in text:
-            if character.isalpha():
-                counted[bidirectional(character) in {"R", "AL"}] += 1
-    return counted[True] > counted[False]
+    counts = Counter(bidirectional(c) in {"R", "AL"} for text in texts for c in text if c.isalpha())
+    return counts[True] > counts[False]
 
 
-def rows(lines: Iterable[Line], *, leftwards: bool = False) -> list[list[Line]]:
-    """Return lines by their rows, from the top, each row in the order in which it is read."""
-    found, band = list[list[Line]](), (0.0, 0.0)
+def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Group lines into rows, from the top, each row in reading order."""
+    rows, band = list[list[Line]](), (0.0, 0.0)
     for line in sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])):
         top, bottom = line.box[1], line.box[3]
-        if found and overlap((top, bottom), band) >= min(bottom - top, band[1] - band[0]) / 2:
-            found[-1].append(line)
+        if rows and interval_overlap((top, bottom), band) >= min(bottom - top, band[1] - band[0]) / 2:
+            rows[-1].append(line)
             band = min(band[0], top), max(band[1], bottom)
         else:
-            found.append([line])
+            rows.append([line])
             band = top, bottom
-    sign = -1 if leftwards else 1
-    return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in found]
+    sign = -1 if right_to_left else 1
+    return [sorted(row, key=lambda line: sign * (line.box[0] + line.box[2])) for row in rows]
 
 
-def text_of(kind: BlockKind, lines: Sequence[Line], known: Collection[str], *, leftwards: bool = False) -> str:
-    """Return what the lines of a region say: a table as a pipe table, code and formulas line by line."""
-    by_row = rows(lines, leftwards=leftwards)
+def region_text(
+    kind: BlockKind, lines: Sequence[Line], hyphenated: Collection[str], *, right_to_left: bool = False
+) -> str:
+    """Return the text of a region: a pipe table for a table, separate lines for code and formulas, else a paragraph."""
+    rows = group_rows(lines, right_to_left=right_to_left)
     if kind == "table":
-        return _table(by_row)
-    texts = ["".join(_pieces(row)) for row in by_row]
-    return "\n".join(map(squeezed, texts)) if kind in {"code", "formula"} else joined(texts, known)
+        return _table(rows)
+    texts = ["".join(_pieces(row)) for row in rows]
+    return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, hyphenated)
 
 
 def _pieces(row: Sequence[Line]) -> Iterator[str]:
-    """Yield the texts of a row, with a space where there is one to be seen: a raised digit is a piece of its own."""
+    """Yield the texts of a row, with a space before each visible gap: a raised digit is a piece of its own."""
     for i, line in enumerate(row):
-        near = i and abs(overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
+        near = i and abs(interval_overlap(row[i - 1].box[::2], line.box[::2])) < _TOUCHING * line.height
         yield line.text if not i or near else f" {line.text}"
 
 
 def is_marker(text: str) -> bool:
-    """Whether a text is nothing but a bullet or a number.
+    """Return True if a text is just a bullet or a number.
 
     >>> is_marker("•"), is_marker("2.1"), is_marker("tea")
     (True, True, False)
@@ -118,37 +117,33 @@ def is_marker(text: str) -> bool:
 
 
 def is_list(lines: Sequence[Line]) -> bool:
-    """Whether lines begin with a bullet, or several of them with a number, the first too."""
-    starts = [row[0].text for row in rows(lines)] if lines else [""]
+    """Return True if the first line begins with a bullet, or the first and another one with a number."""
+    starts = [row[0].text for row in group_rows(lines)] if lines else [""]
     if _BULLET.match(starts[0]):
         return True
     return bool(_MARKER.match(starts[0] + " ")) and sum(bool(_MARKER.match(start + " ")) for start in starts) > 1
 
 
-def items(lines: Sequence[Line], *, leftwards: bool = False) -> list[list[Line]]:
-    """Return the lines of a list by its items, each of which begins with a bullet or a number."""
-    found = list[list[Line]]()
-    for row in rows(lines, leftwards=leftwards):
-        if not found or _MARKER.match(row[0].text + " "):
-            found.append([])
-        found[-1] += row
-    return found
+def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Group the lines of a list into its items, each of which begins with a bullet or a number."""
+    items = list[list[Line]]()
+    for row in group_rows(lines, right_to_left=right_to_left):
+        if not items or _MARKER.match(row[0].text + " "):
+            items.append([])
+        items[-1] += row
+    return items
 
 
-def _table(by_row: Sequence[Sequence[Line]]) -> str:
-    """Write rows as a table whose columns are those of its fullest rows; what has one column is written line by line."""
-    most = max(map(len, by_row), default=0)
-    if most < 2:
-        return "\n".join(squeezed(line.text) for row in by_row for line in row)
-    columns = list[Box]()
-    for row in by_row:
-        if len(row) == most:
-            boxes = [line.box for line in row]
-            columns = [around(pair) for pair in zip(columns, boxes, strict=True)] if columns else boxes
-    cells = list[list[str]]()
-    for row in by_row:
-        cells.append([""] * most)
+def _table(rows: Sequence[Sequence[Line]]) -> str:
+    """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
+    width = max(map(len, rows), default=0)
+    if width < 2:
+        return "\n".join(squeeze(line.text) for row in rows for line in row)
+    full = (row for row in rows if len(row) == width)
+    columns = [bounding_box(line.box for line in column) for column in zip(*full, strict=True)]
+    cells = [[""] * width for _ in rows]
+    for row, texts in zip(rows, cells, strict=True):
         for line in row:
-            column = max(range(most), key=lambda i: overlap(line.box[::2], columns[i][::2]))
-            cells[-1][column] = squeezed(f"{cells[-1][column]} {line.text}")
+            column = max(range(width), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
+            texts[column] = squeeze(f"{texts[column]} {line.text}")
     return pipe_table(cells)

@@ -1,4 +1,4 @@
-"""Read TEI: papers as GROBID writes them, and other texts in the TEI's markup.
+"""Read TEI: papers as GROBID writes them, and other texts in TEI markup.
 
 References
 ----------
@@ -12,43 +12,41 @@ from collections.abc import Mapping
 from typing import Any
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.readers import xml
 from advchunk.readers.tei.body import Paper
-from advchunk.readers.tei.elements import tag_of
-from advchunk.readers.tei.header import header_of
+from advchunk.readers.tei.header import read_header
+from advchunk.readers.xml import parse_xml
 from advchunk.records import Document
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read one TEI document, such as GROBID's ``processFulltextDocument`` returns.
+    """Read one TEI document, such as a response of GROBID's ``processFulltextDocument``.
 
-    All that ``<text>`` says is in some block: headings with their number, paragraphs, list items, quotes, formulas, code,
-    captions, tables (as pipe tables), footnotes, references. The abstract comes first. Of the header, title, authors,
-    DOI, date, journal and keywords become metadata; affiliations, addresses, license and notes of submission do not.
+    Every text in ``<text>`` is in a block: headings with their numbers, paragraphs, list items, quotes, formulas, code,
+    captions, tables, footnotes and references. The abstract comes first. Title, authors, DOI, date, journal and
+    keywords of the header become metadata; affiliations, addresses, license and submission notes do not.
 
-    What GROBID collects at the end of the body is put back: figures, tables and footnotes stand after the paragraph that
-    first refers to them. Those that none refers to are headed "Figures and tables", or "Notes". Other headings that no
-    TEI has: "Abstract", "References", the type of a division of the back matter without head, and "Main text" where an
-    abstract is followed by text without head.
+    GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first refers
+    to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
+    "References", the type of a division of the back matter, and "Main text" after an abstract.
 
-    A heading's level is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is more.
-    GROBID's divisions are all side by side; there a head without number stands under the numbered one before it, or under
-    Methods, Results or Discussion, unless it heads a section of papers itself (`readers.papers`).
+    The level of a heading is the depth of its number ("2.1" has 2, if there was a "2") or of its division, whichever is
+    greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
+    Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.papers`).
 
-    Of two readings (``<choice>``, ``<app>``) the one that is corrected, regular, written out or the editor's is read. Powers
-    are raised where they would make another number.
-
-    A reference is one line: as it was printed, if GROBID says so, else put together from its parts, without ISSN and short
-    names of journals. Where a block or its sentences have ``coords``, it has ``places``: a box for each column.
+    Of alternative readings (``<choice>``, ``<app>``) the corrected, regular, expanded or editor's one is read. Powers are
+    raised where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
+    else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each column, if
+    they or their sentences have ``coords``.
 
     Parameters
     ----------
-    id : names the document; "" for its DOI ("doi:10.1/x") or the checksum of its PDF ("md5:..."), if it has one.
-    metadata : overrides what the header says: ``title``, ``authors``, ``doi``, ``published_at``, ``journal``, ``keywords``.
+    id : id of the document; "" is its DOI ("doi:10.1/x") or the checksum of its PDF ("md5:..."), if it has one.
+    metadata : values that override those of the header: ``title``, ``authors``, ``doi``, ``published_at``, ``journal``,
+        ``keywords``.
 
     Raises
     ------
-    ConfigurationError : no TEI, several texts (a ``teiCorpus``), or XML that cannot be read (see `readers.xml.parse`).
+    ConfigurationError : not TEI, several texts (a ``teiCorpus``), or XML that cannot be parsed (`parse_xml`).
 
     Examples
     --------
@@ -58,13 +56,15 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """
     rule = "a text must be TEI, such as GROBID makes of a PDF"
     require(text.lstrip("\ufeff \t\r\n").startswith("<"), rule, text[:60])
-    root = xml.parse(text)
-    if tag_of(root) == "teiCorpus":
-        several = [child for child in root if tag_of(child) == "TEI"]
-        require(len(several) == 1, "a document must be one TEI text, not a teiCorpus of several", len(several))
-        root = several[0]
-    if tag_of(root) not in {"TEI", "TEI.2"}:
-        msg = f"{rule}, got <{tag_of(root)}>"
+    root = parse_xml(text)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    if root.tag == "teiCorpus":
+        texts = root.findall("TEI")
+        require(len(texts) == 1, "a document must be one TEI text, not a teiCorpus of several", len(texts))
+        root = texts[0]
+    if root.tag not in {"TEI", "TEI.2"}:
+        msg = f"{rule}, got <{root.tag}>"
         raise ConfigurationError(msg)
-    known, own = header_of(root)
-    return Paper(root).writer.document(id or own, {**known, **(metadata or {})})
+    own, own_id = read_header(root)
+    return Paper(root).writer.document(id or own_id, {**own, **(metadata or {})})

@@ -1,4 +1,4 @@
-"""Read GROBID's coordinates."""
+"""GROBID's coordinates."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from advchunk.records import Place
 _BOX = re.compile(r"(?P<page>[0-9]{1,6})(?P<box>(?:,-?[0-9]{1,9}(?:\.[0-9]{1,9})?){4})")
 
 
-def places_at(coords: str | None) -> tuple[Place, ...]:
-    """Read GROBID's coordinates ("page,x,y,width,height;..."): boxes of lines become one for each column."""
+def parse_coords(coords: str | None) -> tuple[Place, ...]:
+    """Parse GROBID's coordinates ("page,x,y,width,height;..."), and join the boxes of lines into one for each column."""
     boxes = list[tuple[int, float, float, float, float]]()
-    for said in (coords or "").split(";"):
-        if not (match := _BOX.fullmatch(said.strip())):
+    for text in (coords or "").split(";"):
+        if not (match := _BOX.fullmatch(text.strip())):
             continue
         page = int(match["page"])
         left, top, width, height = map(float, match["box"][1:].split(","))
@@ -26,8 +26,10 @@ def places_at(coords: str | None) -> tuple[Place, ...]:
 
 
 def _touch(above: tuple[float, ...], below: tuple[float, ...]) -> bool:
-    """Whether two boxes stand in one column: one below the other, or in one line."""
-    share = min(above[2], below[2]) > max(above[0], below[0])
+    """Return True if two boxes are in one column: one below the other, or in one line."""
+    overlap = min(above[2], below[2]) > max(above[0], below[0])
     gap = below[1] - above[3]
     height = below[3] - below[1]
-    return (share and below[3] >= above[1] and gap <= 2 * height) or (above[1] <= (below[1] + below[3]) / 2 <= above[3])
+    return (overlap and below[3] >= above[1] and gap <= 2 * height) or (
+        above[1] <= (below[1] + below[3]) / 2 <= above[3]
+    )

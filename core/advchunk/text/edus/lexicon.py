@@ -1,4 +1,4 @@
-"""Discourse connectives, how strongly they part a text, and what else tells clauses from phrases in a language."""
+"""Lexicons of languages: discourse connectives, and words that distinguish clauses from phrases."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import ConfigurationError, did_you_mean, require
 from advchunk.text.sentences import language_code
 
 Strength: TypeAlias = Literal["strong", "weak"]
@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["adverb", "conjunction", "subordinator", "preposition"
 Mark: TypeAlias = Literal["", "before", "after"]
 
 COMMAS = frozenset(",，")
-SPACED_BREAKS = frozenset(";:")  # within "12:30" and "https://" they are none
+SPACED_BREAKS = frozenset(";:")  # not inside "12:30" and "https://"
 BREAKS = SPACED_BREAKS | frozenset("；：—–")
 
 _NUMBER = r"\d[\d.,:/]*\d"
@@ -29,11 +29,11 @@ _PATTERNS = {
     elision: re.compile("|".join([_NUMBER, _UNSPACED, *([_ELIDED] if elision else []), _WORD, r"\S"]))
     for elision in (False, True)
 }
-_LOOK = 160  # characters of a unit in which a connective that opens it must stand
+_HEAD = 160  # characters of a unit within which its opening connective must stand
 
 
 class Token(NamedTuple):
-    """A word in lower case, a number or a mark, and where it stands."""
+    """A word in lower case, a number or a punctuation mark, and its span."""
 
     text: str
     start: int
@@ -42,17 +42,17 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connective:
-    """A word or phrase that says how what follows is related to something else.
+    """A word or phrase that relates the text after it to other text.
 
     Parameters
     ----------
-    words : itself, in lower case.
+    words : in lower case.
     strength : "strong" opens a segment; "weak" does not.
-    kind : where it may stand. An "adverb" at the start of a sentence or after a semicolon, colon or dash; a "conjunction"
-        before any clause that has its own subject; a "subordinator" before any clause; a "preposition" before a phrase
-        that counts as a unit though it has no verb; a "relative" after a comma.
-    comma : "before" or "after" if it counts only with a comma there; the start of a sentence does for one before.
-    not_before, not_after : words beside which it is something else, as "in contrast" is before "to".
+    kind : position. An "adverb" stands at the start of a sentence or after a semicolon, colon or dash; a "conjunction"
+        before a clause with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that is a
+        unit though it has no verb; a "relative" after a comma.
+    comma : "before" or "after" to require a comma there; the start of a sentence counts as one before.
+    not_before, not_after : neighboring words that rule it out, such as "to" after "in contrast".
     """
 
     words: str
@@ -68,30 +68,31 @@ class Connective:
             rule = f"{name} of connective {self.words!r} must be one of {', '.join(map(repr, get_args(options)))}"
             require(value in get_args(options), rule, value)
         for words in (self.not_before, self.not_after):
-            require(_are_words(words), f"connective {self.words!r} must not stand beside a list of words", words)
+            rule = f"not_before and not_after of connective {self.words!r} must be lists of words"
+            require(_are_words(words), rule, words)
 
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The connectives of a language, and what tells a clause from a phrase; JSON-able but for their classes.
+    """The connectives of a language, and words that distinguish clauses from phrases.
+
+    Without ``verbs``, any two words count as a clause.
 
     Parameters
     ----------
     connectives : by their words.
-    complementisers : what opens the clause that a verb of attribution has: "that".
+    complementisers : words that open the clause of a verb of attribution: "that".
     attribution : forms of verbs of saying and thinking.
-    addressing : of these, the ones that say to whom: "told".
-    subjects : words that may be the subject of a clause by themselves: "nobody".
-    pronouns : of these, the ones that are nothing else: a verb follows "he".
+    addressing : the subset of ``attribution`` that takes an addressee: "told".
+    subjects : words that can be the subject of a clause by themselves: "nobody".
+    pronouns : the subset of ``subjects`` that is nothing else: a verb follows "he".
     determiners : words that open a noun phrase: "the".
-    verbs : finite forms that are hardly ever anything else.
-    stems : verbs whose forms in -s are finite, and the stem itself after a plural.
+    verbs : finite forms that are rarely anything else.
+    stems : verbs whose forms in -s are finite, and whose stem is finite after a plural.
     past, participle : endings of finite verbs, and of participles that open a clause.
-    not_verbs, not_participles : words that only end like one.
-    prepositions : words that no finite verb comes right after: "to", "of".
-    elision : whether an apostrophe parts words: "qu'il".
-
-    Where a language has no ``verbs``, any two words count for a clause.
+    not_verbs, not_participles : exceptions to these endings.
+    prepositions : words that no finite verb directly follows: "to", "of".
+    elision : whether an apostrophe separates words: "qu'il".
     """
 
     connectives: Mapping[str, Connective] = field(default_factory=dict)
@@ -111,36 +112,37 @@ class Lexicon:
     elision: bool = False
 
     def tokens(self, text: str) -> list[Token]:
-        """Return words, numbers and marks.
+        """Split a text into words, numbers and punctuation marks.
 
         >>> [token.text for token in Lexicon().tokens("Don’t pay 1,000 a.m.")]
         ["don't", 'pay', '1,000', 'a', '.', 'm', '.']
         """
-        found = _PATTERNS[self.elision].finditer(text)
-        return [Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in found]
+        matches = _PATTERNS[self.elision].finditer(text)
+        return [Token(match[0].lower().replace("’", "'"), *match.span()) for match in matches]
 
     def at(self, tokens: Sequence[Token], i: int) -> tuple[Connective, int] | None:
-        """Return the longest connective that stands at token ``i`` in its right, and where it ends; else None."""
+        """Return the longest connective at token ``i`` in a valid position, and the index after its last token; else None."""
         for words, connective in self._phrases.get(tokens[i].text, ()):
             end = i + len(words)
-            if tuple(token.text for token in tokens[i:end]) == words and _in_its_right(connective, tokens, i, end):
+            if tuple(token.text for token in tokens[i:end]) == words and _is_valid(connective, tokens, i, end):
                 return connective, end
         return None
 
     def opening(self, text: str) -> Connective | None:
-        """Return the connective that a unit opens with; a strong one may stand after a conjunction.
+        """Return the connective that opens a unit; a strong one may follow a conjunction.
 
-        >>> lexicon("en").opening("But, nevertheless, he came.").words
+        >>> load_lexicon("en").opening("But, nevertheless, he came.").words
         'nevertheless'
         """
-        tokens = self.tokens(text[:_LOOK])
+        tokens = self.tokens(text[:_HEAD])
         first = next((i for i, token in enumerate(tokens) if token.text[0].isalnum()), None)
-        found = None if first is None else self.at(tokens[first:], 0)
-        if first is None or found is None:
+        tokens = [] if first is None else tokens[first:]
+        match = self.at(tokens, 0) if tokens else None
+        if match is None:
             return None
-        connective, end = found
+        connective, end = match
         if connective.kind == "conjunction" and connective.strength == "weak":
-            rest = tokens[first + end :]
+            rest = tokens[end:]
             rest = rest[1:] if rest and rest[0].text in COMMAS else rest
             second = self.at(rest, 0) if rest else None
             if second and second[0].strength == "strong" and second[0].kind == "adverb":
@@ -148,9 +150,9 @@ class Lexicon:
         return connective
 
     def finite(self, words: Sequence[str], i: int) -> bool:
-        """Tell whether a word is likely to be a finite verb.
+        """Return True if word ``i`` is probably a finite verb.
 
-        >>> english = lexicon("en")
+        >>> english = load_lexicon("en")
         >>> [english.finite(["the", "used", "boats", "leave"], i) for i in range(4)]
         [False, False, False, True]
         """
@@ -174,21 +176,21 @@ class Lexicon:
         return third or (len(word) > 4 and word.endswith(self.past))
 
     def is_participle(self, words: Sequence[str], i: int) -> bool:
-        """Tell whether there is a word at ``i`` that is likely to be a participle."""
+        """Return True if there is a word ``i`` that is probably a participle."""
         word = words[i] if i < len(words) else ""
         return len(word) > 4 and word.endswith(self.participle) and word not in self.not_participles
 
     @cached_property
     def _phrases(self) -> Mapping[str, list[tuple[tuple[str, ...], Connective]]]:
-        """The words of each connective, by the first of them, longest first."""
-        found: dict[str, list[tuple[tuple[str, ...], Connective]]] = {}
+        """Connectives and their words, by the first word, longest first."""
+        phrases: dict[str, list[tuple[tuple[str, ...], Connective]]] = {}
         for words, connective in self.connectives.items():
             phrase = tuple(token.text for token in self.tokens(words))
-            found.setdefault(phrase[0], []).append((phrase, connective))
-        return {first: sorted(phrases, key=lambda one: -len(one[0])) for first, phrases in found.items()}
+            phrases.setdefault(phrase[0], []).append((phrase, connective))
+        return {first: sorted(group, key=lambda pair: -len(pair[0])) for first, group in phrases.items()}
 
 
-def _in_its_right(connective: Connective, tokens: Sequence[Token], start: int, end: int) -> bool:
+def _is_valid(connective: Connective, tokens: Sequence[Token], start: int, end: int) -> bool:
     before = tokens[start - 1].text if start else ""
     after = tokens[end].text if end < len(tokens) else ""
     if before in connective.not_after or after in connective.not_before:
@@ -199,71 +201,98 @@ def _in_its_right(connective: Connective, tokens: Sequence[Token], start: int, e
 
 
 @cache
-def lexicon(language: str = "en") -> Lexicon:
-    """Return what is known of a language; of some, nothing is.
+def load_lexicon(language: str = "en") -> Lexicon:
+    """Load the lexicon of a language; an empty one for a language without a lexicon.
 
-    Strong connectives turn from what was said: contrast, concession, result, conclusion, a change of subject (comparison and
-    contingency among the classes of Prasad et al. 2008). Weak ones carry it on: addition, example, restatement, time.
+    Strong connectives turn the argument: contrast, concession, result, conclusion, a change of subject (comparison and
+    contingency among the classes of Prasad et al. 2008). Weak ones continue it: addition, example, restatement, time.
 
-    >>> lexicon("en-GB").connectives["therefore"].strength, len(lexicon("xx").connectives)
+    >>> load_lexicon("en-GB").connectives["therefore"].strength, len(load_lexicon("xx").connectives)
     ('strong', 0)
     """
     path = files("advchunk.text.edus").joinpath("lexicons", f"{language_code(language)}.json")
-    return read_lexicon(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
+    return parse_lexicon(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else Lexicon()
 
 
-def read_lexicon(said: Mapping[str, Any]) -> Lexicon:
-    """Build a lexicon from the shape of the files that come with the package: the fields of `Lexicon`, all optional.
+def parse_lexicon(data: Mapping[str, Any]) -> Lexicon:
+    """Build a lexicon from the data of a lexicon file: the fields of `Lexicon`, all optional.
 
     Raises
     ------
-    ConfigurationError : a name or a value that is none.
+    ConfigurationError : an unknown name or an invalid value.
 
-    >>> read_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
+    >>> parse_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
     'conjunction'
     """
     names = [f.name for f in fields(Lexicon)]
-    for name in said:
-        require(
-            name in names, f"a lexicon has no {name!r}{did_you_mean(str(name), names)}; it has {', '.join(names)}", name
-        )
-    given: dict[str, Any] = {"elision": bool(said.get("elision"))}
-    for name in said.keys() - {"connectives", "elision"}:
-        require(_are_words(said[name]), f"{name} of a lexicon must be a list of words", said[name])
-        given[name] = (tuple if name in {"past", "participle"} else frozenset)(said[name])
-    base = Lexicon(**given)
-    return with_connectives(base, said.get("connectives", {}))
+    for name in data:
+        rule = f"a lexicon has no {name!r}{did_you_mean(str(name), names)}; it has {', '.join(names)}"
+        require(name in names, rule, name)
+    values: dict[str, Any] = {"elision": bool(data.get("elision"))}
+    for name in data.keys() - {"connectives", "elision"}:
+        require(_are_words(data[name]), f"{name} of a lexicon must be a list of words", data[name])
+        values[name] = (tuple if name in {"past", "participle"} else frozenset)(data[name])
+    return update_connectives(Lexicon(**values), data.get("connectives", {}))
 
 
 def _are_words(value: object) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
 
 
-def with_connectives(base: Lexicon, said: Mapping[str, Any]) -> Lexicon:
-    """Return a lexicon with connectives added or changed.
+def update_connectives(lexicon: Lexicon, changes: Mapping[str, Any]) -> Lexicon:
+    """Return a lexicon with connectives added, changed or removed.
 
     Parameters
     ----------
-    said : by words, a strength; or "none", which takes it out; or a mapping of fields of `Connective`. What is not said
-        stays as it is; a new one is an adverb.
+    changes : by words, a strength; "none" to remove the connective; or a mapping of fields of `Connective`. Other fields
+        keep their values; a new connective is an adverb by default.
 
-    >>> with_connectives(lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
+    >>> update_connectives(load_lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
     'weak'
     """
-    require(isinstance(said, Mapping), "connectives must be a mapping", said)
-    known = dict(base.connectives)
+    require(isinstance(changes, Mapping), "connectives must be a mapping", changes)
+    connectives = dict(lexicon.connectives)
     names = [f.name for f in fields(Connective)]
-    for key, value in said.items():
+    for key, value in changes.items():
         words = str(key).lower().replace("’", "'").strip()
         require(words[:1].isalnum(), "a connective must begin with a letter", key)
         if value == "none":
-            known.pop(words, None)
+            connectives.pop(words, None)
             continue
-        given = {"strength": value} if isinstance(value, str) else value
+        new = {"strength": value} if isinstance(value, str) else value
         rule = f"connective {key!r} must be 'strong', 'weak', 'none' or a mapping of {', '.join(names[1:])}"
-        known_strength = not isinstance(value, str) or value in get_args(Strength)
-        require(known_strength and isinstance(given, Mapping) and set(given) <= set(names[1:]), rule, value)
-        before = known.get(words)
-        old = {name: getattr(before, name) for name in names} if before else {"strength": "weak"}
-        known[words] = Connective(**{**old, **given, "words": words})
-    return replace(base, connectives=known)
+        valid = isinstance(new, Mapping) and set(new) <= set(names[1:])
+        require(valid and (not isinstance(value, str) or value in get_args(Strength)), rule, value)
+        old = connectives.get(words)
+        defaults = {name: getattr(old, name) for name in names} if old else {"strength": "weak"}
+        connectives[words] = Connective(**{**defaults, **new, "words": words})
+    return replace(lexicon, connectives=connectives)
+
+
+def get_lexicon(
+    language: str = "en", connectives: Mapping[str, Any] | None = None, lexicon: Mapping[str, Any] | None = None
+) -> Lexicon:
+    """Return the lexicon of a language, with changes.
+
+    Parameters
+    ----------
+    connectives : changes by words: "strong", "weak", "none" to remove one, or a mapping of fields of `Connective`.
+    lexicon : data of a whole lexicon to use instead of the language's, as for `parse_lexicon`.
+
+    >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
+    'strong'
+    """
+    if connectives is None and lexicon is None:
+        return load_lexicon(language)
+    try:
+        return _build_lexicon(language, json.dumps(connectives or {}), json.dumps(lexicon))
+    except TypeError as error:
+        msg = f"connectives and lexicon must be JSON-able: {error}"
+        raise ConfigurationError(msg) from None
+
+
+@lru_cache(maxsize=64)  # building one takes longer than chunking most documents
+def _build_lexicon(language: str, connectives: str, lexicon: str) -> Lexicon:
+    data = json.loads(lexicon)
+    base = load_lexicon(language) if data is None else parse_lexicon(data)
+    return update_connectives(base, json.loads(connectives))

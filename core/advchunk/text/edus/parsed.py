@@ -11,7 +11,7 @@ from advchunk.errors import require
 from advchunk.records import Units
 from advchunk.text import tiling
 from advchunk.text.edus.lexicon import COMMAS, SPACED_BREAKS, Lexicon, Token
-from advchunk.text.edus.rules import enclosed
+from advchunk.text.edus.rules import find_enclosed
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # which spaCy cannot encode
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "expl"})
@@ -19,11 +19,11 @@ _VERBS = frozenset({"VERB", "AUX"})
 
 
 def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
-    """Tile a text with the elementary discourse units that a spaCy pipeline's parses show (see `Edus`)."""
+    """Tile a text with elementary discourse units, by the parses of a spaCy pipeline (see `Edus`)."""
     edges = tiling.paragraphs(text).edges.tolist()
     starts = [at for start, end in pairwise(edges) for at in range(start, end, nlp.max_length)]
-    seen = _SURROGATE.sub("\ufffd", text)
-    docs = nlp.pipe(seen[start:end] for start, end in pairwise([*starts, len(text)]))
+    readable = _SURROGATE.sub("\ufffd", text)
+    docs = nlp.pipe(readable[start:end] for start, end in pairwise([*starts, len(text)]))
     ends = {*edges, *starts}
     for start, doc in zip(starts, docs, strict=True):
         parsed = doc.has_annotation("DEP") or len(doc) <= 1
@@ -35,24 +35,24 @@ def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
 
 
 def clause_starts(sentence: Any, lexicon: Lexicon) -> set[int]:
-    """Return the tokens (of the document) with which units of a parsed sentence begin, but for the first."""
-    inside = enclosed([token.text for token in sentence])
+    """Return the first tokens (indices in the document) of the units of a parsed sentence but the first."""
+    inside = find_enclosed([token.text for token in sentence])
     clauses = [*_clauses(sentence, lexicon), *_phrases(sentence, lexicon)]
     starts = {first for first, _, _ in clauses}
-    found = set(_after_breaks(sentence))
+    cuts = set(_after_breaks(sentence))
     for first, last, fronted in clauses:
         after = last + 1
         while after < sentence.end and (sentence.doc[after].is_punct or sentence.doc[after].is_space):
             after += 1
         if fronted:
-            found.add(after)
-        elif after == sentence.end or after in starts or after in found:  # else it stands in the middle of its host
-            found.add(first)
-    return {i for i in found if sentence.start < i < sentence.end and not inside[i - sentence.start]}
+            cuts.add(after)
+        elif after == sentence.end or after in starts or after in cuts:  # else it is in the middle of its host
+            cuts.add(first)
+    return {i for i in cuts if sentence.start < i < sentence.end and not inside[i - sentence.start]}
 
 
 def _clauses(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]:
-    """Yield the first and the last token of each clause that may be a unit, and whether its host begins with it."""
+    """Yield the first and last token of each clause that may be a unit, and whether it opens its host."""
     for token in sentence:
         host, first, last = token.head, token.left_edge.i, token.right_edge.i
         before = sentence.doc[first - 1].text if first > sentence.start else ""
@@ -71,17 +71,17 @@ def _clauses(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]
 
 
 def _phrases(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]:
-    """Yield phrases that are units by their cue."""
+    """Yield the phrases that are units because of their cue."""
     tokens = [Token(token.lower_, token.idx, token.idx + len(token)) for token in sentence]
     for i, token in enumerate(sentence):
-        found = lexicon.at(tokens, i)
-        if found and found[0].kind == "preposition":
-            last = max(part.right_edge.i for part in sentence[i : found[1]])
+        match = lexicon.at(tokens, i)
+        if match and match[0].kind == "preposition":
+            last = max(part.right_edge.i for part in sentence[i : match[1]])
             yield token.i, last, _opens(token.i, token.head)
 
 
 def _after_breaks(sentence: Any) -> Iterator[int]:
-    """Yield what follows a semicolon or colon that has a verb on both sides."""
+    """Yield the tokens after semicolons and colons with a verb on both sides."""
     marks = [token.i for token in sentence if token.text in SPACED_BREAKS]
     for before, mark, after in zip([sentence.start, *marks], marks, [*marks[1:], sentence.end], strict=False):
         sides = (sentence.doc[before:mark], sentence.doc[mark + 1 : after])
@@ -90,16 +90,16 @@ def _after_breaks(sentence: Any) -> Iterator[int]:
 
 
 def _is_finite(verb: Any) -> bool:
-    """Tell whether a verb or an auxiliary of it is finite; "expected them to return" is one clause."""
+    """Return True if a verb or its auxiliary is finite; "expected them to return" is one clause."""
     return any("Fin" in part.morph.get("VerbForm") for part in (verb, *verb.children) if part.pos_ in _VERBS)
 
 
 def _subordinates(preposition: Any, lexicon: Lexicon) -> bool:
-    known = lexicon.connectives.get(preposition.lower_)
-    return known is not None and known.kind == "subordinator"
+    connective = lexicon.connectives.get(preposition.lower_)
+    return connective is not None and connective.kind == "subordinator"
 
 
 def _opens(first: int, host: Any) -> bool:
-    """Tell whether the host begins with what begins with token ``first``, but for a conjunction."""
-    begins = host.left_edge.i
-    return first < host.i and all(token.is_punct or token.dep_ == "cc" for token in host.doc[begins:first])
+    """Return True if the host begins with token ``first``, apart from a conjunction and punctuation."""
+    start = host.left_edge.i
+    return first < host.i and all(token.is_punct or token.dep_ == "cc" for token in host.doc[start:first])

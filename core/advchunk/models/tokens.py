@@ -10,11 +10,11 @@ from typing import Any
 
 from advchunk.errors import ConfigurationError
 
-_SAID = "\ue000"  # where a prompt stands in the frame of a dialogue
+_PLACEHOLDER = "\ue000"  # for the prompt in a chat template
 
 
-class Reader:
-    """A model and its tokenizer, and what is found out about them once."""
+class TokenReader:
+    """Runs a model over tokens, and caches its properties."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         if not getattr(tokenizer, "is_fast", False):
@@ -23,62 +23,62 @@ class Reader:
         self.model, self.tokenizer = model.eval(), tokenizer
         self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last
         self.lock = threading.Lock()
-        self.turns: dict[int, Any] = {}
+        self.rotations: dict[int, Any] = {}
 
     @property
     def plain(self) -> Any:
-        """The tokenizer's own core, to which what looks like a special token is text."""
-        return _core(self.tokenizer, special=False)
+        """The tokenizer's backend, with special tokens in a text read as text."""
+        return _backend(self.tokenizer, special=False)
 
     @property
     def special(self) -> Any:
-        """The same, to which special tokens are special."""
-        return _core(self.tokenizer, special=True)
+        """The tokenizer's backend, with special tokens in a text read as special tokens."""
+        return _backend(self.tokenizer, special=True)
 
     @cached_property
     def lead(self) -> list[int]:
-        """What the tokenizer puts before a text, such as a sign of its beginning."""
-        said = self.special.encode("a")
-        signs = zip(said.ids, said.special_tokens_mask, strict=True)
-        return [token for token, _ in takewhile(lambda sign: sign[1], signs)]
+        """Special tokens in front of each text, such as BOS."""
+        encoding = self.special.encode("a")
+        tokens = zip(encoding.ids, encoding.special_tokens_mask, strict=True)
+        return [token for token, _ in takewhile(lambda pair: pair[1], tokens)]
 
     @cached_property
     def frame(self) -> tuple[str, str] | None:
-        """What stands before and after what a user says in a dialogue, if the model was trained for one."""
+        """The chat template's text before and after a user message; None without a template."""
         if not getattr(self.tokenizer, "chat_template", None):
             return None
-        said = [{"role": "user", "content": _SAID}]
+        messages = [{"role": "user", "content": _PLACEHOLDER}]
         dialogue = self.tokenizer.apply_chat_template(
-            said, tokenize=False, add_generation_prompt=True, enable_thinking=False
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
         )
-        before, found, after = dialogue.partition(_SAID)
-        return (before, after) if found else None
+        before, placeholder, after = dialogue.partition(_PLACEHOLDER)
+        return (before, after) if placeholder else None
 
     @cached_property
     def config(self) -> Any:
-        """What is known of the model that reads text, which may be part of one that sees too."""
+        """The configuration of the text model, which may be part of a multimodal one."""
         return self.model.config.get_text_config()
 
     @property
     def limit(self) -> int | None:
-        """The most tokens the model can read; None if it has no limit."""
+        """The model's maximum number of tokens; None if it has no limit."""
         return getattr(self.config, "max_position_embeddings", None)
 
     @cached_property
     def token_bytes(self) -> int:
-        """What the keys and values of a token take."""
+        """Bytes of the keys and values of a token."""
         heads = getattr(self.config, "num_key_value_heads", None) or self.config.num_attention_heads
         width = getattr(self.config, "head_dim", None) or self.config.hidden_size // self.config.num_attention_heads
         return 2 * int(self.config.num_hidden_layers * heads * width * self.model.dtype.itemsize)
 
     @cached_property
-    def _keeps(self) -> bool:
+    def _takes_logits_to_keep(self) -> bool:
         return "logits_to_keep" in signature(self.model.forward).parameters
 
     def run(self, rows: Any, cache: Any, last: int) -> tuple[Any, Any]:
-        """Read (b, t) tokens after what is cached; return the (b, last, v) logits of the last, and the new cache."""
-        kept = {"logits_to_keep": last} if self._keeps else {}
-        out = self.model(input_ids=rows.to(self.model.device), past_key_values=cache, use_cache=True, **kept)
+        """Read (b, t) tokens after the cached ones; return the (b, last, v) logits of the last, and the new cache."""
+        options = {"logits_to_keep": last} if self._takes_logits_to_keep else {}
+        out = self.model(input_ids=rows.to(self.model.device), past_key_values=cache, use_cache=True, **options)
         cache = getattr(out, "past_key_values", None)
         if cache is None:
             msg = f"a language model must keep keys and values, which {type(self.model).__name__} does not"
@@ -87,9 +87,9 @@ class Reader:
 
 
 @lru_cache(maxsize=8)
-def _core(tokenizer: Any, *, special: bool) -> Any:
+def _backend(tokenizer: Any, *, special: bool) -> Any:
     backend = tokenizer.backend_tokenizer
-    copy = type(backend).from_str(backend.to_str())  # the user's own goes on truncating and padding
+    copy = type(backend).from_str(backend.to_str())  # leaves the user's truncation and padding as they are
     copy.no_truncation()
     copy.no_padding()
     copy.encode_special_tokens = not special

@@ -1,0 +1,1 @@
+"""MST semantic chunking: the chunker, its distances, and its pieces."""

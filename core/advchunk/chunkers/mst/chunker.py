@@ -1,0 +1,67 @@
+"""MST semantic chunking: paragraphs grouped by a minimum spanning tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from advchunk.chunkers.base import EmbeddingChunker
+from advchunk.chunkers.mst.distances import MSTSemanticParams, document_stats, edges_within, pair_distances
+from advchunk.chunkers.mst.pieces import tile_pieces
+from advchunk.chunkers.params import RESOURCE
+from advchunk.numerics import graphs, runs, signals
+from advchunk.numerics.graphs import Edges
+from advchunk.records import Document, Floats, Segmentation, Units
+from advchunk.sizes import Limits
+from advchunk.text import splitters
+
+
+@dataclass(kw_only=True)
+class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
+    r"""Group paragraphs by a minimum spanning tree (`MSTSemanticParams`).
+
+    Parameters
+    ----------
+    prechunker : splitter of the text into pieces, instead of ``granularity`` (see `text.splitters.as_tiler`).
+
+    >>> text = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
+    >>> [c.spans for c in MSTSemanticChunker(n_segments=2).chunk(text)]
+    [(Span(start=0, end=28), Span(start=50, end=73)), (Span(start=28, end=50),)]
+    """
+
+    prechunker: Any = field(default=None, repr=False, metadata=RESOURCE)
+
+    def tile(self, document: Document, limits: Limits) -> Units:
+        """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
+        if self.prechunker is not None:
+            return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
+        pieces = tile_pieces(document, self.granularity, self.sentence_tiler, limits)
+        return self.fit_units(document, pieces, limits)
+
+    def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
+        """Group the pieces that edges within lambda connect."""
+        rows = signals.center_rows(vectors) if self.center else vectors
+        n, lengths = len(units), units.token_counts()
+        stats = document_stats(rows, lengths, self)
+        first = np.arange(n - 1)
+        adjacent = pair_distances(rows, lengths, first, first + 1, stats, self)
+
+        def tree() -> Edges:
+            # Adjacent pieces connect everything, so no edge of the tree is longer than the longest of their edges.
+            return graphs.spanning_tree(n, edges_within(rows, lengths, stats, float(adjacent.max()), self))
+
+        if self.n_segments is not None:
+            labels = graphs.components(n, [tree().lightest(n - self.n_segments)])
+        else:
+            if self.lambda_percentile is not None:
+                stats = stats._replace(lambda_=float(np.percentile(tree().weight, self.lambda_percentile)))
+            # Adjacent pieces within lambda form runs; the remaining edges connect runs.
+            run = np.r_[0, np.cumsum(adjacent > stats.lambda_)]
+            begin = np.flatnonzero(np.diff(run, prepend=-1))
+            bridges = edges_within(rows, lengths, stats, stats.lambda_, self, run)
+            run_edges = (Edges(run[edges.left], run[edges.right], edges.weight) for edges in bridges)
+            labels = begin[graphs.components(len(begin), run_edges)][run]
+        figures = {**stats._asdict(), "labels": labels, "tree": tree}
+        return runs.segment_labels(labels, contiguous=self.contiguous, figures=figures)
