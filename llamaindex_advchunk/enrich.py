@@ -1,51 +1,46 @@
-"""What chunks lack for standing alone, written to LlamaIndex nodes by a chat model."""
+"""Enrichment of LlamaIndex nodes by a chat model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Self
 
-from llama_index.core.schema import (
-    BaseNode,
-    IndexNode,
-    MetadataMode,
-    TextNode,
-    TransformComponent,
-)
+from llama_index.core.schema import BaseNode, IndexNode, MetadataMode, TextNode, TransformComponent
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf
 
 from advchunk import Chunk
 from advchunk import Document as Source
 from advchunk.enrich import Enricher
-from advchunk.enrich.rebuilt import Piece, paired, spans_in, written
+from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
 
 _HIDDEN = ("summary", "summary_status", "rewritten", "rewritten_status", "original_text")
 
 
 class ChunkEnricher(TransformComponent):
-    """Give nodes what they lack for standing alone: ``ChunkEnricher(enricher=Summaries(llm=...))``.
+    """Add the context that nodes need to be read alone: ``ChunkEnricher(enricher=Summaries(llm=...))``.
 
-    It stands behind a node parser, one of ours or another, in an ``IngestionPipeline``. A pipeline hands on nodes and no
-    documents, so documents are put together again from the nodes of one SOURCE, by ``start_char_idx`` and
-    ``end_char_idx``, or in their order; from those of our parsers exactly. Give it all nodes of a document at once.
+    It goes after a node parser, ours or another, in an ``IngestionPipeline``. As a pipeline passes on nodes without their
+    documents, it reassembles documents from the nodes of one SOURCE, by ``start_char_idx`` and ``end_char_idx``, or else in
+    the order of the nodes; with our parsers the result is exact. Pass all nodes of a document in one call.
 
-    A summary stands in ``metadata["context"]``, behind titles and headings, which embedder and language model both see.
-    What else is written is hidden from both: what a chunk was rewritten to, in ``metadata["rewritten"]``. Text, places and
-    ids stay; links between the nodes are fresh. A node whose content changes loses the embedding it came with. What is no
-    text, and the sentences that ``vectors="units"`` makes, pass as they are.
+    A summary is in ``metadata["context"]``, after titles and headings, where embedder and language model both see it. A
+    rewritten chunk is in ``metadata["rewritten"]``, hidden from both, as are all other added keys. Text, positions and ids
+    do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
+    the sentences that ``vectors="units"`` adds, pass through unchanged.
 
-    A pipeline's own cache keeps what comes out, a chunk that failed as it was too, and a component has no say in that. Clear
-    it, and with a ``cache`` of the enricher the next run asks about those chunks alone. With ``on_error="raise"`` it keeps
-    nothing of such a run.
+    A pipeline's cache stores the output, including chunks that failed, and a component cannot prevent that. Clear it and,
+    with the enricher's own ``cache``, the next run asks about those chunks only. With ``on_error="raise"`` the pipeline caches
+    nothing of a failed run.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     enricher: InstanceOf[Enricher] = Field(exclude=True, description="Summaries or Rewriting of advchunk.enrich.")
-    rewritten: bool = Field(default=False, description="Whether a node's text is what it was rewritten to.")
+    rewritten: bool = Field(default=False, description="Whether a rewritten chunk replaces the node's text.")
     on_error: Any = Field(
-        default="skip", exclude=True, description="'skip', 'raise', or a callable that is given each ChunkFailure."
+        default="skip", exclude=True, description="'skip', 'raise', or a callable that receives each ChunkFailure."
     )
-    show_progress: bool = Field(default=False, exclude=True, description="Whether to show a bar.")
+    show_progress: bool = Field(default=False, exclude=True, description="Whether to show a progress bar.")
 
     @classmethod
     def class_name(cls) -> str:
@@ -53,37 +48,34 @@ class ChunkEnricher(TransformComponent):
         return f"advchunk.{cls.__name__}"
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """Return the nodes with what was found, in their order."""
-        groups = _groups(nodes)
-        found = self.enricher.enrich_many(_pairs(groups), on_error=self.on_error, progress=self.show_progress)
-        return self._written(nodes, groups, found)
+        """Return the enriched nodes in the same order."""
+        groups = _group_by_source(nodes)
+        results = self.enricher.enrich_many(_pairs(groups), on_error=self.on_error, progress=self.show_progress)
+        return self._update(nodes, groups, results)
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """Await what calling does."""
-        groups = _groups(nodes)
-        found = await self.enricher.aenrich_many(_pairs(groups), on_error=self.on_error, progress=self.show_progress)
-        return self._written(nodes, groups, found)
+        """Await the enriched nodes."""
+        groups = _group_by_source(nodes)
+        results = await self.enricher.aenrich_many(_pairs(groups), on_error=self.on_error, progress=self.show_progress)
+        return self._update(nodes, groups, results)
 
-    def _written(
-        self, nodes: Sequence[BaseNode], groups: list[list[TextNode]], found: list[list[Chunk]]
+    def _update(
+        self, nodes: Sequence[BaseNode], groups: list[list[TextNode]], results: list[list[Chunk]]
     ) -> list[BaseNode]:
-        enriched = {
-            id(node): self._node(node, chunk)
-            for group, chunks in zip(groups, found, strict=True)
-            for node, chunk in zip(group, chunks, strict=True)
-        }
-        fresh = {node.node_id: node.as_related_node_info() for node in enriched.values()}
-        for node in enriched.values():  # hashes are final from here on, so links hold
+        pairs = zip(chain.from_iterable(groups), chain.from_iterable(results), strict=True)
+        enriched = {id(node): self._update_node(node, chunk) for node, chunk in pairs}
+        links = {node.node_id: node.as_related_node_info() for node in enriched.values()}
+        for node in enriched.values():  # hashes do not change from here on, so the links stay valid
             node.relationships = {
-                kind: [fresh.get(info.node_id, info) for info in infos]
+                kind: [links.get(info.node_id, info) for info in infos]
                 if isinstance(infos, list)
-                else fresh.get(infos.node_id, infos)
+                else links.get(infos.node_id, infos)
                 for kind, infos in node.relationships.items()
             }
         return [enriched.get(id(node), node) for node in nodes]
 
-    def _node(self, node: TextNode, chunk: Chunk) -> TextNode:
-        text, metadata = written(chunk, rewritten=self.rewritten)
+    def _update_node(self, node: TextNode, chunk: Chunk) -> TextNode:
+        text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
         if chunk.context:
             metadata["context"] = chunk.context
         hidden = [key for key in _HIDDEN if key in metadata]
@@ -91,8 +83,8 @@ class ChunkEnricher(TransformComponent):
             update={
                 "text": text,
                 "metadata": metadata,
-                "excluded_embed_metadata_keys": _and(node.excluded_embed_metadata_keys, hidden),
-                "excluded_llm_metadata_keys": _and(node.excluded_llm_metadata_keys, hidden),
+                "excluded_embed_metadata_keys": _union(node.excluded_embed_metadata_keys, hidden),
+                "excluded_llm_metadata_keys": _union(node.excluded_llm_metadata_keys, hidden),
             }
         )
         if changed.get_content(MetadataMode.EMBED) != node.get_content(MetadataMode.EMBED):
@@ -100,15 +92,15 @@ class ChunkEnricher(TransformComponent):
         return changed
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Add a fingerprint: the IngestionPipeline's cache key is made from this."""
+        """Add the enricher's fingerprint, because the IngestionPipeline makes its cache key from this."""
         return {**super().to_dict(**kwargs), "fingerprint": self.enricher.fingerprint()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Build from `to_dict`; the enricher is not in it, so give it again."""
+        """Build from `to_dict`, which does not contain the enricher: pass it again."""
         return super().from_dict({key: data[key] for key in data if key != "fingerprint"}, **kwargs)
 
-    # The base drops what cannot be pickled, from the original too; pydantic's own way fails loudly instead.
+    # The base class drops attributes that cannot be pickled, even from the original; pydantic raises instead.
     def __getstate__(self) -> dict[str, Any]:
         return BaseModel.__getstate__(self)
 
@@ -116,8 +108,8 @@ class ChunkEnricher(TransformComponent):
         BaseModel.__setstate__(self, state)
 
 
-def _groups(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:
-    """Return the chunks of each document."""
+def _group_by_source(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:
+    """Return the text nodes of each document."""
     groups = dict[str, list[TextNode]]()
     for node in nodes:
         if isinstance(node, TextNode) and not isinstance(node, IndexNode) and node.text.strip():
@@ -127,15 +119,15 @@ def _groups(nodes: Sequence[BaseNode]) -> list[list[TextNode]]:
 
 def _pairs(groups: Sequence[Sequence[TextNode]]) -> Iterator[tuple[Source, list[Chunk]]]:
     for nodes in groups:
-        yield paired([_piece(node) for node in nodes], nodes[0].ref_doc_id or nodes[0].node_id)
+        yield to_document([_to_chunk(node) for node in nodes], nodes[0].ref_doc_id or nodes[0].node_id)
 
 
-def _piece(node: TextNode) -> Piece:
+def _to_chunk(node: TextNode) -> FrameworkChunk:
     text = node.metadata.get("original_text", node.text)
-    spans = spans_in(node.metadata, node.start_char_idx, node.end_char_idx, len(text))
+    spans = parse_spans(node.metadata, node.start_char_idx, node.end_char_idx, len(text))
     verbatim = sum(end - start for start, end in spans) == len(text)
-    return Piece(text, spans if verbatim else (), node.metadata.get("context", ""), node.metadata)
+    return FrameworkChunk(text, spans if verbatim else (), node.metadata.get("context", ""), node.metadata)
 
 
-def _and(keys: Sequence[str], more: Sequence[str]) -> list[str]:
+def _union(keys: Sequence[str], more: Sequence[str]) -> list[str]:
     return [*keys, *(key for key in more if key not in keys)]

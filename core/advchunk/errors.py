@@ -1,4 +1,4 @@
-"""The errors a user can meet."""
+"""The exceptions of the package, and functions that raise them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ConfigurationError(ValueError):
 
 
 class Unreadable(ConfigurationError):  # noqa: N818
-    """A document is not written in what it is read as; no chunker stands in, for it would chunk the markup."""
+    """A document is not in the format it is read as. No fallback is used, because it would chunk the markup."""
 
 
 class InvalidSegmentation(ConfigurationError):  # noqa: N818
@@ -22,54 +22,54 @@ class InvalidSegmentation(ConfigurationError):  # noqa: N818
 
 
 class MissingExtra(ImportError):  # noqa: N818 - named for what happened, like the rest of the API
-    """An optional library is not installed; the message names the extra that brings it, and what to do after that."""
+    """An optional library is not installed; the message names the extra to install and any further step."""
 
     def __init__(self, what: str, extra: str, then: str = "") -> None:
         super().__init__(f"{what} is not installed: pip install 'advchunk[{extra}]'{then and f', then {then}'}")
-        self._said = what, extra, then
+        self._init_args = what, extra, then
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
-        return type(self), self._said  # or a pool of processes breaks where one raises it
+        return type(self), self._init_args  # the default breaks a process pool when a worker raises this error
 
 
 class ModelUnavailable(OSError):  # noqa: N818
-    """A model is neither on this machine nor to be had from its hub, or its endpoint does not answer."""
+    """A model is neither on this machine nor available from its hub, or its endpoint does not answer."""
 
 
 class BadModelOutput(ValueError):  # noqa: N818
-    """A model answered with something other than what it was asked for."""
+    """A model's answer is not in the requested form."""
 
 
 class MissingModel(ConfigurationError):  # noqa: N818
-    """No model was given to what cannot do without; the message names what to pass, and the extra that brings it."""
+    """A required model is missing; the message names the parameter to pass and the extra to install."""
 
     def __init__(self, parameter: str, takes: str, extra: str) -> None:
         super().__init__(f"{parameter}= is missing: pass {takes} (pip install 'advchunk[{extra}]')")
-        self._said = parameter, takes, extra
+        self._init_args = parameter, takes, extra
 
     def __reduce__(self) -> tuple[type[MissingModel], tuple[str, str, str]]:
-        return type(self), self._said
+        return type(self), self._init_args
 
 
 class BudgetExceeded(RuntimeError):  # noqa: N818
-    """The next call could have passed a budget, so it was not made."""
+    """A call was not made because it could have exceeded a budget."""
 
 
 class NotConverged(RuntimeError):  # noqa: N818
-    """An algorithm that looks for a best answer step by step did not come to one."""
+    """An iterative algorithm did not converge."""
 
 
-_LONG = 400  # characters of a value, in an error
+_MAX_VALUE_LENGTH = 400  # characters of a value in a message
 
 
-def require(holds: bool, rule: str, got: object) -> None:
-    """Raise `ConfigurationError` unless ``holds``.
+def require(condition: bool, rule: str, value: object) -> None:
+    """Raise `ConfigurationError` unless ``condition`` holds: "``rule``, got ``value``".
 
     >>> require(3 > 2, "block must be > 2", 3)
     """
-    if not holds:
-        said = repr(got)
-        msg = f"{rule}, got {said if len(said) <= _LONG else said[:_LONG] + '...'}"
+    if not condition:
+        text = repr(value)
+        msg = f"{rule}, got {text if len(text) <= _MAX_VALUE_LENGTH else text[:_MAX_VALUE_LENGTH] + '...'}"
         raise ConfigurationError(msg)
 
 
@@ -82,28 +82,28 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def check_spelling(name: str, names: Iterable[str]) -> None:
-    """Raise `ConfigurationError` on a name nearly one of ``names``, before a hub is asked for it, which takes minutes.
+    """Raise `ConfigurationError` if a name is almost one of ``names``, before a slow look-up at a hub.
 
-    What is a path, or has a "/" as the names of hubs do, is never refused.
+    Existing paths, and names with a "/" as on hubs, always pass.
 
     >>> check_spelling("token", ["tokens", "words"])
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: no model or tokenizer 'token'; did you mean 'tokens'?
     """
-    known = list(names)
-    close = get_close_matches(name.lower(), known, n=1, cutoff=0.8)
-    if close and name not in known and "/" not in name and not Path(name).exists():
+    candidates = list(names)
+    close = get_close_matches(name.lower(), candidates, n=1, cutoff=0.8)
+    if close and name not in candidates and "/" not in name and not Path(name).exists():
         msg = f"no model or tokenizer {name!r}; did you mean {close[0]!r}?"
         raise ConfigurationError(msg)
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error says first; the hub's go on for many lines."""
+    """Return the first line of an error message."""
     return str(error).strip().partition("\n")[0]
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a hint at the name that was probably meant, or nothing.
+    """Return a hint at the closest of ``names``, or an empty string.
 
     >>> did_you_mean("mst-semantik", ["mst-semantic", "recursive"])
     "; did you mean 'mst-semantic'?"

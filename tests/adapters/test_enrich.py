@@ -59,12 +59,12 @@ class Scribe:
         return {tagged(prompt, "document") for prompt in self.prompts if "<document>\n" in prompt}
 
 
-def transformed(enricher, documents, **given):
-    return enricher.transform_documents(documents, **given)
+def transformed(enricher, documents, **params):
+    return enricher.transform_documents(documents, **params)
 
 
-def awaited(enricher, documents, **given):
-    return asyncio.run(enricher.atransform_documents(documents, **given))
+def awaited(enricher, documents, **params):
+    return asyncio.run(enricher.atransform_documents(documents, **params))
 
 
 both = pytest.mark.parametrize("transform", [transformed, awaited])
@@ -82,16 +82,16 @@ SPLITTERS = {
 
 @both
 @pytest.mark.parametrize("splitter", SPLITTERS)
-def test_documents_are_put_together_again_from_their_chunks(splitter, transform):
+def test_documents_are_reassembled_from_chunks(splitter, transform):
     scribe, parents = Scribe(), [Document(CATS), Document(LAWS), Document(LAWS)]
     chunks = SPLITTERS[splitter].split_documents(parents)
     before = copy.deepcopy(chunks)
-    found = transform(ChunkEnricher(Summaries(llm=scribe)), chunks)
+    enriched = transform(ChunkEnricher(Summaries(llm=scribe)), chunks)
     assert chunks == before
-    assert len(found) == len(chunks) > 4
+    assert len(enriched) == len(chunks) > 4
     if splitter != "without places":
         assert scribe.documents() == {CATS, LAWS}
-    for old, new in zip(chunks, found, strict=True):
+    for old, new in zip(chunks, enriched, strict=True):
         text = old.page_content.rpartition("\n\n")[2] if splitter == "in context" else old.page_content
         assert new.page_content.endswith(text)
         assert new.metadata["summary"] in new.page_content.partition("\n\n")[0]
@@ -104,13 +104,13 @@ def test_documents_are_put_together_again_from_their_chunks(splitter, transform)
 def test_titles_stand_before_the_summary():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS, metadata={"title": "All of Ada"})])
     scribe = Scribe()
-    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
-    text = CATS[found[-1].metadata["start_index"] :]
-    assert found[-1].page_content == f"All of Ada > Cats\nS: {' '.join(text.split())}\n\n{text}"
+    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    text = CATS[enriched[-1].metadata["start_index"] :]
+    assert enriched[-1].page_content == f"All of Ada > Cats\nS: {' '.join(text.split())}\n\n{text}"
     assert tagged(scribe.prompts[-2], "place") == "All of Ada > Cats > Meals"
 
 
-def test_passages_of_a_group_stand_where_they_did():
+def test_non_contiguous_chunks_keep_their_positions():
     splitter = MSTSemanticSplitter(contiguous=False, max_tokens=30)
     chunks = splitter.split_documents([Document(CATS_AND_LAWS)])
     scribe = Scribe()
@@ -119,38 +119,38 @@ def test_passages_of_a_group_stand_where_they_did():
     assert scribe.documents() == {CATS_AND_LAWS}
 
 
-def test_pages_of_one_source_are_documents_of_their_own():
+def test_pages_of_a_source_are_separate_documents():
     parents = [Document(text, metadata={"source": "a.pdf", "page": i}) for i, text in enumerate([CATS, LAWS])]
     scribe = Scribe()
     ChunkEnricher(Summaries(llm=scribe)).transform_documents(SPLITTERS["ours"].split_documents(parents))
     assert scribe.documents() == {CATS, LAWS}
 
 
-def test_documents_of_one_chunk_are_documents_of_their_own():
+def test_single_chunk_documents_stay_separate():
     scribe = Scribe()
     chunks = SPLITTERS["ours"].split_documents([Document("One."), Document("Two."), Document("Three.")])
     ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
     assert scribe.documents() == {"One.", "Two.", "Three."}
 
 
-def test_chunks_that_come_mixed_belong_together_by_id():
+def test_shuffled_chunks_are_grouped_by_source_id():
     chunks = SPLITTERS["ours"].split_documents([Document(CATS, id="c"), Document(LAWS, id="l")])
     scribe = Scribe()
-    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks[::-1])
+    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks[::-1])
     assert scribe.documents() == {CATS, LAWS}
-    assert [document.id for document in found] == [document.id for document in chunks[::-1]]
+    assert [document.id for document in enriched] == [document.id for document in chunks[::-1]]
 
 
 @both
-def test_some_chunks_of_a_document_are_shown_in_it(transform):
+def test_partial_chunks_are_shown_in_their_parent(transform):
     parents = [Document(CATS, id="c"), Document(LAWS, id="l")]
     chunks = SPLITTERS["in context"].split_documents(parents)[1:2]
     alone, whole = Scribe(), Scribe()
     transform(ChunkEnricher(Summaries(llm=alone)), chunks)
-    (found,) = transform(ChunkEnricher(Summaries(llm=whole)), chunks, parents=parents)
+    (enriched,) = transform(ChunkEnricher(Summaries(llm=whole)), chunks, parents=parents)
     assert alone.documents() == {CATS[chunks[0].metadata["start_index"] : chunks[0].metadata["end_index"]]}
     assert whole.documents() == {CATS}
-    assert "summary" in found.metadata
+    assert "summary" in enriched.metadata
     unplaced, scribe = SPLITTERS["without places"].split_documents(parents)[1:2], Scribe()
     transform(ChunkEnricher(Summaries(llm=scribe)), unplaced, parents=parents)
     assert scribe.documents() == {unplaced[0].page_content}
@@ -174,29 +174,29 @@ def test_chunks_of_other_splitters(splitter):
         [Document(CATS, metadata={"source": "c"}), Document(LAWS, metadata={"source": "l"})]
     )
     scribe = Scribe()
-    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
-    assert [new.page_content.partition("\n\n")[2] for new in found] == [old.page_content for old in chunks]
+    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    assert [new.page_content.partition("\n\n")[2] for new in enriched] == [old.page_content for old in chunks]
     assert {" ".join(document.split()) for document in scribe.documents()} == {
         " ".join(t.split()) for t in (CATS, LAWS)
     }
 
 
-def test_chunks_of_which_nothing_is_known_stand_alone():
+def test_chunks_without_metadata_are_separate_documents():
     scribe = Scribe()
-    found = ChunkEnricher(Summaries(llm=scribe)).transform_documents(
+    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(
         [Document("One."), Document("Two.\n\n"), Document(" ")]
     )
     assert scribe.documents() == {"One.", "Two.\n\n"}
-    assert found[2] == Document(" ")
-    assert found[1].page_content == "S: Two.\n\nTwo.\n\n"
+    assert enriched[2] == Document(" ")
+    assert enriched[1].page_content == "S: Two.\n\nTwo.\n\n"
 
 
-def test_what_was_rewritten_stands_in_metadata_or_in_place_of_the_text():
+def test_rewritten_text_is_in_metadata_or_replaces_the_text():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
-    found = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=0.5)).transform_documents(chunks)
-    assert [document.page_content for document in found] == [document.page_content for document in chunks]
-    assert found[-1].metadata["rewritten"] == "## Meals\n\nAda the cat eats fish."
-    assert found[0].metadata["rewritten_status"] == "nothing missing"
+    enriched = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=0.5)).transform_documents(chunks)
+    assert [document.page_content for document in enriched] == [document.page_content for document in chunks]
+    assert enriched[-1].metadata["rewritten"] == "## Meals\n\nAda the cat eats fish."
+    assert enriched[0].metadata["rewritten_status"] == "nothing missing"
     placed = ChunkEnricher(Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True).transform_documents(chunks)
     assert placed[-1].page_content == "Cats\n\n## Meals\n\nAda the cat eats fish."
     assert placed[-1].metadata["original_text"] == CATS[placed[-1].metadata["start_index"] :]
@@ -209,30 +209,30 @@ def test_what_was_rewritten_stands_in_metadata_or_in_place_of_the_text():
     assert again[-1].metadata["rewritten_status"] == "failed: BadModelOutput"
 
 
-def test_it_stands_after_a_splitter_wherever_langchain_takes_transformers():
+def test_enricher_works_in_a_langchain_pipeline():
     scribe = Scribe()
     pipeline = DocumentCompressorPipeline(transformers=[SPLITTERS["ours"], ChunkEnricher(Summaries(llm=scribe))])
-    found = pipeline.compress_documents([Document(CATS)], "cats?")
-    assert asyncio.run(pipeline.acompress_documents([Document(CATS)], "cats?")) == found
+    enriched = pipeline.compress_documents([Document(CATS)], "cats?")
+    assert asyncio.run(pipeline.acompress_documents([Document(CATS)], "cats?")) == enriched
     assert scribe.documents() == {CATS}
 
 
-def test_a_chat_model_of_langchain_and_what_is_refused():
+def test_langchain_chat_models_are_accepted_and_other_types_refused():
     llm = FakeListChatModel(responses=['{"needs": "", "says": "x"}', '{"summary": "Of one."}'])
-    (found,) = ChunkEnricher(Summaries(llm=llm)).transform_documents([Document("One.")])
-    assert found.page_content == "Of one.\n\nOne."
+    (enriched,) = ChunkEnricher(Summaries(llm=llm)).transform_documents([Document("One.")])
+    assert enriched.page_content == "Of one.\n\nOne."
     with pytest.raises(ConfigurationError, match="enricher must be Summaries or Rewriting"):
         ChunkEnricher(llm)
     with pytest.raises(MissingModel, match="llm= is missing"):
         ChunkEnricher(Summaries())
 
 
-def test_a_failure_leaves_a_document_as_it_was():
+def test_failed_documents_stay_unchanged():
     chunks = SPLITTERS["in context"].split_documents([Document(CATS)])
     met = []
-    found = ChunkEnricher(Summaries(llm=lambda _: "no"), on_error=met.append).transform_documents(chunks)
-    assert [document.page_content for document in found] == [document.page_content for document in chunks]
-    assert {document.metadata["summary_status"] for document in found} == {"failed: BadModelOutput"}
+    enriched = ChunkEnricher(Summaries(llm=lambda _: "no"), on_error=met.append).transform_documents(chunks)
+    assert [document.page_content for document in enriched] == [document.page_content for document in chunks]
+    assert {document.metadata["summary_status"] for document in enriched} == {"failed: BadModelOutput"}
     assert len(met) == len(chunks)
     with pytest.raises(ValueError, match="must answer with JSON"):
         ChunkEnricher(Summaries(llm=lambda _: "no"), on_error="raise").transform_documents(chunks)
@@ -261,10 +261,12 @@ def documents():
 def test_nodes_are_enriched_in_a_pipeline(run, params):
     scribe, parser = Scribe(), RecursiveNodeParser(max_tokens=12, **params)
     plain = parser(documents())
-    found = run(IngestionPipeline(transformations=[parser, NodeEnricher(enricher=Summaries(llm=scribe))]), documents())
+    enriched = run(
+        IngestionPipeline(transformations=[parser, NodeEnricher(enricher=Summaries(llm=scribe))]), documents()
+    )
     assert scribe.documents() == {CATS, LAWS}
-    assert len(found) == len(plain) > 3
-    for old, new in zip(plain, found, strict=True):
+    assert len(enriched) == len(plain) > 3
+    for old, new in zip(plain, enriched, strict=True):
         assert (new.node_id, new.text, new.start_char_idx, new.end_char_idx) == (
             old.node_id, old.text, old.start_char_idx, old.end_char_idx,
         )  # fmt: skip
@@ -275,13 +277,13 @@ def test_nodes_are_enriched_in_a_pipeline(run, params):
             assert "summary:" not in new.get_content(mode)
         assert new.metadata["token_count"] > old.metadata["token_count"]
         assert new.source_node == old.source_node
-    for a, b in pairwise(found):
+    for a, b in pairwise(enriched):
         if a.ref_doc_id == b.ref_doc_id:
             assert a.next_node == b.as_related_node_info()
             assert b.prev_node == a.as_related_node_info()
 
 
-def test_nodes_that_come_in_are_left_alone():
+def test_input_nodes_are_not_modified():
     nodes = RecursiveNodeParser(max_tokens=12)(documents())
     before = [node.model_dump() for node in nodes]
     NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
@@ -289,14 +291,14 @@ def test_nodes_that_come_in_are_left_alone():
 
 
 @runs
-def test_a_pipelines_cache_knows_what_was_asked(run):
+def test_pipeline_cache_depends_on_the_enricher(run):
     cache, scribe = IngestionCache(), Scribe()
 
     def calls(**params):
         parts = [RecursiveNodeParser(max_tokens=12), NodeEnricher(enricher=Summaries(llm=scribe, **params))]
         before = len(scribe.prompts)
-        found = run(IngestionPipeline(transformations=parts, cache=cache), documents())
-        assert all("summary" in node.metadata for node in found)
+        enriched = run(IngestionPipeline(transformations=parts, cache=cache), documents())
+        assert all("summary" in node.metadata for node in enriched)
         return len(scribe.prompts) - before
 
     n = calls()
@@ -327,13 +329,13 @@ def test_a_run_that_raises_leaves_the_pipelines_cache_empty_and_its_own_full(run
     bad.clear()
     before = len(scribe.prompts)
     assert 0 < before == len(answers)
-    found = run(pipeline, documents())
-    assert all("summary" in node.metadata for node in found)
-    assert len(scribe.prompts) == len(set(scribe.prompts)) == 2 * len(found)
+    enriched = run(pipeline, documents())
+    assert all("summary" in node.metadata for node in enriched)
+    assert len(scribe.prompts) == len(set(scribe.prompts)) == 2 * len(enriched)
 
 
 @runs
-def test_a_pipelines_cache_is_cleared_to_ask_again_for_what_failed(run):
+def test_clearing_the_pipeline_cache_retries_failed_nodes(run):
     scribe, cache, bad = Scribe(), IngestionCache(), ["fish"]
 
     class Moody:
@@ -345,8 +347,8 @@ def test_a_pipelines_cache_is_cleared_to_ask_again_for_what_failed(run):
     def lacking():
         enricher = NodeEnricher(enricher=Summaries(llm=Moody(), cache=answers))
         parts = [RecursiveNodeParser(max_tokens=12), enricher]
-        found = run(IngestionPipeline(transformations=parts, cache=cache), documents())
-        return [node.metadata["summary_status"] for node in found if "summary" not in node.metadata]
+        enriched = run(IngestionPipeline(transformations=parts, cache=cache), documents())
+        return [node.metadata["summary_status"] for node in enriched if "summary" not in node.metadata]
 
     answers = {}
     assert lacking() == ["failed: BadModelOutput"]
@@ -360,7 +362,7 @@ def test_a_pipelines_cache_is_cleared_to_ask_again_for_what_failed(run):
 
 
 @pytest.mark.parametrize("name", ["plain", "image", "entry"])
-def test_what_is_no_chunk_passes(name):
+def test_other_nodes_pass_unchanged(name):
     node = {
         "plain": TextNode(text=" "),
         "image": ImageDocument(image="aGk="),
@@ -375,13 +377,13 @@ def test_nodes_of_another_parser():
     scribe = Scribe()
     parts = [SentenceSplitter(chunk_size=20, chunk_overlap=0), NodeEnricher(enricher=Summaries(llm=scribe))]
     long = " ".join(f"Sentence {i} says what it says." for i in range(12))
-    found = IngestionPipeline(transformations=parts).run(documents=[LlamaDocument(text=long)])
-    assert len(found) > 3
+    enriched = IngestionPipeline(transformations=parts).run(documents=[LlamaDocument(text=long)])
+    assert len(enriched) > 3
     assert {" ".join(document.split()) for document in scribe.documents()} == {long}
-    assert all(long[node.start_char_idx : node.end_char_idx] == node.text for node in found)
+    assert all(long[node.start_char_idx : node.end_char_idx] == node.text for node in enriched)
 
 
-def test_nodes_of_which_no_place_is_known_follow_each_other():
+def test_nodes_without_offsets_are_joined_in_order():
     scribe = Scribe()
     source = LlamaDocument(text="x", id_="d").as_related_node_info()
     nodes = [TextNode(text=text, relationships={NodeRelationship.SOURCE: source}) for text in ("One.", "Two.")]
@@ -391,16 +393,16 @@ def test_nodes_of_which_no_place_is_known_follow_each_other():
 
 def test_a_hierarchy_keeps_its_links():
     nodes = HierarchicalNodeParser.from_defaults(chunk_sizes=[64, 24], chunk_overlap=0)(documents())
-    found = NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
-    fresh = {node.node_id: node.as_related_node_info() for node in found}
-    below = [child for node in found for child in node.child_nodes or []]
+    enriched = NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes)
+    fresh = {node.node_id: node.as_related_node_info() for node in enriched}
+    below = [child for node in enriched for child in node.child_nodes or []]
     assert below == [fresh[child.node_id] for child in below]
     assert below
-    assert all(node.parent_node in (None, fresh.get(getattr(node.parent_node, "node_id", ""))) for node in found)
+    assert all(node.parent_node in (None, fresh.get(getattr(node.parent_node, "node_id", ""))) for node in enriched)
     assert all(child.metadata["summary"] for child in below)
 
 
-def test_an_embedding_is_dropped_where_it_is_of_something_else():
+def test_embedding_is_dropped_if_the_content_changes():
     nodes = MSTSemanticNodeParser(max_tokens=12, vectors="plain")(documents())
     assert all(node.embedding for node in nodes)
     kept = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5))(nodes)
@@ -409,26 +411,26 @@ def test_an_embedding_is_dropped_where_it_is_of_something_else():
     assert not any(node.embedding for node in NodeEnricher(enricher=Summaries(llm=Scribe()))(nodes))
 
 
-def test_a_rewritten_text_takes_the_place_of_the_text():
+def test_rewritten_text_replaces_the_node_text():
     nodes = RecursiveNodeParser(max_tokens=12)(documents())
-    found = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True)(nodes)
-    assert any("Ada the cat eats fish." in node.text for node in found)
-    for old, new in zip(nodes, found, strict=True):
+    enriched = NodeEnricher(enricher=Rewriting(llm=Scribe(), least_kept=0.5), rewritten=True)(nodes)
+    assert any("Ada the cat eats fish." in node.text for node in enriched)
+    for old, new in zip(nodes, enriched, strict=True):
         assert new.metadata.get("original_text", new.text) == old.text
         assert "original_text" not in new.get_content(MetadataMode.EMBED)
         assert (new.start_char_idx, new.end_char_idx) == (old.start_char_idx, old.end_char_idx)
     scribe = Scribe()
-    again = NodeEnricher(enricher=Summaries(llm=scribe))(found)
+    again = NodeEnricher(enricher=Summaries(llm=scribe))(enriched)
     assert scribe.documents() == {CATS, LAWS}
-    assert [node.text for node in again] == [node.text for node in found]
+    assert [node.text for node in again] == [node.text for node in enriched]
 
 
-def test_it_is_serialised_without_keys_and_pickled_whole(monkeypatch):
+def test_serialization_omits_keys_and_pickling_keeps_them(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
     component = NodeEnricher(enricher=Summaries(llm=OpenAIChat("http://localhost/v1", "m")))
-    said = component.to_json()
-    assert "sk-planted" not in said
-    assert component.enricher.fingerprint() in said
+    data = component.to_json()
+    assert "sk-planted" not in data
+    assert component.enricher.fingerprint() in data
     assert component.class_name() == "advchunk.ChunkEnricher"
     again = NodeEnricher.from_dict(component.to_dict(), enricher=component.enricher)
     copied = pickle.loads(pickle.dumps(component))
@@ -440,9 +442,9 @@ def test_it_is_serialised_without_keys_and_pickled_whole(monkeypatch):
 def test_an_llm_of_llamaindex():
     class Answering(MockLLM):
         def chat(self, messages, **kwargs):
-            found = super().chat(messages, **kwargs)
-            found.message.content = Scribe()(messages[-1].content)
-            return found
+            enriched = super().chat(messages, **kwargs)
+            enriched.message.content = Scribe()(messages[-1].content)
+            return enriched
 
-    found = NodeEnricher(enricher=Summaries(llm=Answering()))(RecursiveNodeParser(max_tokens=12)(documents()))
-    assert all("summary" in node.metadata for node in found)
+    enriched = NodeEnricher(enricher=Summaries(llm=Answering()))(RecursiveNodeParser(max_tokens=12)(documents()))
+    assert all("summary" in node.metadata for node in enriched)

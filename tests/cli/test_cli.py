@@ -43,32 +43,32 @@ def two_files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("method", [name for name in registry.names() if registry.required_model(name) is None])
-def test_jsonl_says_what_the_chunker_says(method):
-    given = STAND_INS.get(method, {})
-    pairs = [part for name, value in given.items() for part in ("-p", f"{name}={json.dumps(value)}")]
+def test_jsonl_equals_the_output_of_the_chunker(method):
+    params = STAND_INS.get(method, {})
+    pairs = [part for name, value in params.items() for part in ("-p", f"{name}={json.dumps(value)}")]
     result = run("chunk", TOWN, "-m", method, "-f", "jsonl", "--experimental", *pairs)
     text = TOWN.read_text(encoding="utf-8")
-    found = lines(result.output)
+    rows = lines(result.output)
     assert result.exit_code == 0
-    assert all(row["document"] == str(TOWN) for row in found)
-    assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in found)
-    chunks = registry.create(method, experimental=True, **given).chunk(Document(text, str(TOWN)))
-    assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in found] == [
+    assert all(row["document"] == str(TOWN) for row in rows)
+    assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in rows)
+    chunks = registry.create(method, experimental=True, **params).chunk(Document(text, str(TOWN)))
+    assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in rows] == [
         (c.index, c.text, c.tokens, c.metadata) for c in chunks
     ]
 
 
 def test_the_default_puts_distant_passages_of_the_demo_together():
-    found = lines(run("chunk", TOWN, "-f", "jsonl").output)
-    assert any(len(row["spans"]) > 1 for row in found)
+    rows = lines(run("chunk", TOWN, "-f", "jsonl").output)
+    assert any(len(row["spans"]) > 1 for row in rows)
     assert "[...]" in run("chunk", TOWN).output
 
 
 def test_json_lists_each_document(two_files):
-    found = json.loads(run("chunk", *two_files, "-f", "json").output)
-    assert [row["document"] for row in found] == [str(path) for path in two_files]
-    assert [c["text"] for c in found[1]["chunks"]] == ["Boats are moored in the harbour.\n"]
-    assert set(found[1]["chunks"][0]) == {
+    rows = json.loads(run("chunk", *two_files, "-f", "json").output)
+    assert [row["document"] for row in rows] == [str(path) for path in two_files]
+    assert [c["text"] for c in rows[1]["chunks"]] == ["Boats are moored in the harbour.\n"]
+    assert set(rows[1]["chunks"][0]) == {
         "index", "id", "text", "spans", "tokens", "context", "level", "parent", "metadata", "source_spans",
     }  # fmt: skip
 
@@ -103,11 +103,11 @@ def test_standard_input_is_read_without_files_and_for_a_dash():
 def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     path = tmp_path / "windows.md"
     path.write_bytes("\ufeffOne.\r\n\r\nTwo.\r\n".encode())
-    found = lines(run("chunk", path, "-f", "jsonl").output)
-    assert "".join(row["text"] for row in found) == "One.\r\n\r\nTwo.\r\n"
+    rows = lines(run("chunk", path, "-f", "jsonl").output)
+    assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_the_rest_go_on(two_files, tmp_path):
+def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"ab\xff")
     result = run("chunk", two_files[0], tmp_path, tmp_path / "none", bad, two_files[1], "-f", "json")
@@ -127,7 +127,7 @@ def fail_on_boats(_self, texts):
     return np.eye(len(texts), 8, dtype=np.float32)
 
 
-def test_a_file_on_which_the_chunker_fails_is_reported_and_the_rest_go_on(two_files, tmp_path, monkeypatch):
+def test_file_that_fails_to_chunk_is_reported_and_skipped(two_files, tmp_path, monkeypatch):
     monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
     boats = tmp_path / "boats.md"
     boats.write_text("Boats.\n\nCats.\n")
@@ -137,18 +137,18 @@ def test_a_file_on_which_the_chunker_fails_is_reported_and_the_rest_go_on(two_fi
     assert result.exit_code == 1
 
 
-def test_a_fallback_chunks_what_fails_to_the_same_sizes(tmp_path, monkeypatch):
+def test_fallback_uses_the_same_sizes(tmp_path, monkeypatch):
     monkeypatch.setattr(StaticEmbedder, "embed", fail_on_boats)
     boats = tmp_path / "boats.md"
     boats.write_text("Boats sail.\n\nCats sleep.\n")
     result = run("chunk", boats, "--fallback", "recursive", "-p", "max_tokens=3", "-f", "jsonl")
-    found = lines(result.stdout)
-    assert [row["text"].strip() for row in found] == ["Boats sail.", "Cats sleep."]
-    assert all(row["metadata"]["fallback_from"] == "mst-semantic" for row in found)
+    rows = lines(result.stdout)
+    assert [row["text"].strip() for row in rows] == ["Boats sail.", "Cats sleep."]
+    assert all(row["metadata"]["fallback_from"] == "mst-semantic" for row in rows)
     assert result.exit_code == 0
 
 
-def test_a_fallback_has_no_time_limit_of_the_method(tmp_path, monkeypatch):
+def test_fallback_ignores_the_timeout_of_the_method(tmp_path, monkeypatch):
     def slow(_self, texts):
         time.sleep(0.2)
         return np.eye(len(texts), 8, dtype=np.float32)
@@ -172,18 +172,18 @@ def test_a_fallback_has_no_time_limit_of_the_method(tmp_path, monkeypatch):
         ("a.md", ["-p", "markup=plain"], False),
     ],
 )
-def test_only_what_is_named_markdown_is_read_as_such_unless_said(tmp_path, name, more, sections):
+def test_file_name_decides_on_markdown_unless_markup_is_set(tmp_path, name, more, sections):
     path = tmp_path / name
     path.write_text("# Comment\n\nOne is here.\n\nTwo is here.\n")
     args = ["chunk", path, "-m", "recursive", "-p", "max_tokens=8", "-p", "include_context=true", "-f", "jsonl"]
     assert ("Comment" in lines(run(*args, *more).output)[-1]["context"]) is sections
 
 
-def test_a_terminal_is_told_that_it_is_read(monkeypatch, capsys):
+def test_reading_from_a_terminal_prints_a_notice(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert chunking._standard_input().text == TOWN.read_text(encoding="utf-8")
+        assert chunking._read_stdin().text == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 
@@ -220,18 +220,18 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["--fallback", "recursiv"], "did you mean 'recursive'?"),
     ],
 )
-def test_a_mistake_in_the_options_is_explained(args, says):
+def test_invalid_options_are_explained(args, says):
     result = run("chunk", TOWN, *args)
     assert result.exit_code == 2
     assert says in result.stderr
     assert result.stdout == ""
 
 
-def test_params_are_json_where_they_are_json():
+def test_params_are_parsed_as_json_or_strings():
     pairs = ["-p", "n_segments=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
-    found = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
+    rows = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
     chunker = registry.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
-    assert [row["text"] for row in found] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
+    assert [row["text"] for row in rows] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
 
 
 def test_explain_gives_the_reason_and_score_of_each_cut():
@@ -245,12 +245,12 @@ def test_explain_gives_the_reason_and_score_of_each_cut():
 def test_tokenizer_and_cache_are_passed_on(tmp_path):
     cache = tmp_path / "cache.db"
     text = "One two three.\n\nFour five.\n"
-    found = lines(run("chunk", "--tokenizer", "words", "--cache", cache, "-f", "jsonl", stdin=text).output)
-    assert sum(row["tokens"] for row in found) == 5
+    rows = lines(run("chunk", "--tokenizer", "words", "--cache", cache, "-f", "jsonl", stdin=text).output)
+    assert sum(row["tokens"] for row in rows) == 5
     assert cache.stat().st_size > 0
 
 
-def test_out_holds_what_would_have_been_printed(two_files, tmp_path):
+def test_out_file_equals_printed_output(two_files, tmp_path):
     out = tmp_path / "out" / "chunks.jsonl"
     assert run("chunk", *two_files, "-o", out).exit_code == 1
     out.parent.mkdir()
@@ -259,7 +259,7 @@ def test_out_holds_what_would_have_been_printed(two_files, tmp_path):
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_a_run_that_breaks_off_leaves_the_old_output_as_it_was(two_files, tmp_path, monkeypatch):
+def test_interrupted_run_keeps_the_old_output(two_files, tmp_path, monkeypatch):
     def interrupted(_self, _texts):
         raise KeyboardInterrupt
 
@@ -271,12 +271,12 @@ def test_a_run_that_breaks_off_leaves_the_old_output_as_it_was(two_files, tmp_pa
     assert [path.read_text() for path in out.parent.iterdir()] == ["old"]
 
 
-def test_a_device_is_written_to_not_replaced():
+def test_device_output_is_not_replaced():
     assert run("chunk", TOWN, "-o", os.devnull).exit_code == 0
     assert not Path(os.devnull).is_file()
 
 
-def test_list_names_every_method_of_a_group():
+def test_list_shows_every_method_of_a_group():
     rows = json.loads(run("list", "-f", "json").output)
     assert [row["name"] for row in rows] == registry.names()
     printed = run("list", "--group", "stable").output.splitlines()
@@ -286,15 +286,15 @@ def test_list_names_every_method_of_a_group():
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_describe_shows_every_parameter_with_its_default_and_what_it_does(name):
-    known = registry.describe(name)
+def test_describe_shows_default_and_description_of_every_parameter(name):
+    method = registry.describe(name)
     output = run("describe", name).output
-    for param, default in known["parameters"].items():
+    for param, default in method["parameters"].items():
         _, _, after = output.partition(f"\n  {param} = {json.dumps(default)}\n")
         assert after.startswith("    ")
         assert not after.startswith("    as in")
         assert after.partition("\n")[0].strip()
-    assert json.loads(run("describe", name, "-f", "json").output) == known
+    assert json.loads(run("describe", name, "-f", "json").output) == method
 
 
 def test_describe_hints_at_the_nearest_name():
@@ -323,7 +323,7 @@ def test_a_file_name_that_is_not_utf8_is_written_escaped(tmp_path):
     assert os.fsencode(json.loads(done.stdout)["document"]) == path
 
 
-def test_a_reader_that_goes_away_meets_no_traceback(tmp_path):
+def test_closed_pipe_prints_no_traceback(tmp_path):
     path = tmp_path / "long.md"
     path.write_text("Cats purr and sleep.\n\n" * 20_000)  # more than a pipe holds
     command = [sys.executable, "-m", "advchunk", "chunk", str(path), "-m", "recursive"]
@@ -338,7 +338,7 @@ def test_importing_the_package_does_not_import_click_or_tqdm():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_files_are_read_as_what_they_are(tmp_path):
+def test_file_formats_are_detected(tmp_path):
     page, record = tmp_path / "page.html", tmp_path / "record.xml"
     page.write_text("<title>Tea</title><p>Green <b>tea</b>.", encoding="utf-8")
     abstract = "<Abstract><AbstractText Label='AIM'>To see.</AbstractText></Abstract>"
@@ -347,14 +347,14 @@ def test_files_are_read_as_what_they_are(tmp_path):
         f"{abstract}</Article></MedlineCitation></PubmedArticle>",
         encoding="utf-8",
     )
-    found = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
-    assert [(row["text"], row["metadata"]["title"]) for row in found] == [
+    rows = lines(run("chunk", page, record, "-m", "recursive", "-f", "jsonl").output)
+    assert [(row["text"], row["metadata"]["title"]) for row in rows] == [
         ("Green tea.", "Tea"),
         ("AIM: To see.", "Tea"),
     ]
 
 
-def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
+def test_chunkers_with_their_own_reader_use_it(tmp_path):
     path = tmp_path / "abstract.txt"
     path.write_text("AIM: To   see.\nRESULTS: Seen  (p &lt; 0.05).", encoding="utf-8")
     [row] = lines(run("chunk", path, "-m", "biomedical-abstract", "-f", "jsonl").output)
@@ -362,7 +362,7 @@ def test_a_method_that_reads_its_own_way_is_left_to_it(tmp_path):
     assert "RESULTS: Seen (p < 0.05)." in run("chunk", path, "-m", "biomedical-abstract").output
 
 
-def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
+def test_auto_needs_the_experimental_flag_for_papers(tmp_path, monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     paper, notes = tmp_path / "paper.tei.xml", tmp_path / "notes.md"
     paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
@@ -373,14 +373,27 @@ def test_a_paper_is_chunked_as_one_where_that_is_allowed(tmp_path, monkeypatch):
     assert [row["document"] for row in lines(result.stdout)] == [str(notes)]
     assert f"{paper}: ConfigurationError: grobid-section, which tei documents need, is experimental" in result.stderr
     assert "--experimental" in result.stderr
-    found = lines(run(*args, "--experimental").stdout)
-    assert [row["metadata"]["chunker"] for row in found] == ["grobid-section", "universal-semantic"]
-    assert found[0]["metadata"]["imrad"] == "Results"
+    rows = lines(run(*args, "--experimental").stdout)
+    assert [row["metadata"]["chunker"] for row in rows] == ["grobid-section", "universal-semantic"]
+    assert rows[0]["metadata"]["imrad"] == "Results"
 
 
-def test_a_file_that_is_not_what_its_name_says_is_reported(tmp_path):
+def test_malformed_file_is_reported(tmp_path):
     path = tmp_path / "paper.xml"
     path.write_text('<TEI xmlns="http://www.tei-c.org/ns/1.0"><text>', encoding="utf-8")
     result = run("chunk", path, "-m", "recursive")
     assert result.exit_code == 1
     assert result.stderr.startswith(f"advchunk: {path}: XML must be well-formed: no element found, at line 1")
+
+
+@pytest.mark.parametrize(
+    ("variant", "rule"),
+    [
+        ("recursive:overlap", "--variant takes NAME:PARAMETER=VALUE"),
+        ("recursive:max_tokens=9", "must not set max_tokens"),
+    ],
+)
+def test_evaluate_refuses_invalid_variants(variant, rule, two_files):
+    result = run("evaluate", "--data", two_files[0].parent, "--variant", variant)
+    assert result.exit_code == 2
+    assert rule in result.stderr

@@ -1,13 +1,13 @@
-"""The command line ``advchunk``: a module for chunking, one for what methods there are, one for which of them to take."""
+"""The ``advchunk`` command line."""
 
 from __future__ import annotations
 
 import click
 
 from advchunk import __version__
-from advchunk.cli.chunking import chunk
-from advchunk.cli.judging import evaluate, questions, recommend
-from advchunk.cli.methods import describe, list_
+from advchunk.cli.chunking import chunk_command
+from advchunk.cli.evaluation import evaluate_command, questions_command, recommend_command
+from advchunk.cli.methods import describe_command, list_command
 
 _EXAMPLES = """\b
 Examples:
@@ -21,11 +21,10 @@ Examples:
 """
 
 
-@click.group(epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+_COMMANDS = [chunk_command, list_command, describe_command, evaluate_command, recommend_command, questions_command]
+
+
+@click.group(commands=_COMMANDS, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main() -> None:
-    """Cut text into chunks for retrieval."""
-
-
-for command in (chunk, list_, describe, evaluate, recommend, questions):
-    main.add_command(command)
+    """Split text into chunks for retrieval."""

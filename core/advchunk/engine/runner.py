@@ -69,7 +69,7 @@ def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
     while True:
         yield from scheduler.ready()
         batch = scheduler.batch() if answers.empty() else None
-        if batch and scheduler.slots(batch.ask.model) == 1:
+        if batch and scheduler.concurrency(batch.ask.model) == 1:
             answer(batch, *_call(batch))
         elif batch:
             start(batch)

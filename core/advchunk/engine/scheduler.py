@@ -1,4 +1,4 @@
-"""Merge the asks of many plans into full batches, and deal out the answers. It calls nothing itself."""
+"""Merge the requests of many plans into full batches, and distribute the answers. Nothing here calls a model."""
 
 from __future__ import annotations
 
@@ -15,288 +15,288 @@ from advchunk.engine.asks import Ask, Key, batch_size, key_of
 from advchunk.engine.plans import Done, Job
 from advchunk.errors import BadModelOutput
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
-WINDOW = 4096  # jobs begun whose results are not handed on; more would only pile up behind a slow one
-PATIENCE = 8  # times what the most patient of several plans has left, for a call on behalf of all
+_MAX_OPEN_JOBS = 4096  # started jobs whose results are not returned yet; bounds the results waiting behind a slow job
+_MAX_TIME_FACTOR = 8  # a shared call may take this many times the longest time left of any of its plans
 
 
 @dataclass(slots=True, eq=False)
-class Pending:
-    """An ask under way: rows come in as batches are answered."""
+class PendingAsk:
+    """A plan's unanswered request, and the rows received for it so far."""
 
-    number: int
+    number: int  # of the job
     ask: Ask
-    wanted: int
+    n_distinct: int  # items
     rows: dict[Any, Any] = field(default_factory=dict)
     closed: bool = False
-    charged: float = 0.0  # until when: of calls at the same time, each moment is charged once
+    charged_until: float = 0.0  # so that time in concurrent calls is charged once
 
-    def dealt(self) -> Any:
-        """Return the answer, once every row is there."""
+    def answer(self) -> Any:
+        """Build the answer from the rows, all of which must be present."""
         return self.ask.answer([self.rows[item] for item in self.ask.items])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """One call of a model, which may take ``seconds``; ``alone`` if made again for one request."""
+    """One call of a model, with a time limit in ``seconds``; ``retry_of`` is set when one request is retried alone."""
 
     ask: Ask
     seconds: float | None
-    alone: Pending | None = None
+    retry_of: PendingAsk | None = None
 
 
-_Claim: TypeAlias = tuple[Pending, list[Any]]  # of a request on items of a batch
+_Claim: TypeAlias = tuple[PendingAsk, list[Any]]  # a request, and the items of a batch that it waits for
 
 
-class _Memory:
-    """The rows of the latest batches, whole batches at a time: a row alone would keep its batch alive."""
+class _RowCache:
+    """The rows of the latest batches. It evicts whole batches, because a single row would keep its batch alive."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_rows: int) -> None:
+        self._max_rows = max_rows
         self._batches: deque[tuple[tuple[Any, ...], Any]] = deque()
-        self._place: dict[Any, tuple[Any, int]] = {}
-        self._held = 0
+        self._position: dict[Any, tuple[Any, int]] = {}
+        self._n_rows = 0
 
     def get(self, items: Iterable[Any]) -> dict[Any, Any]:
-        """Return the rows of those items that are remembered."""
-        found = {item: self._place[item] for item in items if item in self._place}
-        return {item: rows[i] for item, (rows, i) in found.items()}
+        """Return the cached rows of the items."""
+        positions = {item: self._position[item] for item in items if item in self._position}
+        return {item: rows[i] for item, (rows, i) in positions.items()}
 
-    def put(self, items: tuple[Any, ...], rows: Any, but: Collection[Any] = ()) -> None:
-        """Remember a batch ``but`` for some items, and forget the oldest if there are too many."""
+    def put(self, items: tuple[Any, ...], rows: Any, exclude: Collection[Any]) -> None:
+        """Add a batch, except for the items to ``exclude``, and evict the oldest batches over the limit."""
         self._batches.append((items, rows))
-        self._place.update((item, (rows, i)) for i, item in enumerate(items) if item not in but)
-        self._held += len(items)
-        while self._held > self._most:
-            forgotten, old = self._batches.popleft()
-            self._held -= len(forgotten)
-            for item in forgotten:
-                if item in self._place and self._place[item][0] is old:
-                    del self._place[item]
+        self._position.update((item, (rows, i)) for i, item in enumerate(items) if item not in exclude)
+        self._n_rows += len(items)
+        while self._n_rows > self._max_rows:
+            evicted, old = self._batches.popleft()
+            self._n_rows -= len(evicted)
+            for item in evicted:
+                if item in self._position and self._position[item][0] is old:
+                    del self._position[item]
 
 
-class _Turns:
-    """Items not sent yet. Requests take turns of a batch, so that one of many items does not hold up the others."""
+class _FairQueue:
+    """Unsent items. Requests take turns, one batch each, so that a large request does not delay the others."""
 
     def __init__(self) -> None:
         self._queues: deque[deque[Any]] = deque()
-        self._held = 0
+        self._n_items = 0
 
     def __len__(self) -> int:
-        return self._held
+        return self._n_items
 
     def put(self, items: Sequence[Any]) -> None:
         """Queue the items of a request."""
         if items:
             self._queues.append(deque(items))
-            self._held += len(items)
+            self._n_items += len(items)
 
-    def take(self, most: int) -> list[Any]:
-        """Return the next items, up to ``most``."""
-        taken: list[Any] = []
-        while self._queues and len(taken) < most:
+    def take(self, max_items: int) -> list[Any]:
+        """Remove and return the next items, up to ``max_items``."""
+        items: list[Any] = []
+        while self._queues and len(items) < max_items:
             queue = self._queues.popleft()
-            taken += [queue.popleft() for _ in range(min(most - len(taken), len(queue)))]
+            items += [queue.popleft() for _ in range(min(max_items - len(items), len(queue)))]
             if queue:
                 self._queues.append(queue)
-        self._held -= len(taken)
-        return taken
+        self._n_items -= len(items)
+        return items
 
 
-class Scheduler(Generic[T]):
-    """Merge the asks of many jobs into batches; deal out the answers; hand on results in order.
+class Scheduler(Generic[_T]):
+    """Merge the requests of many jobs into batches, distribute the answers, and return results in order.
 
-    Take what is `ready`; call `batch` until it returns None, and `answer` for each batch.
+    Take the results that are `ready`; call `batch` until it returns None; call `answer` for each batch.
 
     Parameters
     ----------
-    slots : calls at a time of a model that has no ``concurrency``.
+    default_concurrency : concurrent calls of a model that has no ``concurrency``.
     """
 
-    def __init__(self, jobs: Iterable[Job[T]], slots: int = 1) -> None:
+    def __init__(self, jobs: Iterable[Job[_T]], default_concurrency: int = 1) -> None:
         self._jobs = iter(jobs)
-        self._slots = slots
-        self._out: Counter[Any] = Counter()  # calls under way, by model
-        self._running: dict[int, Job[T]] = {}
-        self._results: dict[int, T] = {}
-        self._admitted = self._handed_on = 0
+        self._default_concurrency = default_concurrency
+        self._in_flight: Counter[Any] = Counter()  # calls, by model
+        self._running: dict[int, Job[_T]] = {}
+        self._results: dict[int, _T] = {}
+        self._n_started = self._n_returned = 0
         self._exhausted = False
-        self._waiting: dict[Key, dict[Any, list[Pending]]] = {}  # item -> who wants it, until it is answered
-        self._unsent: dict[Key, _Turns] = {}
-        self._memory: dict[Key, _Memory] = {}
-        self._alone: deque[Pending] = deque()  # asks of a batch that failed, to find out whose fault it was
+        self._waiting: dict[Key, dict[Any, list[PendingAsk]]] = {}  # unanswered item -> requests for it
+        self._unsent: dict[Key, _FairQueue] = {}
+        self._cache: dict[Key, _RowCache] = {}
+        self._retries: deque[PendingAsk] = deque()  # requests of failed batches, retried alone to find the culprit
 
     def batch(self) -> Batch | None:
-        """Return the next call to make; None if there is none before another answer, or at all."""
-        while not self._alone and not self._full():
-            if self._handed_on in self._results:
-                return None  # hand it on first: what needs no model needs no memory either
-            if not self._admit():
+        """Return the next call to make; None if none can be made before another answer, or at all."""
+        while not self._retries and not self._full():
+            if self._n_returned in self._results:
+                return None  # return it first, so that jobs without a model do not pile up in memory
+            if not self._start_job():
                 break
-        batch = self._next_alone() or self._next_shared()
+        batch = self._next_retry() or self._next_shared()
         if batch:
-            self._out[batch.ask.model] += 1
+            self._in_flight[batch.ask.model] += 1
         return batch
 
-    def _next_alone(self) -> Batch | None:
-        for _ in range(len(self._alone)):
-            request = self._alone.popleft()
-            if request.closed:
+    def _next_retry(self) -> Batch | None:
+        for _ in range(len(self._retries)):
+            pending = self._retries.popleft()
+            if pending.closed:
                 continue
-            if self._free(request.ask):
-                rest = [item for item in dict.fromkeys(request.ask.items) if item not in request.rows]
-                ask = replace(request.ask, items=tuple(rest[: batch_size(request.ask)]))
-                return Batch(ask, self._running[request.number].seconds, alone=request)
-            self._alone.append(request)
+            if self._has_capacity(pending.ask):
+                rest = [item for item in dict.fromkeys(pending.ask.items) if item not in pending.rows]
+                ask = replace(pending.ask, items=tuple(rest[: batch_size(pending.ask)]))
+                return Batch(ask, self._running[pending.number].seconds, retry_of=pending)
+            self._retries.append(pending)
         return None
 
     def _next_shared(self) -> Batch | None:
-        for key in sorted(filter(self._free, self._unsent), key=self._shortage):
+        for key in sorted(filter(self._has_capacity, self._unsent), key=self._n_missing):
             unsent, waiting = self._unsent[key], self._waiting[key]
             size, items = batch_size(key), list[Any]()
             while unsent and len(items) < size:
                 for item in unsent.take(size - len(items)):
-                    if any(not request.closed for request in waiting[item]):
+                    if any(not pending.closed for pending in waiting[item]):
                         items.append(item)
                     else:
                         del waiting[item]
             if items:
-                wanting = {r.number for item in items for r in waiting[item] if not r.closed}
-                return Batch(replace(key, items=tuple(items)), self._allowed(wanting))
+                numbers = {pending.number for item in items for pending in waiting[item] if not pending.closed}
+                return Batch(replace(key, items=tuple(items)), self._time_limit(numbers))
         return None
 
     def answer(self, batch: Batch, rows: Any, seconds: float = 0.0) -> None:
-        """Deal the rows of a batch, or the exception that came instead, to the plans that asked."""
-        self._out[batch.ask.model] -= 1
+        """Distribute the rows of a batch, or its exception, to the plans that asked; charge them the ``seconds``."""
+        self._in_flight[batch.ask.model] -= 1
         items, claims, now = batch.ask.items, self._claims(batch), time.monotonic()
-        for request, mine in claims:
-            job = self._running[request.number]
-            # A shared call that failed is not charged: each is asked alone, and has its whole time for that.
+        for pending, claimed in claims:
+            job = self._running[pending.number]
+            # A failed shared call is not charged: each request is retried alone with all of its time.
             if job.seconds is not None and (len(claims) == 1 or not isinstance(rows, Exception)):
-                job.seconds -= min(seconds, now - request.charged) * len(mine) / max(len(items), 1)
-            request.charged = now
+                job.seconds -= min(seconds, now - pending.charged_until) * len(claimed) / max(len(items), 1)
+            pending.charged_until = now
         if not isinstance(rows, Exception) and len(rows) != len(items):
             rows = BadModelOutput(f"a model must answer {len(items)} items with as many rows, got {len(rows)}")
         if isinstance(rows, Exception):
-            self._failed(rows, batch, [request for request, _ in claims])
+            self._fail(rows, batch, [pending for pending, _ in claims])
         else:
-            self._deal(batch, rows, claims)
+            self._distribute(batch, rows, claims)
 
-    def _deal(self, batch: Batch, rows: Any, claims: list[_Claim]) -> None:
-        items, failed = batch.ask.items, _failures(batch.ask.items, rows)
-        self._memory[key_of(batch.ask)].put(items, rows, but=failed)
-        if len(claims) == 1 and claims[0][0].ask.items == items and not failed:
+    def _distribute(self, batch: Batch, rows: Any, claims: list[_Claim]) -> None:
+        items, errors = batch.ask.items, _row_errors(batch.ask.items, rows)
+        self._cache[key_of(batch.ask)].put(items, rows, exclude=errors)
+        if len(claims) == 1 and claims[0][0].ask.items == items and not errors:
             self._close(claims[0][0], batch.ask.answer(rows))
             return
-        place = {item: i for i, item in enumerate(items)}
-        for request, mine in claims:
-            if error := next((failed[item] for item in mine if item in failed), None):
-                self._close(request, error)
+        position = {item: i for i, item in enumerate(items)}
+        for pending, claimed in claims:
+            if error := next((errors[item] for item in claimed if item in errors), None):
+                self._close(pending, error)
                 continue
-            if len(mine) == request.wanted:  # all at once: no need to handle rows one by one
-                self._close(request, batch.ask.answer(_taken(rows, [place[item] for item in request.ask.items])))
+            if len(claimed) == pending.n_distinct:  # the whole answer, so rows are taken at once
+                self._close(pending, batch.ask.answer(_take(rows, [position[item] for item in pending.ask.items])))
                 continue
-            request.rows.update((item, rows[place[item]]) for item in mine)
-            if len(request.rows) == request.wanted:
-                self._close(request, request.dealt())
-            elif batch.alone:
-                self._alone.append(request)
+            pending.rows.update((item, rows[position[item]]) for item in claimed)
+            if len(pending.rows) == pending.n_distinct:
+                self._close(pending, pending.answer())
+            elif batch.retry_of:
+                self._retries.append(pending)
 
-    def ready(self) -> Iterator[T]:
-        """Yield the results that are next in order, and forget them."""
-        while self._handed_on in self._results:
-            yield self._results.pop(self._handed_on)
-            self._handed_on += 1
+    def ready(self) -> Iterator[_T]:
+        """Yield and drop the results that are next in order."""
+        while self._n_returned in self._results:
+            yield self._results.pop(self._n_returned)
+            self._n_returned += 1
 
     def _full(self) -> bool:
-        enough = self._admitted - self._handed_on >= WINDOW
-        return enough or any(self._shortage(key) <= 0 for key in self._unsent)
+        too_many = self._n_started - self._n_returned >= _MAX_OPEN_JOBS
+        return too_many or any(self._n_missing(key) <= 0 for key in self._unsent)
 
-    def _shortage(self, key: Key) -> int:
-        """Return how many items a batch still lacks."""
+    def _n_missing(self, key: Key) -> int:
+        """Return the number of items missing from a full batch."""
         return batch_size(key) - len(self._unsent[key])
 
-    def slots(self, model: Any) -> int:
-        """Return how many calls of a model may be under way."""
-        return int(getattr(model, "concurrency", None) or self._slots)
+    def concurrency(self, model: Any) -> int:
+        """Return the maximum number of concurrent calls of a model."""
+        return int(getattr(model, "concurrency", None) or self._default_concurrency)
 
-    def _free(self, ask: Ask) -> bool:
-        return self._out[ask.model] < self.slots(ask.model)
+    def _has_capacity(self, ask: Ask) -> bool:
+        return self._in_flight[ask.model] < self.concurrency(ask.model)
 
     @property
     def done(self) -> bool:
-        """Whether there was no job left to admit and none is under way."""
+        """True once every job has been started and its result returned."""
         return self._exhausted and not self._running and not self._results
 
-    def _admit(self) -> bool:
+    def _start_job(self) -> bool:
         for job in islice(self._jobs, 1):
-            self._running[self._admitted] = job
-            self._admitted += 1
-            self._step(self._admitted - 1, job.pending or job.advance(None))
+            self._running[self._n_started] = job
+            self._n_started += 1
+            self._continue(self._n_started - 1, job.pending or job.advance(None))
             return True
         self._exhausted = True
         return False
 
-    def _allowed(self, numbers: Iterable[int]) -> float | None:
-        """Return what a call for several plans may take: their time together, but not so much that one can hang all."""
+    def _time_limit(self, numbers: Iterable[int]) -> float | None:
+        """Return the limit of a shared call: the plans' total time left, bounded so that one call cannot use it all."""
         left = [self._running[number].seconds for number in numbers]
-        known = [max(seconds, 0.0) for seconds in left if seconds is not None]
-        return None if len(known) < len(left) else min(sum(known), PATIENCE * max(known))
+        limits = [max(seconds, 0.0) for seconds in left if seconds is not None]
+        return None if len(limits) < len(left) else min(sum(limits), _MAX_TIME_FACTOR * max(limits))
 
     def _claims(self, batch: Batch) -> list[_Claim]:
-        """Return the open requests that a batch answers, and which of its items each wants."""
-        if batch.alone:  # unless another call has closed it meanwhile
-            return [] if batch.alone.closed else [(batch.alone, list(batch.ask.items))]
+        """Return the open requests that a batch answers, each with its items in the batch."""
+        if batch.retry_of:  # another call may have closed it in the meantime
+            return [] if batch.retry_of.closed else [(batch.retry_of, list(batch.ask.items))]
         waiting, claims = self._waiting[key_of(batch.ask)], dict[int, _Claim]()
         for item in batch.ask.items:
-            for request in waiting.pop(item):
-                if not request.closed:
-                    claims.setdefault(request.number, (request, []))[1].append(item)
+            for pending in waiting.pop(item):
+                if not pending.closed:
+                    claims.setdefault(pending.number, (pending, []))[1].append(item)
         return list(claims.values())
 
-    def _close(self, request: Pending, answer: Any) -> None:
-        request.closed = True
-        self._step(request.number, self._running[request.number].advance(answer))
+    def _close(self, pending: PendingAsk, answer: Any) -> None:
+        pending.closed = True
+        self._continue(pending.number, self._running[pending.number].advance(answer))
 
-    def _step(self, number: int, state: Ask | Done[T]) -> None:
-        """Take up what a plan asks for, or its result; go on with it while its asks can be answered at once."""
+    def _continue(self, number: int, state: Ask | Done[_T]) -> None:
+        """Queue a plan's next request, or store its result; requests that are fully cached are answered at once."""
         while not isinstance(state, Done):
-            request = self._enqueue(number, state)
-            if len(request.rows) < request.wanted:
+            pending = self._enqueue(number, state)
+            if len(pending.rows) < pending.n_distinct:
                 return
-            request.closed = True
-            state = self._running[number].advance(request.dealt())
+            pending.closed = True
+            state = self._running[number].advance(pending.answer())
         del self._running[number]
         self._results[number] = state.result
 
-    def _enqueue(self, number: int, ask: Ask) -> Pending:
-        """Take up a request; what is remembered is answered at once."""
+    def _enqueue(self, number: int, ask: Ask) -> PendingAsk:
+        """Register a request, fill in its cached rows, and queue the other items."""
         items, key = dict.fromkeys(ask.items), key_of(ask)
-        known = self._memory.setdefault(key, _Memory(ask.remembered)).get(items)
-        request = Pending(number, ask, len(items), known)
+        rows = self._cache.setdefault(key, _RowCache(ask.cache_size)).get(items)
+        pending = PendingAsk(number, ask, len(items), rows)
         waiting = self._waiting.setdefault(key, {})
-        lacking = [item for item in items if item not in known]
-        self._unsent.setdefault(key, _Turns()).put([item for item in lacking if item not in waiting])
-        for item in lacking:
-            waiting.setdefault(item, []).append(request)
-        return request
+        missing = [item for item in items if item not in rows]
+        self._unsent.setdefault(key, _FairQueue()).put([item for item in missing if item not in waiting])
+        for item in missing:
+            waiting.setdefault(item, []).append(pending)
+        return pending
 
-    def _failed(self, error: Exception, batch: Batch, requests: list[Pending]) -> None:
-        """Raise the error in the plan whose ask it was; to find out whose, ask again for each alone."""
-        known = len(requests) == 1 or len(batch.ask.items) == 1  # whose it was
-        for request in requests:
-            if known or self._running[request.number].recover is None:
-                self._close(request, error)
+    def _fail(self, error: Exception, batch: Batch, claimants: list[PendingAsk]) -> None:
+        """Raise the error in the plan whose request caused it; if that is unknown, retry each request alone."""
+        certain = len(claimants) == 1 or len(batch.ask.items) == 1
+        for pending in claimants:
+            if certain or self._running[pending.number].recover is None:
+                self._close(pending, error)
             else:
-                self._alone.append(request)
+                self._retries.append(pending)
 
 
-def _failures(items: tuple[Any, ...], rows: Any) -> dict[Any, Exception]:
+def _row_errors(items: tuple[Any, ...], rows: Any) -> dict[Any, Exception]:
     if isinstance(rows, np.ndarray):
         return {}
     return {item: row for item, row in zip(items, rows, strict=True) if isinstance(row, Exception)}
 
 
-def _taken(rows: Any, places: list[int]) -> Any:
-    return rows[places] if isinstance(rows, np.ndarray) else [rows[i] for i in places]
+def _take(rows: Any, indices: list[int]) -> Any:
+    return rows[indices] if isinstance(rows, np.ndarray) else [rows[i] for i in indices]

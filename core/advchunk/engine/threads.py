@@ -1,4 +1,4 @@
-"""Calls in threads of their own, which may be given up; and which errors end one plan, not all."""
+"""Calls in daemon threads, with timeouts, and the exceptions that end one plan or the whole run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from concurrent.futures import Future, wait
 from contextvars import copy_context
 from typing import Any, TypeVar
 
-R = TypeVar("R")
+_R = TypeVar("_R")
 
 
-def call_with_timeout(seconds: float | None, call: Callable[..., R], *args: Any) -> R:
-    """Call, and raise `TimeoutError` if that takes longer than ``seconds``.
+def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any) -> _R:
+    """Call a function, and raise `TimeoutError` if it takes longer than ``seconds``.
 
-    Python cannot stop a computation from outside: one that is too late runs to its end in a
-    daemon thread, and its result is dropped.
+    Python cannot stop a computation from outside, so a late call runs to its end in a daemon thread and its result is
+    dropped.
     """
     if seconds is None:
         return call(*args)
@@ -29,28 +29,27 @@ def call_with_timeout(seconds: float | None, call: Callable[..., R], *args: Any)
     raise TimeoutError(msg)
 
 
-async def call_in_thread(call: Callable[..., R], *args: Any) -> R:
-    """Await a call in a thread of its own.
+async def call_in_thread(call: Callable[..., _R], *args: Any) -> _R:
+    """Await a call in its own thread.
 
-    The threads of `asyncio.to_thread` are few, and all are waited for when the loop ends: calls
-    that were given up would stop the others, and then the program.
+    `asyncio.to_thread` has few threads and joins them all when the loop ends, so abandoned calls would block other calls
+    and then the exit of the program.
     """
     return await asyncio.wrap_future(run_in_thread(call, *args))
 
 
-def run_in_thread(call: Callable[..., R], *args: Any) -> Future[R]:
-    """Begin a call in a daemon thread."""
-    future: Future[R] = Future()
-    future.set_running_or_notify_cancel()  # from here on nobody can cancel it
-    context = copy_context()  # callbacks of the frameworks travel in context variables
+def run_in_thread(call: Callable[..., _R], *args: Any) -> Future[_R]:
+    """Start a call in a daemon thread."""
+    future: Future[_R] = Future()
+    future.set_running_or_notify_cancel()  # the call can no longer be canceled
+    context = copy_context()  # the frameworks pass callbacks in context variables
 
     def work() -> None:
         try:
             result = context.run(call, *args)
-        except BaseException as error:  # noqa: BLE001 - raised again by who waits for it
-            future.set_exception(
-                as_exception(error) if isinstance(error, StopIteration) else error
-            )  # may not cross a thread
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+            # A future cannot carry StopIteration.
+            future.set_exception(as_exception(error) if isinstance(error, StopIteration) else error)
         else:
             future.set_result(result)
 
@@ -59,11 +58,11 @@ def run_in_thread(call: Callable[..., R], *args: Any) -> Future[R]:
 
 
 def as_exception(error: BaseException) -> Exception:
-    """Return what ends one plan; raise again what ends all."""
+    """Return an exception that ends one plan; re-raise an error that must end the run, such as `KeyboardInterrupt`."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)):
         raise error
-    survivable = RuntimeError(f"{type(error).__name__}: {error}")  # such as a panic of a library in Rust
-    survivable.__cause__ = error
-    return survivable
+    wrapped = RuntimeError(f"{type(error).__name__}: {error}")  # such as a panic in a Rust library
+    wrapped.__cause__ = error
+    return wrapped

@@ -1,7 +1,7 @@
-"""What a chunk lacks for standing alone, written to it by a chat model that sees its document.
+"""Enrichment of chunks by a chat model that reads them in their document.
 
-For chunks of any chunker: `Summaries` put a sentence into ``context``, `Rewriting` a completed version into metadata. Text,
-spans and ids stay exact.
+It works on the chunks of any chunker: `Summaries` adds a sentence to ``context``, `Rewriting` a self-contained version to the
+metadata. Text, spans and ids do not change.
 """
 
 from advchunk.enrich.base import ChunkFailure, Enricher

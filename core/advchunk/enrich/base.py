@@ -1,10 +1,9 @@
-"""What every enricher is: a chat model, prompts, a plan for one chunk, and the ways to run it over many."""
+"""The base of the enrichers: a chat model, prompts, a plan for one chunk, and the ways to run it over many."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,7 +11,8 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 from advchunk.engine import ChatRequest, Complete, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnFailure, Progress, Results, Runner
-from advchunk.enrich.surroundings import Surroundings, shielded
+from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
+from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Chat, is_integer, is_number
@@ -25,10 +25,8 @@ from advchunk.readers.formats import Markup
 from advchunk.records import Chunk, Document
 from advchunk.text.counters import Counter
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
-
-_log = logging.getLogger("advchunk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,47 +43,39 @@ class ChunkFailure(Failure):
         return f"chunk {self.chunk.index} of {Failure.place.fget(self)}"  # type: ignore[attr-defined]  # slots break super()
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk in its document."""
-
-    chunk: Chunk
-    around: Surroundings
-
-
 @dataclass(kw_only=True)
 class Enricher(ABC):
-    """Asks a chat model about each chunk and its document, for chunks of any chunker. It keeps nothing between calls.
+    """Ask a chat model about each chunk in its document, for chunks of any chunker.
 
-    ``text``, spans and ids stay what they are. Vectors of before are dropped, for they are not those of what is embedded now.
+    ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped.
 
-    A chunk whose answers are no good stays as it was, and so does no other. Its metadata say so (``summary_status`` or
-    ``rewritten_status``), and the reason goes to the log. What a document says to the model can spoil what is written
-    to its own chunks, and nothing else.
+    A chunk whose answers are unusable stays unchanged, without an effect on other chunks. Its metadata get a
+    ``summary_status`` or ``rewritten_status``, and the reason is logged. Instructions in a document can spoil the
+    enrichment of that document's chunks and nothing else.
 
-    With a ``cache``, what was answered once is not asked again: a run that was broken off goes on where it was. An answer that is
-    no good is kept like any other; more ``attempts`` ask for another.
+    With a ``cache``, nothing is asked twice: an interrupted run continues where it stopped. Unusable answers are cached
+    too; increase ``attempts`` to ask for another.
 
     Parameters
     ----------
-    llm : the base URL of an endpoint that speaks OpenAI's protocol, or anything `models.chat.as_chat` takes. There is no
-        default. It says how many calls there are at a time.
-    llm_model : the name of the model at the endpoint, where ``llm`` is its base URL.
-    cache : keeps answers between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
-    tokenizer : what counts tokens (see `models.counters.as_counter`): give the chunker's.
-    max_tokens : tokens that no chunk exceeds with what is written to it, >= 1: give the chunker's; None is unlimited.
-    max_context : tokens that the model reads and writes in a call, >= 2048, counted as those of chunks are: stay well below
-        what it can take. A document that does not fit is shown in a window around the chunk, under an outline of its
-        headings. One that fits stands before the chunk, so that an endpoint that keeps prefixes reads it once.
-    temperature : of what the model draws, >= 0. A model of a framework and a function keep their own.
-    seed : of what the model draws, >= 0, where the endpoint heeds it.
-    attempts : how often it is asked for an answer that can be read, >= 1; each time with the next ``seed``.
-    timeout : seconds that a chunk may take, > 0; None is unlimited. A call that is not awaited cannot be interrupted: it
-        goes on unheard in a thread of its own, and is repeated there.
-    markup : how a document that comes without a layout is read: as the chunker did (`readers.formats`).
+    llm : base URL of an OpenAI-compatible endpoint, or any model that `models.chat.as_chat` accepts. Required. It sets the
+        number of concurrent calls.
+    llm_model : name of the model at the endpoint if ``llm`` is a URL.
+    cache : cache of answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    tokenizer : token counter (see `models.counters.as_counter`); pass the chunker's.
+    max_tokens : maximum tokens of a chunk with its enrichment, >= 1; pass the chunker's. None is unlimited.
+    max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the model's
+        limit. A longer document is shown as a window around the chunk, with an outline of its headings. A shorter one is
+        put before the chunk, so that endpoints with a prefix cache process it once.
+    temperature : sampling temperature, >= 0. Models of a framework, and functions, keep their own.
+    seed : sampling seed, >= 0, if the endpoint supports seeds.
+    attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
+    timeout : seconds per chunk, > 0; None is unlimited. A synchronous call cannot be interrupted: it continues in a thread,
+        including its retries, and its result is dropped.
+    markup : format of documents without a layout (`readers.formats`); pass the chunker's.
     """
 
-    writes: ClassVar[str]  # the key of its result in metadata
+    writes: ClassVar[str]  # metadata key of the result
     version: ClassVar[int] = 1  # raise it when the same answers give other chunks
 
     llm: Any = field(default=None, repr=False)
@@ -99,29 +89,28 @@ class Enricher(ABC):
     attempts: int = 2
     timeout: float | None = None
     markup: Markup = "markdown"
-    prompts: Any = field(repr=False)
+    prompts: SummaryPrompts | RewritingPrompts = field(repr=False)
 
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
-        _ = self.chat, self.counter  # raise on what is none
-        least = {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}
-        for name, most in least.items():
+        _ = self.chat, self.counter  # raise if they are invalid
+        for name, least in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
             value = getattr(self, name)
-            right = (value is None and name == "max_tokens") or is_integer(value, most)
-            require(right, f"{name} must be a whole number >= {most}", value)
+            valid = (value is None and name == "max_tokens") or is_integer(value, least)
+            require(valid, f"{name} must be a whole number >= {least}", value)
         require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
-        right = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
-        require(right, "timeout must be > 0 seconds or None", self.timeout)
+        valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
+        require(valid, "timeout must be > 0 seconds or None", self.timeout)
         require(self.markup in get_args(Markup), f"markup must be one of {', '.join(get_args(Markup))}", self.markup)
         self.check()
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `ConfigurationError` on a value that breaks a rule."""
+        """Raise `ConfigurationError` if a parameter is invalid."""
 
     @abstractmethod
-    def plan(self, passage: Passage) -> Plan[Chunk]:
-        """Yield asks, be sent answers, return the chunk with what was found."""
+    def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
+        """Yield requests, receive their answers, and return the enriched chunk."""
 
     # Entry points.
 
@@ -202,113 +191,109 @@ class Enricher(ABC):
                 text = "".join(document.text[slice(*span)] for span in chunk.spans)
                 rule = f"the spans of chunk {chunk.index} must give its text in document {index}"
                 require(not chunk.spans or text == chunk.text, rule, text)
-            around = Surroundings(self._laid_out(document), chunks, self.counter)
+            context = DocumentContext(self._laid_out(document), chunks, self.counter)
             for chunk in chunks:
                 if chunk.spans and chunk.text.strip():
-                    yield self._job(index, Passage(chunk, around), on_failure)
+                    yield self._job(index, chunk, context, on_failure)
                 else:  # context alone
                     yield Job(completed(chunk))
             yield Job(completed(None))
 
-    def _job(self, index: int, passage: Passage, on_failure: OnFailure) -> Job[Chunk | None]:
-        chunk = passage.chunk
-
+    def _job(self, index: int, chunk: Chunk, context: DocumentContext, on_failure: OnFailure) -> Job[Chunk | None]:
         def recover(error: Exception) -> Job[Chunk | None]:
             if isinstance(error, (ConfigurationError, ImportError)):
                 raise error  # other chunks would fail alike
-            on_failure(ChunkFailure(index, passage.around.document.source, error, chunk))
+            on_failure(ChunkFailure(index, context.document.source, error, chunk))
             status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
             return Job(completed(replace(chunk, metadata={**chunk.metadata, **status})))
 
-        return Job(self.plan(passage), self.timeout, recover)
+        return Job(self.plan(chunk, context), self.timeout, recover)
 
     def _laid_out(self, document: Document) -> Document:
-        if document.blocks is not None:
-            return document
-        return formats.read(document, self.markup)
+        return formats.read(document, self.markup) if document.blocks is None else document
 
-    # What subclasses use.
+    # For subclasses.
 
     def load(self) -> None:
-        """Load the client of an endpoint, so that its absence is one error, and not one of each chunk."""
-        self._asked.load()
+        """Load the client of an endpoint, so that a missing extra is one error instead of one per chunk."""
+        self._uncached_chat.load()
 
     @property
     def chat(self) -> Any:
-        """The chat model that is asked."""
-        return with_cache(self._asked, self.cache)
+        """The chat model, behind the cache."""
+        return with_cache(self._uncached_chat, self.cache)
 
     @property
-    def _asked(self) -> Chat:
+    def _uncached_chat(self) -> Chat:
         return chat_model(self.llm, self.llm_model)
 
     @property
     def counter(self) -> Counter:
-        """What counts tokens."""
+        """The token counter."""
         return as_counter(self.tokenizer)
 
-    def shown(self, prompt: str, passage: Passage, answer: int, **said: str) -> str:
-        """Fill a prompt with a chunk and what of its document leaves room for an answer of so many tokens."""
-        said |= {"place": passage.around.place(passage.chunk), "passage": shielded(passage.chunk.text)}
-        room = self.max_context - answer - self.counter(fill_prompt(prompt, outline="", document="", **said))
-        if room <= 0:
-            msg = f"a chunk of {passage.chunk.tokens} tokens leaves nothing of max_context {self.max_context} for its document"
+    def fill_in_document(
+        self, prompt: str, chunk: Chunk, context: DocumentContext, answer_tokens: int, **values: str
+    ) -> str:
+        """Fill in a prompt with a chunk and as much of its document as leaves ``answer_tokens`` for the answer."""
+        values |= {"place": context.place(chunk), "passage": escape_tags(chunk.text)}
+        empty = fill_prompt(prompt, outline="", document="", **values)
+        available = self.max_context - answer_tokens - self.counter(empty)
+        if available <= 0:
+            msg = f"a chunk of {chunk.tokens} tokens leaves no room for its document in max_context={self.max_context}"
             raise ValueError(msg)
-        return fill_prompt(prompt, **said, **passage.around.shown(passage.chunk, room)._asdict())
+        return fill_prompt(prompt, **values, **context.excerpt(chunk, available))
 
-    def asked(self, prompt: str, schema: str, read: Callable[[Any], T], answer: int) -> Plan[T]:
-        """Ask until an answer can be read.
+    def ask(self, prompt: str, schema: Mapping[str, Any], parse: Callable[[Any], _T], max_tokens: int) -> Plan[_T]:
+        """Ask until an answer can be parsed.
 
         Parameters
         ----------
-        read : returns what an answer in JSON says, or raises `BadModelOutput`.
-        answer : tokens of it, at most.
+        schema : JSON Schema of the answer.
+        parse : returns the result of the decoded answer, or raises `BadModelOutput`.
+        max_tokens : maximum tokens of the answer.
         """
-        attempt = 0
-        while True:
-            request = ChatRequest(
-                (("user", prompt),), schema, answer, self.temperature, self.seed + attempt, self.prompts.version
-            )
-            attempt += 1
+        messages, form, version = (("user", prompt),), json.dumps(schema), self.prompts.version
+        for seed in range(self.seed, self.seed + self.attempts):
+            request = ChatRequest(messages, form, max_tokens, self.temperature, seed, version)
             try:
-                (said,) = yield Complete((request,), self.chat)
-                return read(json.loads(said))
-            except BadModelOutput:
-                if attempt == self.attempts:
-                    raise
+                (answer,) = yield Complete((request,), self.chat)
+                return parse(json.loads(answer))
+            except BadModelOutput as error:
+                last_error = error
+        raise last_error
+
+    def set_result(self, chunk: Chunk, result: str | None, status: str | None = None, **changes: Any) -> Chunk:
+        """Return a chunk with a new result and status in its metadata, and other fields changed."""
+        metadata = {**chunk.metadata}
+        for key, value in ((self.writes, result), (f"{self.writes}_status", status)):
+            metadata.pop(key, None)
+            if value is not None:
+                metadata[key] = value
+        return replace(chunk, metadata=metadata, **changes)
 
     def fingerprint(self) -> str:
-        """Return 16 hex digits that change whenever what is written may."""
+        """Return 16 hex digits that change whenever the results may change."""
         resources = {
-            "llm": self._asked.identity or identity(self.llm),
+            "llm": self._uncached_chat.identity or identity(self.llm),
             "tokenizer": identity(self.tokenizer),
             "cache": "",
             "timeout": None,
         }
-        said = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
-        return hashlib.sha256(json.dumps([self.writes, self.version, said]).encode()).hexdigest()[:16]
-
-
-def schema(**properties: Mapping[str, Any]) -> str:
-    """Return the JSON Schema of an object with these properties, as JSON."""
-    return json.dumps(an_object(**properties))
-
-
-def an_object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these properties, all of them required."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
+        values = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
+        return hashlib.sha256(json.dumps([self.writes, self.version, values]).encode()).hexdigest()[:16]
 
 
 TEXT: Mapping[str, Any] = {"type": "string"}
 
 
-def said_in(answer: Any, name: str, kind: type[T]) -> T:
-    """Return a property of an answer; raise `BadModelOutput` if it is none, or of another type."""
+def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, all of them required."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def get_property(answer: Any, name: str, kind: type[_T]) -> _T:
+    """Return a property of an answer; raise `BadModelOutput` if it is missing or has another type."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(value, kind):
         msg = f"an answer must have {name!r}, a {kind.__name__}, got {str(answer)[:80]!r}"
@@ -316,18 +301,27 @@ def said_in(answer: Any, name: str, kind: type[T]) -> T:
     return value
 
 
-def check_places(prompts: Any, kind: type, **places: Sequence[str]) -> None:
-    """Raise `ConfigurationError` unless each prompt has the places in it that are filled in."""
+def get_line(answer: Any, name: str) -> str:
+    """Return a text of an answer as a single line; raise `BadModelOutput` if it is missing or empty."""
+    line = single_line(get_property(answer, name, str))
+    if not line:
+        msg = f"an answer must have {name!r}, got an empty text"
+        raise BadModelOutput(msg)
+    return line
+
+
+def check_placeholders(prompts: Any, kind: type, **placeholders: Sequence[str]) -> None:
+    """Raise `ConfigurationError` unless each prompt has its placeholders."""
     require(isinstance(prompts, kind), f"prompts must be {kind.__name__}", prompts)
-    for name, wanted in places.items():
-        prompt = getattr(prompts, name)
-        whole = isinstance(prompt, str) and all(f"{{{place}}}" in prompt for place in wanted)
-        require(whole, f"the prompt {name!r} must have {', '.join(f'{{{place}}}' for place in wanted)} in it", prompt)
+    for name, required in placeholders.items():
+        prompt, marks = getattr(prompts, name), [f"{{{placeholder}}}" for placeholder in required]
+        complete = isinstance(prompt, str) and all(mark in prompt for mark in marks)
+        require(complete, f"the prompt {name!r} must contain {', '.join(marks)}", prompt)
 
 
 def _is_pair(pair: Any) -> bool:
-    known = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, Document))
-    return known and isinstance(pair[1], Sequence) and all(isinstance(chunk, Chunk) for chunk in pair[1])
+    valid = isinstance(pair, (tuple, list)) and len(pair) == 2 and isinstance(pair[0], (str, Document))
+    return valid and isinstance(pair[1], Sequence) and all(isinstance(chunk, Chunk) for chunk in pair[1])
 
 
 def _collect() -> Callable[[Chunk | None], Iterable[list[Chunk]]]:

@@ -1,6 +1,6 @@
-"""What a chat model is asked about a chunk: to be read, and to be replaced by one's own.
+"""The default prompts of the enrichers.
 
-What stands in braces is filled in. A version is part of what answers are cached by: one's own prompts deserve their own.
+Placeholders are in braces. The version is part of the cache key, so custom prompts need a version of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PASSAGE: Final = """\
 </passage>
 """
 
-# What is the same for all passages of a document comes first, so that an endpoint that keeps prefixes reads it once.
+# The part shared by all passages of a document comes first, so that endpoints with a prefix cache process it once.
 _MATERIAL: Final = (
     _HEED
     + """ \
@@ -134,7 +134,7 @@ and leave out those that do not fit.
 
 
 class SummaryPrompts(NamedTuple):
-    """The two stages of `Summaries`."""
+    """The prompts of the two stages of `Summaries`."""
 
     survey: str = SURVEY
     condense: str = CONDENSE
@@ -142,7 +142,7 @@ class SummaryPrompts(NamedTuple):
 
 
 class RewritingPrompts(NamedTuple):
-    """The three stages of `Rewriting`."""
+    """The prompts of the three stages of `Rewriting`."""
 
     reflect: str = REFLECT
     refine: str = REFINE

@@ -1,51 +1,51 @@
-"""Each chunk rewritten so that it can be read alone, from what its document truly states."""
+"""Chunks rewritten to be readable alone, with facts that their document states."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Final
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import TEXT, Enricher, Passage, an_object, check_places, said_in, schema
+from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_property, object_schema
+from advchunk.enrich.document_context import DocumentContext, escape_tags, fold_case_and_space, single_line
 from advchunk.enrich.prompts import RewritingPrompts
-from advchunk.enrich.surroundings import Surroundings, flat, plain, shielded
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_number
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Chunk, with_context
 
-_MISSING = schema(missing={"type": "array", "items": TEXT})
-_STATED = schema(stated={"type": "array", "items": an_object(answer=TEXT, quote=TEXT)})
-_COMPLETED = schema(text=TEXT)
-_MOST: Final = 8  # things that are missing from a chunk
-_MISSING_TOKENS, _STATED_TOKENS, _LEAST_TOKENS = 512, 1024, 1024  # of answers
-_GROWTH: Final = 3  # times the tokens of a chunk that its completion may have
-_LEAST_QUOTE: Final = 6  # characters: less is found in any text
+_QUESTIONS = object_schema(missing={"type": "array", "items": TEXT})
+_FACTS = object_schema(stated={"type": "array", "items": object_schema(answer=TEXT, quote=TEXT)})
+_COMPLETED = object_schema(text=TEXT)
+_MAX_QUESTIONS: Final = 8  # per chunk
+_QUESTIONS_TOKENS, _FACTS_TOKENS, _MIN_COMPLETED_TOKENS = 512, 1024, 1024  # of answers
+_MAX_GROWTH: Final = 3  # times the tokens of the chunk
+_MIN_QUOTE: Final = 6  # characters; a shorter quote is in any text
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_AROUND = re.compile(r"^\W+|\W+$")  # what is put around a quote
+_QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 
 
 @dataclass(kw_only=True)
 class Rewriting(Enricher):
     r"""Write a version of each chunk that can be read alone into ``metadata["rewritten"]``.
 
-    Three stages: the model reflects on what the chunk lacks, given its document; refines that to what the document truly
-    states; and completes the chunk with it. Nothing is written where nothing is missing, or stated, and
-    ``metadata["rewritten_status"]`` says which. `enriched_text` puts it in the place of the text.
+    In the first stage the model reads the chunk in its document and asks questions that the chunk leaves open. In the
+    second it answers those that the document answers, with quotes. In the third it works the answers into the chunk. If
+    there are no questions or no answers, nothing is written, and ``metadata["rewritten_status"]`` is "nothing missing" or
+    "nothing stated". `enriched_text` returns the rewritten text in place of the original.
 
-    It must hold what the chunk does, so answers are checked, without a model: a fact counts if its quote stands in the
-    document; the completion holds ``least_kept`` of the chunk, all of its numbers, and no number that the document
-    does not have.
+    Answers are checked without a model. A fact is used only if its quote is in the document. The rewritten chunk must
+    contain the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document.
 
-    One that would pass ``max_tokens``, with the chunk's context, is dropped, and its status is "over max_tokens".
+    If the rewritten chunk and its context exceed ``max_tokens`` it is dropped, and the status is "over max_tokens".
 
     Parameters
     ----------
-    least_kept : share of the chunk that must stand in its completion, 0..1, counted in distinct runs of three characters.
-    prompts : what is asked in the three stages, and its version.
+    least_kept : minimum share of the chunk's distinct character trigrams in the rewritten chunk, 0..1.
+    prompts : prompts of the three stages, and their version.
 
     References
     ----------
@@ -69,53 +69,53 @@ class Rewriting(Enricher):
 
     writes: ClassVar[str] = "rewritten"
     least_kept: float = 0.7
-    prompts: Any = field(default=RewritingPrompts(), repr=False)
+    prompts: RewritingPrompts = field(default=RewritingPrompts(), repr=False)
 
     def check(self) -> None:
-        """Raise `ConfigurationError` on a value that breaks a rule."""
-        right = is_number(self.least_kept) and self.least_kept <= 1
-        require(right, "least_kept must be in 0..1", self.least_kept)
-        seen = ("document", "passage")
-        places = {"reflect": seen, "refine": ("questions", *seen), "complete": ("facts", "passage")}
-        check_places(self.prompts, RewritingPrompts, **places)
+        """Raise `ConfigurationError` if a parameter is invalid."""
+        valid = is_number(self.least_kept) and self.least_kept <= 1
+        require(valid, "least_kept must be in 0..1", self.least_kept)
+        shown = ("document", "passage")
+        placeholders = {"reflect": shown, "refine": ("questions", *shown), "complete": ("facts", "passage")}
+        check_placeholders(self.prompts, RewritingPrompts, **placeholders)
 
-    def plan(self, passage: Passage) -> Plan[Chunk]:
-        """Ask what is missing, what of it is stated, and for the completed chunk."""
-        chunk, around = passage.chunk, passage.around
-        reflect = self.shown(self.prompts.reflect, passage, _MISSING_TOKENS, most=str(_MOST))
-        missing = yield from self.asked(reflect, _MISSING, _questions, _MISSING_TOKENS)
-        if not missing:
-            return _with(chunk, rewritten_status="nothing missing")
-        refine = self.shown(self.prompts.refine, passage, _STATED_TOKENS, questions=_listed(missing))
-        stated = yield from self.asked(refine, _STATED, partial(facts, around=around), _STATED_TOKENS)
-        if not stated:
-            return _with(chunk, rewritten_status="nothing stated")
-        said = {"place": around.place(chunk), "passage": shielded(chunk.text)}
-        complete = fill_prompt(self.prompts.complete, facts=_listed(stated), **said)
-        most = max(_LEAST_TOKENS, _GROWTH * self.counter(chunk.text))
-        rewritten = yield from self.asked(complete, _COMPLETED, partial(self._kept, passage), most)
+    def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
+        """Ask for open questions, for the document's answers to them, and for the completed chunk."""
+        fill, prompts = self.fill_in_document, self.prompts
+        reflect = fill(prompts.reflect, chunk, context, _QUESTIONS_TOKENS, most=str(_MAX_QUESTIONS))
+        questions = yield from self.ask(reflect, _QUESTIONS, _parse_questions, _QUESTIONS_TOKENS)
+        if not questions:
+            return self.set_result(chunk, None, "nothing missing")
+        refine = fill(prompts.refine, chunk, context, _FACTS_TOKENS, questions=_bullet_list(questions))
+        facts = yield from self.ask(refine, _FACTS, partial(_parse_facts, context=context), _FACTS_TOKENS)
+        if not facts:
+            return self.set_result(chunk, None, "nothing stated")
+        values = {"place": context.place(chunk), "passage": escape_tags(chunk.text), "facts": _bullet_list(facts)}
+        complete = fill_prompt(prompts.complete, **values)
+        max_tokens = max(_MIN_COMPLETED_TOKENS, _MAX_GROWTH * self.counter(chunk.text))
+        parse = partial(self._parse_completed, chunk=chunk, context=context)
+        rewritten = yield from self.ask(complete, _COMPLETED, parse, max_tokens)
         whole = with_context(chunk.context, rewritten)
         if self.max_tokens is not None and self.counter(whole) > self.max_tokens:
-            return _with(chunk, rewritten_status="over max_tokens")
-        return _with(chunk, rewritten=rewritten)
+            return self.set_result(chunk, None, "over max_tokens")
+        return self.set_result(chunk, rewritten)
 
-    def _kept(self, passage: Passage, answer: Any) -> str:
-        """Return the completed chunk, if it is one."""
-        before, after = passage.chunk.text, said_in(answer, "text", str).strip()
-        if (share := kept(before, after)) < self.least_kept:
-            msg = f"a completed chunk must hold {self.least_kept:.0%} of the chunk, got {share:.0%}"
+    def _parse_completed(self, answer: Any, chunk: Chunk, context: DocumentContext) -> str:
+        before, after = chunk.text, get_property(answer, "text", str).strip()
+        if (share := trigram_recall(before, after)) < self.least_kept:
+            msg = f"a completed chunk must keep {self.least_kept:.0%} of the chunk, got {share:.0%}"
             raise BadModelOutput(msg)
         if lost := numbers(before) - numbers(after):
-            msg = f"a completed chunk must hold the numbers of the chunk, lost {sorted(lost)}"
+            msg = f"a completed chunk must keep the numbers of the chunk, lost {sorted(lost)}"
             raise BadModelOutput(msg)
-        if new := numbers(after) - numbers(passage.around.document.text):
-            msg = f"a completed chunk must hold no numbers but those of the document, got {sorted(new)}"
+        if new := numbers(after) - numbers(context.document.text):
+            msg = f"a completed chunk must have no numbers that are not in the document, got {sorted(new)}"
             raise BadModelOutput(msg)
         return after
 
 
 def enriched_text(chunk: Chunk) -> str:
-    r"""Return what to embed of a chunk: its context, and in the place of its text what it was rewritten to, if it was.
+    r"""Return the text to embed: the context of a chunk, and its rewritten text, or the original if there is none.
 
     >>> enriched_text(Chunk("She naps.", (), 4, context="Cats", metadata={"rewritten": "Ada naps."}))
     'Cats\n\nAda naps.'
@@ -123,28 +123,18 @@ def enriched_text(chunk: Chunk) -> str:
     return with_context(chunk.context, chunk.metadata.get("rewritten", chunk.text))
 
 
-def facts(answer: Any, around: Surroundings) -> list[str]:
-    """Return the answers whose quotes stand in the document."""
-    stated = list[str]()
-    for fact in said_in(answer, "stated", list)[:_MOST]:
-        said, quote = flat(said_in(fact, "answer", str)), _AROUND.sub("", plain(said_in(fact, "quote", str)))
-        if said and len(quote) >= _LEAST_QUOTE and quote in around.plain:
-            stated.append(said)
-    return stated
+def trigram_recall(source: str, text: str) -> float:
+    """Return the share of the distinct character trigrams of ``source`` that are in ``text``, 0..1.
 
-
-def kept(before: str, after: str) -> float:
-    """Return the share of the distinct runs of three characters of one text that stand in another.
-
-    >>> kept("She naps.", "Ada naps.")
+    >>> trigram_recall("She naps.", "Ada naps.")
     0.5714285714285714
     """
-    runs = _runs(plain(before))
-    return len(runs & _runs(plain(after))) / len(runs)
+    trigrams = _trigrams(source)
+    return len(trigrams & _trigrams(text)) / len(trigrams)
 
 
 def numbers(text: str) -> Set[str]:
-    """Return the numbers of a text, as they are written.
+    """Return the distinct numbers in a text, as written.
 
     >>> sorted(numbers("2.5 mg, 1,000 times in 1999."))
     ['1,000', '1999', '2.5']
@@ -152,22 +142,29 @@ def numbers(text: str) -> Set[str]:
     return set(_NUMBER.findall(text))
 
 
-def _runs(text: str) -> Set[str]:
-    return {text[i : i + 3] for i in range(max(len(text) - 2, 1))}
+def _trigrams(text: str) -> Set[str]:
+    folded = fold_case_and_space(text)
+    return {folded[i : i + 3] for i in range(max(len(folded) - 2, 1))}
 
 
-def _questions(answer: Any) -> list[str]:
-    missing = said_in(answer, "missing", list)
-    if not all(isinstance(question, str) for question in missing):
-        msg = f"what is missing must be texts, got {str(missing)[:80]!r}"
+def _parse_questions(answer: Any) -> list[str]:
+    questions = get_property(answer, "missing", list)
+    if not all(isinstance(question, str) for question in questions):
+        msg = f"an answer must have 'missing', a list of texts, got {str(questions)[:80]!r}"
         raise BadModelOutput(msg)
-    return list(filter(None, map(flat, missing)))[:_MOST]
+    return list(filter(None, map(single_line, questions)))[:_MAX_QUESTIONS]
 
 
-def _listed(items: Iterable[str]) -> str:
-    return "\n".join(f"- {shielded(item)}" for item in items)
+def _parse_facts(answer: Any, context: DocumentContext) -> list[str]:
+    """Return the facts whose quotes are in the document."""
+    facts = list[str]()
+    for item in get_property(answer, "stated", list)[:_MAX_QUESTIONS]:
+        fact = single_line(get_property(item, "answer", str))
+        quote = _QUOTE_MARKS.sub("", fold_case_and_space(get_property(item, "quote", str)))
+        if fact and len(quote) >= _MIN_QUOTE and quote in context.comparable_text:
+            facts.append(fact)
+    return facts
 
 
-def _with(chunk: Chunk, **found: str) -> Chunk:
-    rest = {key: value for key, value in chunk.metadata.items() if key not in ("rewritten", "rewritten_status")}
-    return replace(chunk, metadata=rest | found)
+def _bullet_list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {escape_tags(item)}" for item in items)

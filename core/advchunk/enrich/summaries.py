@@ -1,42 +1,42 @@
-"""One sentence for each chunk that says where in its document it belongs, and what it is about."""
+"""Summaries of one sentence that place each chunk in its document."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import TEXT, Enricher, Passage, check_places, said_in, schema
+from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_line, get_property, object_schema
+from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
 from advchunk.enrich.prompts import SummaryPrompts
-from advchunk.enrich.surroundings import flat, shielded
-from advchunk.errors import BadModelOutput, require
+from advchunk.errors import require
 from advchunk.models.chat import is_integer
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Chunk, with_context
 from advchunk.text import tiling
 
-_NOTES, _SENTENCE = schema(needs=TEXT, says=TEXT), schema(summary=TEXT)
-_NOTES_TOKENS, _SENTENCE_TOKENS = 768, 256  # of answers, at most
-_WORDS = 0.7  # of a token
+_NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)
+_NOTES_TOKENS, _SUMMARY_TOKENS = 768, 256  # maximum of an answer
+_WORDS_PER_TOKEN = 0.7
 
 
 @dataclass(kw_only=True)
 class Summaries(Enricher):
     r"""Write a context-aware summary of one sentence into each chunk's ``context``.
 
-    Two stages: the model reads the chunk with its document, and notes what the chunk says and what its reader needs to
-    know; then it condenses the notes to a sentence. That goes to ``context``, after titles and headings, so it is embedded
-    with the text and counted in ``tokens``; and to ``metadata["summary"]``.
+    In the first stage the model reads the chunk in its document, and takes notes on the content of the chunk and on the
+    context that its reader needs. In the second it condenses the notes to one sentence. The sentence is added to
+    ``context`` after titles and headings, so it is embedded with the text and counted in ``tokens``, and to
+    ``metadata["summary"]``.
 
-    Within ``max_tokens`` it is the summary that gives way, never the text, nor titles and headings: it is cut off behind a
-    word, or dropped where less than half of it would remain. ``metadata["summary_status"]`` then is "shortened" or
-    "dropped".
+    If the chunk would exceed ``max_tokens``, the summary is cut at a word, or dropped if less than half of it would
+    remain; text, titles and headings are kept. ``metadata["summary_status"]`` is then "shortened" or "dropped".
 
     Parameters
     ----------
-    summary_tokens : of the sentence, at most, >= 8.
-    prompts : what is asked in the two stages, and its version.
+    summary_tokens : maximum tokens of the sentence, >= 8.
+    prompts : prompts of the two stages, and their version.
 
     References
     ----------
@@ -58,82 +58,65 @@ class Summaries(Enricher):
 
     writes: ClassVar[str] = "summary"
     summary_tokens: int = 64
-    prompts: Any = field(default=SummaryPrompts(), repr=False)
+    prompts: SummaryPrompts = field(default=SummaryPrompts(), repr=False)
 
     def check(self) -> None:
-        """Raise `ConfigurationError` on a value that breaks a rule."""
+        """Raise `ConfigurationError` if a parameter is invalid."""
         require(is_integer(self.summary_tokens, 8), "summary_tokens must be a whole number >= 8", self.summary_tokens)
-        check_places(self.prompts, SummaryPrompts, survey=("document", "passage"), condense=("needs", "says"))
+        check_placeholders(self.prompts, SummaryPrompts, survey=("document", "passage"), condense=("needs", "says"))
 
-    def plan(self, passage: Passage) -> Plan[Chunk]:
-        """Ask for notes, have them condensed."""
-        survey = self.shown(self.prompts.survey, passage, _NOTES_TOKENS)
-        needs, says = yield from self.asked(survey, _NOTES, _notes, _NOTES_TOKENS)
-        words = str(int(self.summary_tokens * _WORDS))
+    def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
+        """Ask for notes on a chunk, then for a summary of the notes."""
+        survey = self.fill_in_document(self.prompts.survey, chunk, context, _NOTES_TOKENS)
+        needs, says = yield from self.ask(survey, _NOTES, _parse_notes, _NOTES_TOKENS)
+        words = str(int(self.summary_tokens * _WORDS_PER_TOKEN))
         condense = fill_prompt(self.prompts.condense, needs=needs or "nothing", says=says, words=words)
-        sentence = yield from self.asked(condense, _SENTENCE, _sentence, _SENTENCE_TOKENS)
-        return self._written(passage.chunk, sentence)
+        summary = yield from self.ask(condense, _SUMMARY, lambda answer: get_line(answer, "summary"), _SUMMARY_TOKENS)
+        return self._add_summary(chunk, summary)
 
-    def _written(self, chunk: Chunk, sentence: str) -> Chunk:
-        metadata = {key: value for key, value in chunk.metadata.items() if key not in ("summary", "summary_status")}
-        titles = chunk.context.removesuffix(chunk.metadata.get("summary", "")).rstrip("\n")  # if it is written anew
+    def _add_summary(self, chunk: Chunk, summary: str) -> Chunk:
+        titles = chunk.context.removesuffix(chunk.metadata.get("summary", "")).rstrip("\n")  # without an old summary
+
+        def text_with(summary: str) -> tuple[str, str]:
+            context = "\n".join(filter(None, (titles, summary)))
+            return context, with_context(context, chunk.text)
 
         def fits(summary: str) -> bool:
-            whole = with_context(_joined(titles, summary), chunk.text)
             return self.counter(summary) <= self.summary_tokens and (
-                self.max_tokens is None or self.counter(whole) <= self.max_tokens
+                self.max_tokens is None or self.counter(text_with(summary)[1]) <= self.max_tokens
             )
 
-        summary = shortened(sentence, fits)
-        metadata |= {"summary": summary} if summary else {}
-        if summary != sentence:
-            metadata["summary_status"] = "shortened" if summary else "dropped"
-        context = _joined(titles, summary)
-        return replace(
-            chunk, context=context, tokens=self.counter(with_context(context, chunk.text)), metadata=metadata,
-            vector=None, rows=None, row_spans=(), row_texts=(),
+        short = shorten(summary, fits)
+        context, embed_text = text_with(short)
+        return self.set_result(
+            chunk, short or None, None if short == summary else "shortened" if short else "dropped",
+            context=context, tokens=self.counter(embed_text), vector=None, rows=None, row_spans=(), row_texts=(),
         )  # fmt: skip
 
 
-def shortened(sentence: str, fits: Callable[[str], bool]) -> str:
-    """Return a sentence, or as much of it as fits, cut off behind a word; nothing where that is less than half.
+def shorten(sentence: str, fits: Callable[[str], bool]) -> str:
+    """Cut a sentence at the last word with which it fits; return an empty string if less than half would remain.
 
-    >>> shortened("Of cats and of courts.", lambda text: len(text) <= 16)
+    >>> shorten("Of cats and of courts.", lambda text: len(text) <= 16)
     'Of cats and of…'
     """
     if fits(sentence):
         return sentence
     ends = tiling.graphemes(sentence).edges.tolist()
-    fit, too_far = 0, len(ends) - 1
-    while too_far - fit > 1:
-        probe = (fit + too_far) // 2
-        fit, too_far = (probe, too_far) if fits(_cut(sentence, ends[probe])) else (fit, probe)
-    cut = _cut(sentence, ends[fit])
-    return cut if fit and 2 * len(cut) > len(sentence) else ""
+    low, high = 0, len(ends) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(_cut_at_word(sentence, ends[middle])) else (low, middle)
+    cut = _cut_at_word(sentence, ends[low])
+    return cut if low and 2 * len(cut) > len(sentence) else ""
 
 
-def _cut(sentence: str, end: int) -> str:
-    """Return a sentence up to the last word that ends at ``end``, where words have spaces between them."""
+def _cut_at_word(sentence: str, end: int) -> str:
+    """Cut a sentence behind the last word that ends at or before ``end``, if its words are separated by spaces."""
     head, _, part = sentence[:end].rpartition(" ")
-    whole = sentence[end : end + 1] in ("", " ")
-    return f"{(sentence[:end] if whole or not head or len(part) > end // 2 else head).rstrip(' ,;:')}…"
+    at_word = sentence[end : end + 1] in ("", " ")
+    return f"{(sentence[:end] if at_word or not head or len(part) > end // 2 else head).rstrip(' ,;:')}…"
 
 
-def _joined(titles: str, summary: str) -> str:
-    return "\n".join(filter(None, (titles, summary)))
-
-
-def _notes(answer: Any) -> tuple[str, str]:
-    needs, says = flat(said_in(answer, "needs", str)), flat(said_in(answer, "says", str))
-    if not says:
-        msg = "notes on a chunk must say something"
-        raise BadModelOutput(msg)
-    return shielded(needs), shielded(says)
-
-
-def _sentence(answer: Any) -> str:
-    sentence = flat(said_in(answer, "summary", str))
-    if not sentence:
-        msg = "a summary must be a sentence, got none"
-        raise BadModelOutput(msg)
-    return sentence
+def _parse_notes(answer: Any) -> tuple[str, str]:
+    return escape_tags(single_line(get_property(answer, "needs", str))), escape_tags(get_line(answer, "says"))

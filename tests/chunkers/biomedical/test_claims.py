@@ -92,7 +92,9 @@ def test_claims_of_an_answer_are_those_with_a_statistic_in_it():
     claims = {"a": numeric_claims(text), "b": numeric_claims(text)}
     inside = Question("?", (Reference("a", Span(0, 30)),))
     later = Question("?", (Reference("b", Span(text.index("rest"), len(text))), Reference("a", Span(0, 5))))
-    assert [[(name, text[slice(*span)]) for name, span in group] for group in claims_in_answers([inside, later], claims)] == [
+    assert [
+        [(name, text[slice(*span)]) for name, span in group] for group in claims_in_answers([inside, later], claims)
+    ] == [
         [("a", "It was 12% vs 2%.")],
         [("b", "The rest was 5%, as in controls.")],
     ]

