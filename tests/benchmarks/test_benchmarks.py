@@ -91,9 +91,9 @@ def test_quality_reports_regressions(choi):
     for group in ("3-11", "9-11"):  # no topic changes, so no cuts can be found
         text = "\n".join([("=" * 10 + "\n" if i % 5 == 0 else "") + f"Cats nap here {'x' * i}." for i in range(20)])
         (choi / "choi" / group / "0.ref").write_text(text, "utf-8")
-    done = quality("--data", choi, "--only", "bayesseg, no least size")
+    done = quality("--data", choi, "--only", "bayesseg, no minimum size")
     assert done.returncode == 1
-    assert "3-11: bayesseg, no least size: Pk" in done.stderr
+    assert "3-11: bayesseg, no minimum size: Pk" in done.stderr
     assert "is over 0.11" in done.stderr
     assert "Not checked: texttiling, fine; c99, its stems;" in done.stderr
 
