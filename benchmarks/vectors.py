@@ -295,7 +295,7 @@ MIXES = (
     ("units without the sentences' context", sentences(weight=0), "units"),
 )
 CUTS: dict[str, dict[str, Any]] = {
-    "overlap of a fifth": {"overlap": 0.2},
+    "overlap of 20 %": {"overlap": 0.2},
     "minimum 0.4 of the maximum": {"least": 0.4},
     "penalty 1": {"penalty": 1.0},
     "penalty 4": {"penalty": 4.0},
