@@ -249,7 +249,9 @@ LONG = {
 def shown_per_character(name, text, count, adds_up, **params):
     counter = Counting(count, adds_up)
     resource_names = advchunk.describe(name)["resources"]
-    resources = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in resource_names else {}
+    resources = (
+        {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in resource_names else {}
+    )
     spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
     spare |= {"threshold": 1.0} if name == "graph-partition" else {}  # equal vectors would give a million edges
     kwargs = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}

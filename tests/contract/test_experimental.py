@@ -20,8 +20,8 @@ from advchunk import (
     create,
     describe,
     names,
-    registry,
 )
+from advchunk.chunkers import registry
 from advchunk.chunkers.registry import required_model
 from advchunk.evaluation import boundary_scores, synthetic
 from stand_ins import STAND_INS
