@@ -560,7 +560,7 @@ def print_reasons(cell: Cell, misses_: Misses) -> None:
 def shared_terms(questions: Sequence[Question], texts: Mapping[str, str]) -> Floats:
     """Return the share of each question's terms (stems of words other than stop words) that its answer contains."""
     answers = [" ".join(texts[name][slice(*span)] for name, span in question.references) for question in questions]
-    present = Wording().numbered([*(question.text for question in questions), *answers])[0].counts().toarray() > 0
+    present = Wording().encode([*(question.text for question in questions), *answers])[0].counts().toarray() > 0
     asked, answered = present[: len(questions)], present[len(questions) :]
     return np.asarray((asked & answered).sum(axis=1) / np.maximum(asked.sum(axis=1), 1))
 
