@@ -1,4 +1,4 @@
-"""Measure the strategy for biomedical abstracts on PubMedQA: sections, numbers, and step 10's knobs. See BIOMEDICAL.md.
+"""Evaluate the chunking of biomedical abstracts on PubMedQA: sections, numbers, sizes, and reranking. See BIOMEDICAL.md.
 
 python benchmarks/biomedical.py --data DIR
 
@@ -29,8 +29,8 @@ from advchunk.models.embedders import as_embedder
 from advchunk.readers import abstracts
 
 KS = (1, 3, 5, 10)
-# A p-value or an interval, what it is compared with, and what stands in parentheses with the number before them: written
-# apart from `advchunk.chunkers.biomedical.claims` and `advchunk.chunkers.biomedical.quantities`, which the chunker goes by.
+# P-values and intervals, comparators, and parentheses with the number before them. These patterns are independent of
+# `advchunk.chunkers.biomedical.claims` and `advchunk.chunkers.biomedical.quantities`, which the chunker uses.
 INFERRED = re.compile(r"\bp\s*(?:[<>=≤≥]|value)|\bCI\b|confidence interval", re.IGNORECASE)
 COMPARED = re.compile(
     r"\b(?:vs\.?|versus|than|compared|comparison|controls?|placebo|baseline|whereas|respectively|between|difference)\b",
@@ -45,60 +45,60 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def articles(folder: Path) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return uid, question and labeled sections of each article."""
-    said = {
+    """Return the uid, question, and labeled sections of each article."""
+    records = {
         key: value
         for path in sorted(folder.glob("*.json"))
         for key, value in json.loads(path.read_text("utf-8")).items()
     }
     return [
         (f"pubmed:{key}", value["QUESTION"], list(zip(value["LABELS"], value["CONTEXTS"], strict=True)))
-        for key, value in said.items()
+        for key, value in records.items()
     ]
 
 
-def recovered(given: Sequence[list[tuple[str, str]]], between: str) -> float:
-    """Return the share of sections found in abstracts written as "LABEL: text"."""
-    found = wanted = 0
-    for sections in given:
+def section_recall(labeled_sections: Sequence[list[tuple[str, str]]], between: str) -> float:
+    """Return the share of section labels recovered from abstracts formatted as "LABEL: text"."""
+    hits = total = 0
+    for sections in labeled_sections:
         text, starts = "", set[int]()
-        for label, said in sections:
+        for label, content in sections:
             text += between if text else ""
             starts.add(len(text))
-            text += f"{label}: {said}"
+            text += f"{label}: {content}"
         document = abstracts.read(text)
         heads = [block.span.start for block in document.blocks or () if block.kind == "heading"]
         places = document.offsets if document.offsets is not None else np.arange(len(text) + 1)
-        found, wanted = found + len(starts & set(places[heads].tolist())), wanted + len(starts)
-    return found / wanted
+        hits, total = hits + len(starts & set(places[heads].tolist())), total + len(starts)
+    return hits / total
 
 
-def compared(document: Document) -> list[Span]:
-    """Return the sentences with a p-value or an interval, each with the neighbor that says what it is compared with."""
+def comparison_spans(document: Document) -> list[Span]:
+    """Return the spans of sentences with a p-value or interval, including an adjacent sentence with the comparator."""
     from advchunk.text.sentences import sentences
 
     units = sentences(document.text)
-    said, edges = units.strings(), units.edges.tolist()
+    texts, edges = units.strings(), units.edges.tolist()
     spans = []
-    for i, one in enumerate(said):
-        if INFERRED.search(one):
-            around = [j for j in (i, i - 1, i + 1) if 0 <= j < len(said) and COMPARED.search(said[j])]
-            if around:
-                first, last = min(i, around[0]), max(i, around[0])
+    for i, sentence in enumerate(texts):
+        if INFERRED.search(sentence):
+            nearby = [j for j in (i, i - 1, i + 1) if 0 <= j < len(texts) and COMPARED.search(texts[j])]
+            if nearby:
+                first, last = min(i, nearby[0]), max(i, nearby[0])
                 spans.append(
                     Span(edges[first], edges[first] + len(document.text[edges[first] : edges[last + 1]].rstrip()))
                 )
     return spans
 
 
-def kept(documents: Sequence[Document], chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
-    """Return how many claims and parentheses stand whole in a chunk, and how large chunks are."""
+def count_whole(documents: Sequence[Document], chunked: Sequence[Sequence[Chunk]]) -> dict[str, float]:
+    """Return chunk sizes and the numbers of claims and parentheses that are whole in a chunk."""
     sentences = whole = parentheses = broken = 0
     for document, chunks in zip(documents, chunked, strict=True):
         spans = [chunk.spans[0] for chunk in chunks]
-        wanted = compared(document)
-        sentences += len(wanted)
-        whole += sum(any(a <= start and end <= b for a, b in spans) for start, end in wanted)
+        claims = comparison_spans(document)
+        sentences += len(claims)
+        whole += sum(any(a <= start and end <= b for a, b in spans) for start, end in claims)
         ends = {end for _, end in spans} | {start for start, _ in spans}
         inside = [match.span() for match in PARENTHESES.finditer(document.text)]
         parentheses += len(inside)
@@ -114,8 +114,8 @@ def kept(documents: Sequence[Document], chunked: Sequence[Sequence[Chunk]]) -> d
     }
 
 
-def sized(make: Callable[[int], Chunker], documents: Sequence[Document], tokens: float) -> Chunker:
-    """Return the chunker whose chunks are on average nearest to so many tokens."""
+def match_size(make: Callable[[int], Chunker], documents: Sequence[Document], tokens: float) -> Chunker:
+    """Return the chunker whose mean chunk size is closest to ``tokens``."""
     low, high, best = 10, 600, (np.inf, 10)
     while low <= high:
         most = (low + high) // 2
@@ -125,15 +125,15 @@ def sized(make: Callable[[int], Chunker], documents: Sequence[Document], tokens:
     return make(best[1])
 
 
-def guarded(documents: Sequence[Document]) -> dict[str, Any]:
-    """Compare what is kept together with that of other windows of equal size, of abstracts with labels and without."""
-    found: dict[str, Any] = {}
+def compare_windows(documents: Sequence[Document]) -> dict[str, Any]:
+    """Compare with windows of equal mean size, for abstracts with and without labels."""
+    results: dict[str, Any] = {}
     for layout in ("labeled", "unlabeled"):
-        given = documents if layout == "labeled" else [_without_labels(document) for document in documents]
+        inputs = documents if layout == "labeled" else [_without_labels(document) for document in documents]
         for size, params in SIZES.items():
             ours = BiomedicalAbstractChunker(include_context=False, **params)
-            chunks = ours.chunk_many(given)
-            mean = float(np.mean([chunk.tokens for each in chunks for chunk in each]))
+            chunks = ours.chunk_many(inputs)
+            mean = float(np.mean([chunk.tokens for chunk_list in chunks for chunk in chunk_list]))
             overlap = ours.overlap_tokens if layout == "unlabeled" else 0
             rivals = {
                 "fixed windows": lambda most, overlap=overlap: SlidingWindowChunker(
@@ -143,11 +143,11 @@ def guarded(documents: Sequence[Document]) -> dict[str, Any]:
                     max_tokens=most + overlap, overlap_tokens=overlap, markup="plain"
                 ),
             }
-            rows = {"biomedical-abstract": kept(given, chunks)}
+            rows = {"biomedical-abstract": count_whole(inputs, chunks)}
             for name, make in rivals.items():
-                rows[name] = kept(given, sized(make, given, mean).chunk_many(given))
-            found[f"{layout}, {size}"] = rows
-    return found
+                rows[name] = count_whole(inputs, match_size(make, inputs, mean).chunk_many(inputs))
+            results[f"{layout}, {size}"] = rows
+    return results
 
 
 def _without_labels(document: Document) -> Document:
@@ -155,12 +155,12 @@ def _without_labels(document: Document) -> Document:
     return Document(text, document.id, ())
 
 
-def knobs(documents: Sequence[Document], questions: Sequence[str]) -> dict[str, Any]:
-    """Return the recall at k of each abstract's numeric claims, asked for by its question, which no chunk has as its title."""
+def compare_settings(documents: Sequence[Document], questions: Sequence[str]) -> dict[str, Any]:
+    """Return the recall at k of each abstract's numeric claims, with the article's title as the query but in no chunk."""
     embedder = as_embedder()
-    asked = np.asarray(embedder.embed(list(questions)))
+    queries = np.asarray(embedder.embed(list(questions)))
     claims = [[(d.id, claim.span) for claim in numeric_claims(d.text)] for d in documents]
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     settings: dict[str, Chunker] = {
         f"{name}, overlap {overlap}": BiomedicalAbstractChunker(**{**params, "overlap_tokens": overlap})
         for name, params in {
@@ -174,23 +174,23 @@ def knobs(documents: Sequence[Document], questions: Sequence[str]) -> dict[str, 
     }
     for name, chunker in settings.items():
         chunks = chunker.chunk_many(documents)
-        flat = [chunk for each in chunks for chunk in each]
+        flat = [chunk for chunk_list in chunks for chunk in chunk_list]
         vectors = np.asarray(embedder.embed([chunk.embed_text for chunk in flat]))
-        ranking = rank(asked, vectors)
-        by_name = {document.id: each for document, each in zip(documents, chunks, strict=True)}
-        anew = np.array(
-            [_reranked(flat, (vectors @ query), order[:50]) for query, order in zip(asked, ranking, strict=True)]
+        ranking = rank(queries, vectors)
+        by_name = {document.id: chunk_list for document, chunk_list in zip(documents, chunks, strict=True)}
+        reranked = np.array(
+            [_rerank(flat, (vectors @ query), order[:50]) for query, order in zip(queries, ranking, strict=True)]
         )
-        found[name] = {
+        results[name] = {
             "chunks": len(flat),
             "tokens": round(float(np.mean([chunk.tokens for chunk in flat])), 1),
             "recall": {k: _mean(claims_at_k(claims, by_name, ranking, k)) for k in KS},
-            "reranked": {k: _mean(claims_at_k(claims, by_name, anew, k)) for k in KS},
+            "reranked": {k: _mean(claims_at_k(claims, by_name, reranked, k)) for k in KS},
         }
-    return found
+    return results
 
 
-def _reranked(chunks: Sequence[Chunk], scores: Any, order: Any) -> list[int]:
+def _rerank(chunks: Sequence[Chunk], scores: Any, order: Any) -> list[int]:
     places = {id(chunks[i]): i for i in order.tolist()}
     pairs = [(chunks[i], float(scores[i])) for i in order.tolist()]
     return [places[id(chunk)] for chunk, _ in rerank(pairs, on=date(2026, 1, 1))]
@@ -204,30 +204,30 @@ def main() -> None:
     """Print every figure of BIOMEDICAL.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    given = articles(parser.parse_args().data / "pubmedqa")
-    sections = [said for _, _, said in given]
-    texts = ["\n".join(f"{label}: {said}" for label, said in each) for each in sections]
-    documents = [abstracts.read(text, id=uid) for (uid, _, _), text in zip(given, texts, strict=True)]
-    thousand = [
-        Document(texts[i % len(texts)], str(i), metadata={"title": given[i % len(texts)][1]}) for i in range(1000)
+    records = articles(parser.parse_args().data / "pubmedqa")
+    sections = [content for _, _, content in records]
+    texts = ["\n".join(f"{label}: {content}" for label, content in labeled) for labeled in sections]
+    documents = [abstracts.read(text, id=uid) for (uid, _, _), text in zip(records, texts, strict=True)]
+    sample = [
+        Document(texts[i % len(texts)], str(i), metadata={"title": records[i % len(texts)][1]}) for i in range(1000)
     ]
-    BiomedicalAbstractChunker().chunk_many(thousand[:20])
-    walls, cpus = [], []
+    BiomedicalAbstractChunker().chunk_many(sample[:20])
+    wall_times, cpu_times = [], []
     for _ in range(3):
         wall, cpu = time.perf_counter(), time.process_time()
-        BiomedicalAbstractChunker().chunk_many(thousand)
-        walls.append(time.perf_counter() - wall)
-        cpus.append(time.process_time() - cpu)
+        BiomedicalAbstractChunker().chunk_many(sample)
+        wall_times.append(time.perf_counter() - wall)
+        cpu_times.append(time.process_time() - cpu)
     print("guard ...", file=sys.stderr)
-    guard = guarded(documents)
+    guard = compare_windows(documents)
     print("knobs ...", file=sys.stderr)
     figures = {
         "sections": {
-            name: round(recovered(sections, between), 4) for name, between in (("lines", "\n"), ("one line", " "))
+            name: round(section_recall(sections, between), 4) for name, between in (("lines", "\n"), ("one line", " "))
         },
-        "seconds_per_1000": {"wall": round(min(walls), 2), "cpu": round(min(cpus), 2)},
+        "seconds_per_1000": {"wall": round(min(wall_times), 2), "cpu": round(min(cpu_times), 2)},
         "guard": guard,
-        "knobs": knobs(documents, [question for _, question, _ in given]),
+        "knobs": compare_settings(documents, [question for _, question, _ in records]),
     }
     print(json.dumps(figures, indent=1))
 

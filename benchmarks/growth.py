@@ -1,10 +1,10 @@
-"""Measure what the segmenters of the literature cost as a text grows, and beside peers. JSON on stdout.
+"""Measure how the published segmenters scale with text length, and compare with other libraries. Prints JSON.
 
 python benchmarks/growth.py [--only NAME ...] [--sizes 500 1000 ...] [--plot FILE]
 
-The peer of C99 is uts (pip install --no-build-isolation uts==0.0.4); --plot needs matplotlib. Each run is a process of
-its own, for its peak memory; vectors are given, so that no embedder is measured. The exponent is fitted to the larger
-half of the sizes. The exit status is 1 when a limit is passed (`MOST`) or a peer is nearer than it may be (`AT_LEAST`).
+C99 is compared with uts (pip install --no-build-isolation uts==0.0.4); --plot needs matplotlib. Each run has its own
+process, to measure its peak memory; vectors are precomputed, so no embedder is measured. The exponent is fitted to the
+larger half of the sizes. The exit status is 1 if a limit is exceeded (`MOST`) or a speedup is too small (`AT_LEAST`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from advchunk import create
 from advchunk.evaluation import SegmentedText, synthetic
 
 SIZES = (250, 500, 1000, 2500, 5000, 10000)
-WORDS = 12  # of a sentence
-SEGMENT = 20  # sentences
+WORDS = 12  # per sentence
+SEGMENT = 20  # sentences per segment
 DIMENSIONS = 256
 
 
 class Case(NamedTuple):
-    """A configuration, and the most sentences it is tried with."""
+    """A configuration, and the largest number of sentences it is tested with."""
 
     chunker: str
     params: Mapping[str, Any] = {}
@@ -54,7 +54,7 @@ CASES = {
     "graph-partition, leiden": Case("graph-partition", {"method": "leiden"}),
     "optimal-semantic": Case("optimal-semantic"),
 }
-# Seconds and MB that a size may take.
+# Limits in seconds and MB, by configuration and number of sentences.
 MOST = {
     ("bayesseg, K unknown", 1000): (0.5, 2000),
     ("bayesseg, K unknown", 10000): (20.0, 2000),
@@ -62,11 +62,11 @@ MOST = {
     ("graph-partition", 5000): (20.0, 2000),
     ("semantic-cluster, chain", 10000): (10.0, 2000),
 }
-AT_LEAST = {"texttiling": 50.0, "c99": 10.0}  # times as fast as the peer
+AT_LEAST = {"texttiling": 50.0, "c99": 10.0}  # speedup over the other library
 
 
-def text_of(n: int) -> SegmentedText:
-    """Return a text of n sentences, of a dozen words each."""
+def make_text(n: int) -> SegmentedText:
+    """Return a text of n sentences of a dozen words each."""
     many = (SEGMENT, SEGMENT)
     return synthetic(
         n, segments=n // SEGMENT, sentences=many, words=(WORDS, WORDS), topics=40, vocabulary=200, overlap=0.3
@@ -74,77 +74,77 @@ def text_of(n: int) -> SegmentedText:
 
 
 def embedder(text: SegmentedText) -> Callable[[list[str]], Any]:
-    """Return what gives each sentence a vector near that of its segment."""
+    """Return an embedder that gives each sentence a vector near that of its segment."""
     rng = np.random.default_rng(len(text.units))
     topics = rng.standard_normal((len(text.cuts) - 1, DIMENSIONS))
     rows = np.repeat(topics, np.diff(text.cuts), axis=0) + 0.7 * rng.standard_normal((len(text.units), DIMENSIONS))
-    known = dict(zip(text.units.strings(), rows.astype(np.float32), strict=True))
-    return lambda texts: np.array([known[one] for one in texts])
+    vectors = dict(zip(text.units.strings(), rows.astype(np.float32), strict=True))
+    return lambda texts: np.array([vectors[sentence] for sentence in texts])
 
 
 def build(name: str, **params: Any) -> Any:
-    """Return a chunker that raises its errors."""
+    """Return a chunker without a fallback."""
     return create(name, experimental=True, fallback=None, **params)
 
 
-def once(label: str, n: int) -> dict[str, float]:
-    """Segment a text of n sentences, in this process."""
-    case, text = CASES[label], text_of(n)
+def run_once(label: str, n: int) -> dict[str, float]:
+    """Segment a text of n sentences in this process."""
+    case, text = CASES[label], make_text(n)
     params = {name: len(text.cuts) - 1 if value == "K" else value for name, value in case.params.items()}
     if case.chunker in ("semantic-cluster", "graph-partition", "optimal-semantic"):
         params["embedder"] = embedder(text)
     chunker = build(case.chunker, **params)
     if "embedder" not in params:
-        chunker.segmentation(text_of(SEGMENT * 3).units)  # imports, and warms caches
-    began = time.process_time()
-    found = chunker.segmentation(text.units)
-    seconds = time.process_time() - began
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": seconds, "MB": most, "segments": len(found.cuts) - 1}
+        chunker.segmentation(make_text(SEGMENT * 3).units)  # import modules and warm caches
+    start = time.process_time()
+    segmentation = chunker.segmentation(text.units)
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"seconds": seconds, "MB": peak, "segments": len(segmentation.cuts) - 1}
 
 
-def apart(label: str, n: int) -> dict[str, float]:
-    """Run `once` in a process of its own."""
+def run_in_subprocess(label: str, n: int) -> dict[str, float]:
+    """Run `run_once` in a separate process."""
     command = [sys.executable, __file__, "--one", label, str(n)]
-    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    print(f"{label}, {n}: {found}", file=sys.stderr)
-    return found
+    figures: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    print(f"{label}, {n}: {figures}", file=sys.stderr)
+    return figures
 
 
-def exponent(found: Mapping[int, Mapping[str, float]]) -> float:
+def exponent(runs: Mapping[int, Mapping[str, float]]) -> float:
     """Fit seconds = a * n ** exponent to the larger half of the sizes."""
-    larger = sorted(found)[len(found) // 2 - (len(found) > 1) :]
-    slope, _ = np.polyfit(np.log(larger), np.log([max(found[n]["seconds"], 1e-6) for n in larger]), 1)
+    larger = sorted(runs)[len(runs) // 2 - (len(runs) > 1) :]
+    slope, _ = np.polyfit(np.log(larger), np.log([max(runs[n]["seconds"], 1e-6) for n in larger]), 1)
     return float(slope)
 
 
-def timed(call: Callable[[], object], repeat: int) -> float:
-    """Return the least processor seconds of some calls."""
+def least_seconds(call: Callable[[], object], repeat: int) -> float:
+    """Return the shortest processor time of several calls."""
     best = np.inf
     for _ in range(repeat):
-        began = time.process_time()
+        start = time.process_time()
         call()
-        best = min(best, time.process_time() - began)
+        best = min(best, time.process_time() - start)
     return float(best)
 
 
-def beside_peers(n: int = 400) -> dict[str, dict[str, float]]:
-    """Return our seconds and the peers' on one text, and the ratio; without the peers that are not installed."""
-    text = text_of(n)
+def compare_with_peers(n: int = 400) -> dict[str, dict[str, float]]:
+    """Return our processor seconds, those of the installed other libraries on the same text, and the ratios."""
+    text = make_text(n)
     peers = {"texttiling": ("nltk", nltk_texttiling), "c99": ("uts", uts_c99)}
-    found = {}
+    results = {}
     for name, (package, peer) in peers.items():
         if not find_spec(package):
-            print(f"{package} is not installed, so {name} has no peer", file=sys.stderr)
+            print(f"{package} is not installed: {name} is not compared", file=sys.stderr)
             continue
-        mine = timed(partial(build(name).segmentation, text.units), 5)
-        theirs = timed(peer(text), 2)
-        found[name] = {"ours": mine, "peer": theirs, "peer / ours": theirs / mine}
-    return found
+        own = least_seconds(partial(build(name).segmentation, text.units), 5)
+        external = least_seconds(peer(text), 2)
+        results[name] = {"ours": own, "peer": external, "peer / ours": external / own}
+    return results
 
 
 def nltk_texttiling(text: SegmentedText) -> Callable[[], object]:
-    """Return nltk's TextTiling of a text; its paragraphs must be 100 characters apart."""
+    """Return a call that runs nltk's TextTiling, which requires paragraphs of at least 100 characters."""
     from nltk.tokenize import TextTilingTokenizer
 
     from advchunk.text.terms import stop_words
@@ -155,22 +155,22 @@ def nltk_texttiling(text: SegmentedText) -> Callable[[], object]:
 
 
 def uts_c99(text: SegmentedText) -> Callable[[], object]:
-    """Return the C99 of uts on a text, with the paper's mask; it changes its own window, so each call makes one."""
+    """Return a call that runs the C99 of uts with the paper's mask; each call needs a new one, as it changes its window."""
     from uts import C99
 
     sentences = [sentence.strip() for sentence in text.units.strings()]
     return lambda: C99(window=6).segment(sentences)
 
 
-def plot(found: Mapping[str, Mapping[str, Any]], file: Path) -> None:
-    """Draw seconds against sentences, both logarithmic."""
+def plot(results: Mapping[str, Mapping[str, Any]], file: Path) -> None:
+    """Plot seconds against sentences on logarithmic axes."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 5))
-    for label, said in found.items():
-        sizes = sorted(said["sizes"])
-        seconds = [said["sizes"][n]["seconds"] for n in sizes]
-        axes.loglog(sizes, seconds, marker="o", label=f"{label} (n^{said['exponent']:.1f})")
+    for label, figures in results.items():
+        sizes = sorted(figures["sizes"])
+        seconds = [figures["sizes"][n]["seconds"] for n in sizes]
+        axes.loglog(sizes, seconds, marker="o", label=f"{label} (n^{figures['exponent']:.1f})")
     axes.set(xlabel="sentences", ylabel="processor seconds")
     axes.legend(fontsize="small")
     figure.tight_layout()
@@ -178,29 +178,29 @@ def plot(found: Mapping[str, Mapping[str, Any]], file: Path) -> None:
 
 
 def main() -> None:
-    """Measure, print, and compare."""
+    """Measure, print, and check the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), metavar="NAME")
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(once(given.one[0], int(given.one[1]))))
+    args = parser.parse_args()
+    if args.one:
+        print(json.dumps(run_once(args.one[0], int(args.one[1]))))
         return
-    found: dict[str, dict[str, Any]] = {}
-    for label in given.only:
-        sizes = {n: apart(label, n) for n in given.sizes if n <= CASES[label].most}
-        found[label] = {"sizes": sizes, "exponent": exponent(sizes)}
-    peers = {} if given.no_peers else beside_peers()
-    print(json.dumps({"growth": found, "beside peers, 400 sentences": peers}, indent=1))
-    if given.plot:
-        plot(found, given.plot)
+    results: dict[str, dict[str, Any]] = {}
+    for label in args.only:
+        sizes = {n: run_in_subprocess(label, n) for n in args.sizes if n <= CASES[label].most}
+        results[label] = {"sizes": sizes, "exponent": exponent(sizes)}
+    peers = {} if args.no_peers else compare_with_peers()
+    print(json.dumps({"growth": results, "compared with peers, 400 sentences": peers}, indent=1))
+    if args.plot:
+        plot(results, args.plot)
     missed = [
         f"{label}, {n} sentences: {figures} is over {seconds} s or {most} MB"
         for (label, n), (seconds, most) in MOST.items()
-        if (figures := found.get(label, {}).get("sizes", {}).get(n))
+        if (figures := results.get(label, {}).get("sizes", {}).get(n))
         and (figures["seconds"] > seconds or figures["MB"] > most)
     ]
     missed += [

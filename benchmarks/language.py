@@ -1,8 +1,9 @@
-"""Measure what retrieval finds in chunks that a causal language model cut, beside others of one size. See LANGUAGE.md.
+"""Evaluate retrieval over chunks cut with a causal language model, at equal mean chunk size. See LANGUAGE.md.
 
 python benchmarks/language.py --data DIR [--lm smollm2] [--documents NAME ...] [--mean 100] [--only LABEL ...]
 
-DIR holds texts and questions.jsonl; only questions about these documents alone are asked. One thread.
+DIR holds texts and questions.jsonl. Only questions whose references are all in the selected documents are used. Runs in
+one thread.
 """
 
 from __future__ import annotations
@@ -30,61 +31,63 @@ from advchunk.models.causal import as_causal
 
 
 @dataclass(frozen=True, eq=False)
-class Remembering:
-    """A language model that is asked once, whatever the size that is tried."""
+class CachedLM:
+    """A language model that caches its answers, so that trying several sizes calls it once."""
 
     model: Any
     model_name: str
-    known: dict[Any, Any] = field(default_factory=dict, repr=False)
+    answers: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def surprise(self, text: str) -> Any:
-        """Return where tokens end, and how much each surprises."""
-        if text not in self.known:
-            self.known[text] = self.model.surprise(text)
-        return self.known[text]
+        """Return the end and the surprise of each token."""
+        if text not in self.answers:
+            self.answers[text] = self.model.surprise(text)
+        return self.answers[text]
 
     def choose(self, prompt: str, options: Sequence[str]) -> Any:
-        """Return how likely each option is."""
-        if prompt not in self.known:
-            self.known[prompt] = self.model.choose(prompt, options)
-        return self.known[prompt]
+        """Return the probability of each option."""
+        if prompt not in self.answers:
+            self.answers[prompt] = self.model.choose(prompt, options)
+        return self.answers[prompt]
 
 
 def main() -> None:
-    """Match, run, compare, print."""
+    """Match sizes, run, compare, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--lm", default="smollm2")
     parser.add_argument("--documents", nargs="+", help="without suffix; all by default")
     parser.add_argument("--mean", type=int, default=100)
     parser.add_argument("--only", nargs="+")
-    given = parser.parse_args()
+    args = parser.parse_args()
     torch.set_num_threads(1)
-    every = read_corpus(given.data)
-    chosen = [one for one in every if given.documents is None or Path(one.source).stem in given.documents]
-    names = {one.source for one in chosen}
+    documents = read_corpus(args.data)
+    selected = [
+        document for document in documents if args.documents is None or Path(document.source).stem in args.documents
+    ]
+    names = {document.source for document in selected}
     questions = [
         question
-        for question in read_questions(given.data / "questions.jsonl", every)
+        for question in read_questions(args.data / "questions.jsonl", documents)
         if {reference.document for reference in question.references} <= names
     ]
-    lm = Remembering(as_causal(given.lm).model, given.lm)
-    made = {
-        "recursive": size_matched("recursive", given.mean),
-        "sliding-window": size_matched("sliding-window", given.mean),
-        "universal-semantic": size_matched("universal-semantic", given.mean),
-        "optimal-semantic": size_matched("optimal-semantic", given.mean),
-        "perplexity": size_matched("perplexity", given.mean, lm=lm),
+    lm = CachedLM(as_causal(args.lm).model, args.lm)
+    makers = {
+        "recursive": size_matched("recursive", args.mean),
+        "sliding-window": size_matched("sliding-window", args.mean),
+        "universal-semantic": size_matched("universal-semantic", args.mean),
+        "optimal-semantic": size_matched("optimal-semantic", args.mean),
+        "perplexity": size_matched("perplexity", args.mean, lm=lm),
         "margin-sampling, pairs": size_matched(
-            "margin-sampling", given.mean, "margin-sampling, pairs", lm=lm, context="pair"
+            "margin-sampling", args.mean, "margin-sampling, pairs", lm=lm, context="pair"
         ),
     }
-    trial = EvaluationTask(tuple(chosen), tuple(questions))
-    began = time.process_time()
-    candidates = [one for label, one in made.items() if given.only is None or label in given.only]
+    trial = EvaluationTask(tuple(selected), tuple(questions))
+    start = time.process_time()
+    candidates = [candidate for label, candidate in makers.items() if args.only is None or label in args.only]
     outcomes = evaluate(candidates, trial, progress=lambda label: print(label, file=sys.stderr))
     print(
-        f"{', '.join(sorted(names))}: {len(questions)} questions, {time.process_time() - began:.0f} processor seconds\n"
+        f"{', '.join(sorted(names))}: {len(questions)} questions, {time.process_time() - start:.0f} processor seconds\n"
     )
     print(as_markdown(compare(outcomes, "recursive")))
 

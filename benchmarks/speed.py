@@ -1,4 +1,4 @@
-"""Measure speed and memory, beside the bare embedding and beside peers. JSON on stdout; see README.md.
+"""Measure speed and memory, relative to embedding alone and to other libraries. Prints JSON; see README.md.
 
 python benchmarks/speed.py --data DIR [--only corpora mst many imports]
 """
@@ -37,16 +37,16 @@ Json: TypeAlias = dict[str, Any]
 Rows: TypeAlias = NDArray[np.float32]
 Task: TypeAlias = Callable[[], object]
 
-PLAIN_SENTENCE = re.compile(r"(?<=[.?!])\s+")  # LangChain's, and that of universal chunking
+PLAIN_SENTENCE = re.compile(r"(?<=[.?!])\s+")  # used by LangChain and universal chunking
 SLICE = 4_000  # characters of each corpus, for a transformer
 SHORT = 600  # characters of a short document
-EDGE = 0.4  # a lambda that leaves many components, whatever the number of pieces
-SECONDS = 120  # that one clustering may take
+EDGE = 0.4  # a lambda that leaves many components for any number of pieces
+SECONDS = 120  # time limit of one clustering
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "universal-semantic": ("universal-semantic", {}),
     "mst-semantic": ("mst-semantic", {}),
     "semantic-threshold": ("semantic-threshold", {}),
-    "semantic-threshold, plain sentences": ("semantic-threshold", {"sentence_splitter": "plain"}),  # as the peers'
+    "semantic-threshold, plain sentences": ("semantic-threshold", {"sentence_splitter": "plain"}),  # as the peers split
     "semantic-threshold, embed_buffer": ("semantic-threshold", {"embed_buffer": True}),
     "optimal-semantic": ("optimal-semantic", {}),
     "recursive": ("recursive", {}),
@@ -57,15 +57,15 @@ HEAVY = ("numpy", "scipy", "regex", "sentencex", "markdown_it", "pydantic", "lan
 
 
 class Embedder(Protocol):
-    """What ours and the peers share."""
+    """The interface of the shared embedder."""
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Return one row a text."""
+        """Return one row per text."""
         ...
 
 
 class Recipe:
-    """The same table, text by text: what an embedder is before anybody makes it fast."""
+    """The same table without optimization: one text at a time."""
 
     _CJK = re.compile(r"([\u4e00-\u9fff\u3400-\u4dbf\uf900-\ufaff])")
     _WORD = re.compile(r"\w+|[^\w\s]")
@@ -73,7 +73,7 @@ class Recipe:
     def __init__(self, fast: StaticEmbedder) -> None:
         self._table = fast.table
         self._ids = {token: i for i, token in enumerate(fast.tokenizer.vocabulary)}
-        self._known: dict[str, list[int]] = {}
+        self._tokens: dict[str, list[int]] = {}
 
     def embed(self, texts: Sequence[str]) -> Rows:
         """Return unit rows."""
@@ -91,7 +91,7 @@ class Recipe:
         return [i for word in self._WORD.findall(apart) for i in self._word(word)]
 
     def _word(self, word: str) -> list[int]:
-        if word not in self._known:
+        if word not in self._tokens:
             ids, start = list[int](), 0
             while start < len(word):
                 mark = "##" if start else ""
@@ -102,8 +102,8 @@ class Recipe:
                     break
                 ids.append(self._ids[mark + word[start:end]])
                 start = end
-            self._known[word] = ids
-        return self._known[word]
+            self._tokens[word] = ids
+        return self._tokens[word]
 
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
@@ -114,7 +114,7 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
 
 
 def corpora(texts: Sequence[str], embedders: Sequence[str], repeat: int) -> Json:
-    """Chunk the same texts with everything, in one process with one embedder."""
+    """Chunk the same texts with all chunkers, in one process with one embedder."""
     return {name: _corpora(texts, name, repeat) for name in embedders}
 
 
@@ -122,27 +122,27 @@ def _corpora(texts: Sequence[str], name: str, repeat: int) -> Json:
     texts = [text[:SLICE] for text in texts] if name == "minilm" else texts
     embedder = EMBEDDERS[name]()
     sentences = [PLAIN_SENTENCE.split(text) for text in texts]
-    theirs, ours = peers(texts, embedder), our_tasks(texts, embedder)
+    peer_tasks, own_tasks = peers(texts, embedder), our_tasks(texts, embedder)
 
-    def bare() -> None:
-        for some in sentences:
-            embedder.embed(some)
+    def embed_only() -> None:
+        for batch in sentences:
+            embedder.embed(batch)
 
-    found = timed({"bare": bare, **theirs, **ours}, repeat)
-    base = found["bare"]["wall"]["min"]
-    fastest = min(found[peer]["wall"]["min"] for peer in theirs)
-    for task in ours:
-        wall = found[task]["wall"]["min"]
-        found[task] |= {
-            "over bare, s": round(wall - base, 4),
-            "ours / bare": round(wall / base, 2),
-            "fastest peer / ours": round(fastest / wall, 2),
+    results = time_tasks({"embedding only": embed_only, **peer_tasks, **own_tasks}, repeat)
+    base = results["embedding only"]["wall"]["min"]
+    fastest = min(results[peer]["wall"]["min"] for peer in peer_tasks)
+    for task in own_tasks:
+        wall = results[task]["wall"]["min"]
+        results[task] |= {
+            "above embedding, s": round(wall - base, 4),
+            "relative to embedding": round(wall / base, 2),
+            "speedup over fastest peer": round(fastest / wall, 2),
         }
-    return {"characters": sum(map(len, texts)), "sentences": sum(map(len, sentences)), **found}
+    return {"characters": sum(map(len, texts)), "sentences": sum(map(len, sentences)), **results}
 
 
 def our_tasks(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
-    """Return the tasks of chunking the texts with ours, in the core and in both frameworks."""
+    """Return tasks that chunk the texts with our chunkers, in the core and in both frameworks."""
     from langchain_core.documents import Document as LangChainDocument
     from llama_index.core import Document as LlamaIndexDocument
 
@@ -165,7 +165,7 @@ def our_tasks(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
 
 
 def peers(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
-    """Return the tasks of chunking the texts with peers, at their defaults, in the thinnest wrappings."""
+    """Return tasks that chunk the texts with other libraries, at their defaults and with minimal wrappers."""
     from chonkie import SemanticChunker as ChonkieChunker
     from chonkie.embeddings import BaseEmbeddings
     from langchain_core.embeddings import Embeddings
@@ -178,7 +178,7 @@ def peers(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
 
     class InLangChain(Embeddings):
         def embed_documents(self, texts: list[str]) -> Any:
-            return embedder.embed(texts)  # rows as they are: lists of floats would slow the peer down
+            return embedder.embed(texts)  # numpy rows: lists of floats would slow it down
 
         def embed_query(self, text: str) -> Any:
             return embedder.embed([text])[0]
@@ -220,35 +220,38 @@ def peers(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
 
 
 def mst(sizes: Sequence[int], large: Sequence[int], repeat: int) -> Json:
-    """Cluster given vectors: against the published double loop, then at sizes that it does not reach."""
-    small = {str(n): _beside_published(n, repeat) for n in sizes}
-    return {"beside the published loops": small, "large": {str(n): {c: _apart(n, c) for c in CASES} for n in large}}
-
-
-def _beside_published(n: int, repeat: int) -> Json:
-    vectors, lengths = pieces(n)
-    began = time.perf_counter()
-    tree, adaptive = published(vectors, lengths)
-    theirs = [connected(tree, adaptive, n)]
-    seconds = time.perf_counter() - began
-    theirs.append(connected(tree, EDGE, n))
-    cluster = clusterer(vectors, lengths)
-    ours = [cluster().figures["labels"], cluster(lambda_=EDGE).figures["labels"]]
-    found = timed({"adaptive": cluster, "fixed": lambda: cluster(lambda_=EDGE)}, repeat)
+    """Cluster vectors: compared with the published double loop, then at sizes that it cannot handle."""
+    small = {str(n): _compare_with_published(n, repeat) for n in sizes}
     return {
-        "pairs": sum(n - d for d in range(1, max(5, int(n * 0.03)))),
-        "published, s": round(seconds, 3),
-        "ours, s": found["adaptive"]["wall"]["min"],
-        "published / ours": round(seconds / found["adaptive"]["wall"]["min"], 1),
-        f"ours with lambda_={EDGE}, s": found["fixed"]["wall"]["min"],
-        "components": [len(set(labels.tolist())) for labels in ours],
-        "equal labels": all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True)),
+        "compared with the published loops": small,
+        "large": {str(n): {c: _run_in_subprocess(n, c) for c in CASES} for n in large},
     }
 
 
-# What is asked of the clustering, from its number of pieces.
+def _compare_with_published(n: int, repeat: int) -> Json:
+    vectors, lengths = pieces(n)
+    start = time.perf_counter()
+    tree, adaptive = published(vectors, lengths)
+    published_labels = [component_labels(tree, adaptive, n)]
+    seconds = time.perf_counter() - start
+    published_labels.append(component_labels(tree, EDGE, n))
+    cluster = clusterer(vectors, lengths)
+    own_labels = [cluster().figures["labels"], cluster(lambda_=EDGE).figures["labels"]]
+    times = time_tasks({"adaptive": cluster, "fixed": lambda: cluster(lambda_=EDGE)}, repeat)
+    return {
+        "pairs": sum(n - d for d in range(1, max(5, int(n * 0.03)))),
+        "published, s": round(seconds, 3),
+        "ours, s": times["adaptive"]["wall"]["min"],
+        "published / ours": round(seconds / times["adaptive"]["wall"]["min"], 1),
+        f"ours with lambda_={EDGE}, s": times["fixed"]["wall"]["min"],
+        "components": [len(set(labels.tolist())) for labels in own_labels],
+        "equal labels": all(np.array_equal(a, b) for a, b in zip(own_labels, published_labels, strict=True)),
+    }
+
+
+# Parameters of the clustering as a function of the number of pieces.
 CASES: dict[str, Callable[[int], dict[str, Any]]] = {
-    "adaptive lambda": lambda n: {},  # noqa: ARG005 - from some 700 pieces on it exceeds the mean: all connect
+    "adaptive lambda": lambda n: {},  # noqa: ARG005 - above about 700 pieces it exceeds the mean, so all connect
     "all pairs": lambda n: {"lambda_": 1e9},  # noqa: ARG005
     "many components": lambda n: {"lambda_": EDGE},  # noqa: ARG005
     "n_segments": lambda n: {"n_segments": max(n // 10, 1)},
@@ -256,33 +259,33 @@ CASES: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-def _apart(n: int, case: str) -> Json:
-    """Cluster in a process of its own, so that its peak memory is known."""
-    say(f"mst: {n} pieces, {case}")
+def _run_in_subprocess(n: int, case: str) -> Json:
+    """Cluster in a separate process, to measure its peak memory."""
+    log_progress(f"mst: {n} pieces, {case}")
     command = [sys.executable, __file__, "--worker", str(n), case]
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS, text=True)
     except subprocess.TimeoutExpired:
         return {"over, s": SECONDS}
-    found: Json = {"failed": done.stderr.splitlines()[-1:]} if done.returncode else json.loads(done.stdout)
-    return found
+    figures: Json = {"failed": done.stderr.splitlines()[-1:]} if done.returncode else json.loads(done.stdout)
+    return figures
 
 
 def worker(n: int, case: str) -> Json:
-    """Cluster ``n`` pieces; say how long it took and by how much the process grew."""
+    """Cluster ``n`` pieces; return the time taken and the growth of the process."""
     cluster = clusterer(*pieces(n))
     clusterer(*pieces(50))().figures["tree"]()  # loads scipy
-    before, began = peak_mb(), time.perf_counter()
-    found = cluster(**CASES[case](n))
-    labels = found.figures["labels"]
-    edges = len(found.figures["tree"]().weight) if case == "tree on request" else None
-    seconds, grown = time.perf_counter() - began, peak_mb() - before
-    wanted = {"s": round(seconds, 3), "MB more": round(grown), "components": len(np.unique(labels))}
-    return wanted if edges is None else wanted | {"edges": edges}
+    before, start = peak_mb(), time.perf_counter()
+    segmentation = cluster(**CASES[case](n))
+    labels = segmentation.figures["labels"]
+    edges = len(segmentation.figures["tree"]().weight) if case == "tree on request" else None
+    seconds, grown = time.perf_counter() - start, peak_mb() - before
+    figures = {"s": round(seconds, 3), "extra MB": round(grown), "components": len(np.unique(labels))}
+    return figures if edges is None else figures | {"edges": edges}
 
 
 def peak_mb() -> float:
-    """Return the greatest resident size this process ever had (Linux counts a parent's in ``getrusage``)."""
+    """Return the peak resident size of this process (on Linux, ``getrusage`` includes the parent's)."""
     status = Path("/proc/self/status")
     if status.exists():
         return int(re.findall(r"VmHWM:\s+(\d+)", status.read_text())[0]) / 1024
@@ -290,28 +293,28 @@ def peak_mb() -> float:
 
 
 def pieces(n: int, d: int = 256) -> tuple[Rows, NDArray[np.int64]]:
-    """Return unit vectors of passages on recurring topics, and their tokens.
+    """Return unit vectors of passages on recurring topics, and their sizes in tokens.
 
-    Pieces have about the cosines of paragraphs under MiniLM: .2 apart, .45 on one topic.
+    Cosines resemble those of paragraphs under MiniLM: .2 between topics, .45 within one.
     """
     rng = np.random.default_rng(n)
     topics = unit(rng.standard_normal((max(n // 40, 2), d), np.float32))
     topic = np.repeat(rng.integers(0, len(topics), n), rng.integers(1, 12, n))[:n]
     rows = np.empty((n, d), np.float32)
-    for some in np.array_split(np.arange(n), ceil(n / 4096)):  # no copy of it all, which would hide a peak
+    for some in np.array_split(np.arange(n), ceil(n / 4096)):  # avoids a full copy, which would hide the peak
         noise = unit(rng.standard_normal((len(some), d), np.float32))
         rows[some] = unit(0.2**0.5 * np.eye(1, d) + 0.25**0.5 * topics[topic[some]] + 0.55**0.5 * noise)
     return rows, np.clip(rng.lognormal(3.7, 0.8, n), 3, 400).astype(np.int64)
 
 
 def unit(rows: NDArray[Any]) -> Rows:
-    """Scale rows to length 1, in place where that can be."""
+    """Scale rows to length 1, in place if possible."""
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows.astype(np.float32, copy=False)
 
 
 def clusterer(vectors: Rows, lengths: NDArray[np.int64]) -> Callable[..., advchunk.Segmentation]:
-    """Return what clusters these pieces, and does nothing else."""
+    """Return a function that only clusters these pieces."""
     n = len(lengths)
     units, limits = advchunk.Units("x" * n, np.arange(n + 1), lengths), Limits(400, 0, 0, CHARACTERS)
     return lambda **params: advchunk.MSTSemanticChunker(**params).segment(units, vectors, limits)
@@ -321,10 +324,10 @@ Edge: TypeAlias = tuple[float, int, int]
 
 
 def published(vectors: Rows, lengths: NDArray[np.int64]) -> tuple[list[Edge], float]:
-    """Return the tree and lambda of MST Semantic Chunker v2, pair by pair as it is published.
+    """Return the tree and lambda of MST Semantic Chunker v2, computed pair by pair as in the published code.
 
-    What it publishes as code stands as it does there: the cosine of scipy, its one use of that library,
-    and a mean taken anew for every piece. Each distance is computed once only.
+    Like the published code, it calls scipy's cosine and recomputes the mean for every piece. Unlike it, each distance is
+    computed only once.
     """
     p, n, rows = MSTSemanticParams(), len(vectors), list(vectors.astype(np.float64))
     tokens = lengths.tolist()
@@ -348,7 +351,7 @@ def published(vectors: Rows, lengths: NDArray[np.int64]) -> tuple[list[Edge], fl
             reward -= p.heading_reward * exp(-left / p.short_threshold)
         edges.append((apart * semantic + p.gamma * d * log1p(d / 2) * locality + reward * vicinity, i, j))
     mean = sum(weight for weight, _, _ in edges) / len(edges)
-    # In logarithms: over a long text the mean is so large that its power is beyond a float.
+    # In logarithms: for a long text the power of the mean overflows a float.
     power = (p.alpha_slope * mean + p.alpha_base) * log(mean) - p.lambda_decay / mean
     above, tree = list(range(n)), []
     for edge in sorted(edges):
@@ -359,7 +362,7 @@ def published(vectors: Rows, lengths: NDArray[np.int64]) -> tuple[list[Edge], fl
     return tree, exp(min(power, 700.0))
 
 
-def connected(tree: Iterable[Edge], greatest: float, n: int) -> NDArray[np.int64]:
+def component_labels(tree: Iterable[Edge], greatest: float, n: int) -> NDArray[np.int64]:
     """Return the first piece of each piece's component, with the tree cut above ``greatest``."""
     above = list(range(n))
     for weight, i, j in tree:
@@ -370,27 +373,27 @@ def connected(tree: Iterable[Edge], greatest: float, n: int) -> NDArray[np.int64
 
 
 def root(above: list[int], i: int) -> int:
-    """Find the set of ``i``, halving the path to it."""
+    """Return the root of ``i``, halving the path to it."""
     while above[i] != i:
         above[i] = i = above[above[i]]
     return i
 
 
-class Counted:
-    """An embedder that knows how often it was called, and with what."""
+class CountingEmbedder:
+    """An embedder that counts its calls and records its texts."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder, self.calls, self.seen = embedder, 0, set[str]()
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Pass on."""
+        """Embed the texts with the wrapped embedder."""
         self.calls += 1
         self.seen.update(texts)
         return self._embedder.embed(texts)
 
 
 def many(texts: Sequence[str], number: int, repeat: int) -> Json:
-    """Chunk many short documents, in one call and one by one."""
+    """Chunk many short documents, in one call and one at a time."""
     from langchain_core.documents import Document as LangChainDocument
     from llama_index.core import Document as LlamaIndexDocument
 
@@ -398,10 +401,10 @@ def many(texts: Sequence[str], number: int, repeat: int) -> Json:
     from llamaindex_advchunk import MSTSemanticNodeParser
 
     short = [text[at : at + SHORT] for text in texts for at in range(0, len(text), SHORT)][:number]
-    counted = Counted(default_embedder())
+    counted = CountingEmbedder(default_embedder())
     split = MSTSemanticSplitter(embeddings=counted).split_documents
     parse = MSTSemanticNodeParser(embed_model=counted).get_nodes_from_documents
-    found: Json = {"documents": len(short)}
+    results: Json = {"documents": len(short)}
     runs: dict[str, tuple[Callable[[list[Any]], object], list[Any]]] = {
         "LangChain": (split, [LangChainDocument(text) for text in short]),
         "LlamaIndex": (parse, [LlamaIndexDocument(text=text) for text in short]),
@@ -412,31 +415,31 @@ def many(texts: Sequence[str], number: int, repeat: int) -> Json:
         calls, distinct = counted.calls, len(counted.seen)
         tasks: dict[str, Task] = {
             "in one call": lambda run=run, documents=documents: run(documents),  # type: ignore[misc]
-            "one by one": lambda run=run, documents=documents: [run([one]) for one in documents],  # type: ignore[misc]
+            "one by one": lambda run=run, documents=documents: [run([document]) for document in documents],  # type: ignore[misc]
         }
-        found[framework] = {
+        results[framework] = {
             "distinct units": distinct,
             "model calls": calls,
-            "fewest model calls": ceil(distinct / BATCH_SIZE),
-            **timed(tasks, repeat),
+            "minimum model calls": ceil(distinct / BATCH_SIZE),
+            **time_tasks(tasks, repeat),
         }
-    return found
+    return results
 
 
 def imports(repeat: int) -> Json:
-    """Import each package in a fresh process, beside the framework it extends."""
+    """Import each package in a fresh process, and the framework it extends for comparison."""
     modules = ("numpy", "advchunk", "langchain_text_splitters", "langchain_advchunk", "llama_index.core.node_parser",
                "llamaindex_advchunk")  # fmt: skip
-    return {module: _imported(module, repeat) for module in modules}
+    return {module: _time_import(module, repeat) for module in modules}
 
 
-def _imported(module: str, repeat: int) -> Json:
+def _time_import(module: str, repeat: int) -> Json:
     script = (
         "import json, sys, time; began = time.perf_counter(); "
         f"import {module}; took = time.perf_counter() - began; "
         f"print(json.dumps([took, [name for name in {HEAVY} if name in sys.modules]]))"
     )
-    say(f"imports: {module}")
+    log_progress(f"imports: {module}")
     runs = [
         json.loads(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True).stdout)
         for _ in range(repeat)
@@ -444,13 +447,13 @@ def _imported(module: str, repeat: int) -> Json:
     return {"s": round(min(took for took, _ in runs), 3), "loads": runs[0][1]}
 
 
-def timed(tasks: Mapping[str, Task], repeat: int) -> dict[str, Json]:
+def time_tasks(tasks: Mapping[str, Task], repeat: int) -> dict[str, Json]:
     """Time tasks in turn, again and again, after a round that warms caches: load on the machine strikes all alike."""
     wall: dict[str, list[float]] = {name: [] for name in tasks}
     cpu: dict[str, list[float]] = {name: [] for name in tasks}
     for turn in range(repeat + 1):
         for name, task in tasks.items():
-            say(f"{name}, {turn} of {repeat}")
+            log_progress(f"{name}, {turn} of {repeat}")
             walls, cpus = time.perf_counter(), time.process_time()
             task()
             if turn:
@@ -464,7 +467,7 @@ def _summary(seconds: Sequence[float]) -> Json:
 
 
 def machine() -> Json:
-    """Say where the figures come from."""
+    """Return a description of the machine and versions."""
     cpu = re.findall(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text()) if sys.platform == "linux" else []
     return {
         "cpu": cpu[0] if cpu else platform.processor(),
@@ -476,28 +479,30 @@ def machine() -> Json:
     }
 
 
-def say(what: str) -> None:
-    """Show progress."""
-    print(what, file=sys.stderr)
+def log_progress(message: str) -> None:
+    """Print a progress message to stderr."""
+    print(message, file=sys.stderr)
 
 
 def main() -> None:
-    """Run the sections that are asked for."""
+    """Run the selected sections."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with chroma/*.md; for corpora and many")
     parser.add_argument("--only", nargs="+", choices=["corpora", "mst", "many", "imports"], metavar="SECTION")
     parser.add_argument("--embedder", nargs="+", choices=list(EMBEDDERS), default=["default", "recipe"])
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
-    parser.add_argument("--sizes", type=int, nargs="*", default=[300, 1000, 3000], help="pieces, beside published")
-    parser.add_argument("--large", type=int, nargs="*", default=[30_000, 100_000], help="pieces, ours alone")
+    parser.add_argument(
+        "--sizes", type=int, nargs="*", default=[300, 1000, 3000], help="pieces, compared with the published code"
+    )
+    parser.add_argument("--large", type=int, nargs="*", default=[30_000, 100_000], help="pieces, our code only")
     parser.add_argument("--documents", type=int, default=1000, help="short documents")
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
         print(json.dumps(worker(int(args.worker[0]), args.worker[1])))
         return
-    wanted = args.only or ["corpora", "mst", "many", "imports"]
-    if args.data is None and {"corpora", "many"} & set(wanted):
+    names = args.only or ["corpora", "mst", "many", "imports"]
+    if args.data is None and {"corpora", "many"} & set(names):
         parser.error("--data is needed, or --only mst imports")
     texts = [path.read_text("utf-8") for path in sorted((args.data / "chroma").glob("*.md"))] if args.data else []
     sections: dict[str, Callable[[], Json]] = {
@@ -506,7 +511,7 @@ def main() -> None:
         "many": lambda: many(texts, args.documents, args.repeat),
         "imports": lambda: imports(args.repeat),
     }
-    print(json.dumps({"machine": machine(), **{name: sections[name]() for name in wanted}}, indent=1))
+    print(json.dumps({"machine": machine(), **{name: sections[name]() for name in names}}, indent=1))
 
 
 if __name__ == "__main__":

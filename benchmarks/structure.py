@@ -1,9 +1,9 @@
-"""Measure what readers find in documents with structure, beside plain parses of them, and what is chunked of it. See STRUCTURE.md.
+"""Compare the readers of structured documents with independent parsers, and measure the chunks. See STRUCTURE.md.
 
 python benchmarks/structure.py --data DIR [--only tei jats docling pubmedqa pdf]
 
-DIR holds `tei/*.xml`, `jats/*.nxml`, `docling/*.json`, `pubmedqa/*.json`, and PDFs beside those; what is missing is left
-out. Seconds are of the processor, the least of 3. Prints JSON.
+DIR holds `tei/*.xml`, `jats/*.nxml`, `docling/*.json`, `pubmedqa/*.json`, and PDFs next to those; missing files are
+skipped. Times are processor seconds, the minimum of 3 runs. Prints JSON.
 """
 
 from __future__ import annotations
@@ -35,48 +35,48 @@ PARSER = etree.XMLParser(load_dtd=False, no_network=True, resolve_entities=False
 BODY = re.compile(r"(?<=<body>).*(?=</body>)", re.DOTALL)
 LARGE = 1_000_000  # bytes of a long paper
 ABSTRACTS = 1000
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")  # of Japanese and Chinese each character
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")  # each character of Japanese and Chinese is a word
 
 
-def timed(task: Callable[[], T], repeat: int = 3) -> tuple[float, T]:
-    """Return the least processor seconds of a task, and what it returns."""
+def time_task(task: Callable[[], T], repeat: int = 3) -> tuple[float, T]:
+    """Return the shortest processor time of a task, and its result."""
     least = np.inf
     for _ in range(repeat):
-        began = time.process_time()
-        found = task()
-        least = min(least, time.process_time() - began)
-    return round(least, 4), found
+        start = time.process_time()
+        result = task()
+        least = min(least, time.process_time() - start)
+    return round(least, 4), result
 
 
-# Plain parses, which share nothing with the readers.
+# Independent parsers, which share no code with the readers.
 
 
-def tei(text: str) -> list[str]:
-    """Return the heads of divisions, each with its number."""
+def tei_headings(text: str) -> list[str]:
+    """Return the headings of divisions with their numbers."""
     heads = etree.fromstring(text.encode(), PARSER).iterfind(".//{*}div/{*}head")
     return [_numbered(head.get("n") or "", "".join(head.itertext())) for head in heads]
 
 
-def jats(text: str) -> list[str]:
-    """Return the titles of sections, each with its label."""
+def jats_headings(text: str) -> list[str]:
+    """Return the titles of sections with their labels."""
     titles = etree.fromstring(text.encode(), PARSER).iterfind(".//sec/title")
     return [_numbered(title.getparent().findtext("label") or "", "".join(title.itertext())) for title in titles]
 
 
-def docling(text: str) -> list[str]:
+def docling_headings(text: str) -> list[str]:
     """Return the section headers and titles of the body."""
     return [item["text"] for item in walk(json.loads(text)) if item["label"] in ("section_header", "title")]
 
 
-def walk(said: Json) -> Iterator[Json]:
-    """Yield the items below the body, each once, in their order; of what stands in pictures captions and notes alone."""
-    seen, stack = set[str](), [child["$ref"] for child in reversed(said["body"]["children"])]
+def walk(tree: Json) -> Iterator[Json]:
+    """Yield each item of the body once, in order; of the contents of pictures only captions and footnotes."""
+    seen, stack = set[str](), [child["$ref"] for child in reversed(tree["body"]["children"])]
     while stack:
         ref = stack.pop()
         if ref not in seen:
             seen.add(ref)
             _, key, place = ref.split("/")
-            item = said[key][int(place)]
+            item = tree[key][int(place)]
             below = [child["$ref"] for name in ("captions", "footnotes") for child in item.get(name, ())]
             below += [child["$ref"] for child in item["children"] if key != "pictures"]
             stack += reversed(below)
@@ -85,12 +85,12 @@ def walk(said: Json) -> Iterator[Json]:
 
 
 def words_of(path: Path) -> list[str]:
-    """Return the words of a paper that was made of a PDF: Docling's, or GROBID's without its header and references."""
+    """Return the words that Docling or GROBID extracted from a PDF; GROBID's without header and references."""
     if path.suffix == ".json":
-        said = list(walk(json.loads(path.read_text("utf-8"))))
-        cells = ([cell["text"] for cell in item.get("data", {}).get("table_cells", ())] for item in said)
+        items = list(walk(json.loads(path.read_text("utf-8"))))
+        cells = ([cell["text"] for cell in item.get("data", {}).get("table_cells", ())] for item in items)
         return words(
-            " ".join(text for item, row in zip(said, cells, strict=True) for text in [item.get("text", ""), *row])
+            " ".join(text for item, row in zip(items, cells, strict=True) for text in [item.get("text", ""), *row])
         )
     root = etree.fromstring(path.read_bytes(), PARSER)
     parts = [*root.iterfind(".//{*}abstract//{*}p"), *root.iterfind(".//{*}body/{*}div/*")]
@@ -98,7 +98,7 @@ def words_of(path: Path) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, without punctuation and the rules of tables."""
+    """Return the words of a text, without punctuation and table rules."""
     return WORD.findall(normalize("NFKC", text))
 
 
@@ -106,20 +106,20 @@ def _numbered(number: str, title: str) -> str:
     return title if title.startswith(number) else f"{number} {title}"
 
 
-# What is made of it.
+# Measurements.
 
 
-def sections(found: Document, there: Iterable[str]) -> Json:
-    """Return how many of the headings that are there were found as headings, or as the title of the document."""
-    ours = [found.text[slice(*block.span)] for block in found.blocks or () if block.kind == "heading"]
-    had = [_letters(heading) for heading in [str(found.metadata.get("title", "")), *ours]]
-    wanted = [letters for heading in there if (letters := _letters(heading))]
-    missed, rest = Counter(wanted) - Counter(had), iter(had)
+def sections(document: Document, headings: Iterable[str]) -> Json:
+    """Return how many of the expected headings the reader found, as headings or as the document's title."""
+    ours = [document.text[slice(*block.span)] for block in document.blocks or () if block.kind == "heading"]
+    actual = [_letters(heading) for heading in [str(document.metadata.get("title", "")), *ours]]
+    expected = [letters for heading in headings if (letters := _letters(heading))]
+    missed, rest = Counter(expected) - Counter(actual), iter(actual)
     return {
-        "there": len(wanted),
-        "found": len(wanted) - missed.total(),
-        "in order": all(heading in rest for heading in wanted),
-        "ours": len(ours),
+        "expected": len(expected),
+        "found": len(expected) - missed.total(),
+        "in order": all(heading in rest for heading in expected),
+        "headings": len(ours),
         "missed": list(missed),
     }
 
@@ -128,8 +128,8 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
 
 
-def covered(document: Document) -> float:
-    """Return the share of characters, white space apart, that stand in a block."""
+def coverage(document: Document) -> float:
+    """Return the share of non-space characters that are in a block."""
     ink = np.array([not character.isspace() for character in document.text], dtype=bool)
     inside = np.zeros(len(ink), dtype=bool)
     for block in document.blocks or ():
@@ -138,13 +138,13 @@ def covered(document: Document) -> float:
 
 
 def figures(document: Document, chunks: Sequence[Chunk]) -> Json:
-    """Return what there is of a document and of its chunks."""
+    """Return the figures of a document and its chunks."""
     text, sizes = document.text, [chunk.tokens for chunk in chunks]
     exact = all(chunk.text == "".join(text[a:b] for a, b in chunk.spans) for chunk in chunks)
     return {
         "characters": len(text),
         "blocks": len(document.blocks or ()),
-        "ink covered": covered(document),
+        "text covered": coverage(document),
         "chunks": len(chunks),
         "tokens": round(float(np.mean(sizes)), 1) if sizes else 0,
         "oversize": round(float(np.mean(["oversize" in chunk.metadata for chunk in chunks])), 4) if sizes else 0,
@@ -152,30 +152,30 @@ def figures(document: Document, chunks: Sequence[Chunk]) -> Json:
     }
 
 
-def of_text(text: str) -> tuple[Document, Json]:
-    """Read a text and chunk it as `AutoChunker` does; return what it is read as, and the figures."""
+def measure_text(text: str) -> tuple[Document, Json]:
+    """Read a text and chunk it as `AutoChunker` does; return the document and the figures."""
     chunker = AutoChunker(experimental=True).chunker_for(text)
-    reading, document = timed(partial(formats.read, Document(text), "auto"))
-    chunking, chunks = timed(partial(chunker.chunk, document))
+    reading, document = time_task(partial(formats.read, Document(text), "auto"))
+    chunking, chunks = time_task(partial(chunker.chunk, document))
     seconds = {"bytes": len(text.encode()), "chunker": chunker.algorithm, "read, s": reading, "chunk, s": chunking}
     return document, seconds | figures(document, chunks)
 
 
-def papers(folder: Path, kind: str) -> Json:
-    """Read each file of a kind beside a plain parse of it; a TEI also at a megabyte."""
-    plain, found = {"tei": tei, "jats": jats, "docling": docling}[kind], Json()
+def measure_papers(folder: Path, kind: str) -> Json:
+    """Compare the reader with an independent parser on each file of a kind; also measure a megabyte of each TEI file."""
+    plain, results = {"tei": tei_headings, "jats": jats_headings, "docling": docling_headings}[kind], Json()
     for path in sorted(folder.glob(f"*.{SUFFIXES[kind]}")):
         print(path.name, file=sys.stderr)
         text = path.read_text("utf-8")
-        document, said = of_text(text)
-        found[path.name] = said | {"sections": sections(document, plain(text))}
+        document, row = measure_text(text)
+        results[path.name] = row | {"sections": sections(document, plain(text))}
         if kind == "tei":
-            found[f"{path.name}, 1 MB"] = of_text(_long(text))[1]
-    return found
+            results[f"{path.name}, 1 MB"] = measure_text(_repeat_body(text))[1]
+    return results
 
 
-def _long(text: str) -> str:
-    """Return a paper whose body is there again and again, until it has a megabyte."""
+def _repeat_body(text: str) -> str:
+    """Return a paper with its body repeated until it has a megabyte."""
     body = BODY.search(text)
     if body is None:
         return text
@@ -183,40 +183,45 @@ def _long(text: str) -> str:
     return text[: body.start()] + body[0] * max(times, 1) + text[body.end() :]
 
 
-def pubmed(folder: Path) -> Json:
-    """Read all abstracts, and chunk a thousand."""
-    said = [value for path in sorted(folder.glob("*.json")) for value in json.loads(path.read_text("utf-8")).values()]
-    if not said:
-        return {}
-    labeled = [list(zip(each["LABELS"], each["CONTEXTS"], strict=True)) for each in said]
-    texts = ["\n".join(f"{label}: {text}" for label, text in each) for each in labeled]
-    chunker = create("biomedical-abstract")
-    thousand = [
-        Document(texts[i % len(texts)], metadata={"title": said[i % len(said)]["QUESTION"]}) for i in range(ABSTRACTS)
+def measure_pubmed(folder: Path) -> Json:
+    """Measure the reading of all abstracts, and the chunking of a thousand."""
+    records = [
+        value for path in sorted(folder.glob("*.json")) for value in json.loads(path.read_text("utf-8")).values()
     ]
-    reading, _ = timed(lambda: [abstracts.read(each.text, metadata=each.metadata) for each in thousand])
-    both, _ = timed(partial(chunker.chunk_many, thousand))
+    if not records:
+        return {}
+    labeled = [list(zip(record["LABELS"], record["CONTEXTS"], strict=True)) for record in records]
+    texts = ["\n".join(f"{label}: {text}" for label, text in pairs) for pairs in labeled]
+    chunker = create("biomedical-abstract")
+    sample = [
+        Document(texts[i % len(texts)], metadata={"title": records[i % len(records)]["QUESTION"]})
+        for i in range(ABSTRACTS)
+    ]
+    reading, _ = time_task(lambda: [abstracts.read(document.text, metadata=document.metadata) for document in sample])
+    both, _ = time_task(partial(chunker.chunk_many, sample))
     documents = [abstracts.read(text) for text in texts]
-    each = [figures(*pair) for pair in zip(documents, chunker.chunk_many(documents), strict=True)]
-    parts = [sections(document, [label for label, _ in one]) for document, one in zip(documents, labeled, strict=True)]
-    counts = {name: sum(one[name] for one in each) for name in ("characters", "blocks", "chunks")}
+    rows = [figures(*pair) for pair in zip(documents, chunker.chunk_many(documents), strict=True)]
+    parts = [
+        sections(document, [label for label, _ in pairs]) for document, pairs in zip(documents, labeled, strict=True)
+    ]
+    counts = {name: sum(row[name] for row in rows) for name in ("characters", "blocks", "chunks")}
     return {
-        "abstracts": len(said),
+        "abstracts": len(records),
         f"{ABSTRACTS}: read, s": reading,
         f"{ABSTRACTS}: read and chunk, s": both,
         **counts,
-        "ink covered": min(one["ink covered"] for one in each),
-        "oversize": sum(one["oversize"] * one["chunks"] for one in each) / counts["chunks"],
-        "exact": all(one["exact"] for one in each),
-        "sections": {name: sum(part[name] for part in parts) for name in ("there", "found", "in order", "ours")},
+        "text covered": min(row["text covered"] for row in rows),
+        "oversize": sum(row["oversize"] * row["chunks"] for row in rows) / counts["chunks"],
+        "exact": all(row["exact"] for row in rows),
+        "sections": {name: sum(part[name] for part in parts) for name in ("expected", "found", "in order", "headings")},
     }
 
 
-def pdfs(folders: Iterable[Path]) -> Json:
-    """Read each PDF with a detector and without, beside what Docling or GROBID made of it."""
+def measure_pdfs(folders: Iterable[Path]) -> Json:
+    """Read each PDF with and without a detector, and compare the words with those of Docling or GROBID."""
     from advchunk.readers import pdf
 
-    chunker, found = create("layout-aware", experimental=True), Json()
+    chunker, results = create("layout-aware", experimental=True), Json()
     paths = sorted(path for folder in folders for path in folder.glob("*.pdf"))
     for path in paths[:1]:
         pdf.read(path)  # loads the detector
@@ -225,31 +230,31 @@ def pdfs(folders: Iterable[Path]) -> Json:
         made = [other for other in sorted(path.parent.glob(f"{path.stem}.*")) if other != path]
         for detector in ("rapid", None):
             wall = time.perf_counter()
-            cpu, document = timed(partial(pdf.read, path, detector=detector), 1)
+            cpu, document = time_task(partial(pdf.read, path, detector=detector), 1)
             wall = time.perf_counter() - wall
-            chunking, chunks = timed(partial(chunker.chunk, document))
+            chunking, chunks = time_task(partial(chunker.chunk, document))
             pages = document.metadata["page_count"]
-            found[f"{path.name}, {detector or 'lines'}"] = {
+            results[f"{path.name}, {detector or 'lines'}"] = {
                 "pages": pages,
-                "a page, s": {"cpu": round(cpu / pages, 3), "wall": round(wall / pages, 3)},
+                "s per page": {"cpu": round(cpu / pages, 3), "wall": round(wall / pages, 3)},
                 "chunk, s": chunking,
                 **figures(document, chunks),
-                **(beside(words(document.text), made[0]) if made else {}),
+                **(compare_words(words(document.text), made[0]) if made else {}),
             }
-    return found
+    return results
 
 
-def beside(ours: Sequence[str], made: Path) -> Json:
-    """Return how alike the words are to those of another program, in their order."""
-    theirs = words_of(made)
-    order = SequenceMatcher(None, ours, theirs, autojunk=False)
+def compare_words(ours: Sequence[str], path: Path) -> Json:
+    """Compare the words with those of another program, in order."""
+    reference = words_of(path)
+    order = SequenceMatcher(None, ours, reference, autojunk=False)
     shared = sum(block.size for block in order.get_matching_blocks())
     return {
-        "beside": made.name,
+        "compared with": path.name,
         "words": len(ours),
-        "theirs": len(theirs),
+        "reference words": len(reference),
         "ratio": round(order.ratio(), 4),
-        "of theirs": round(shared / max(len(theirs), 1), 4),
+        "share of reference": round(shared / max(len(reference), 1), 4),
     }
 
 
@@ -260,15 +265,17 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", choices=[*SUFFIXES, "pubmedqa", "pdf"], default=[*SUFFIXES, "pubmedqa", "pdf"]
     )
-    given = parser.parse_args()
+    args = parser.parse_args()
     create("optimal-semantic").chunk("Tea is green. So it is.")  # loads the embedder
-    found = Json()
-    for name in given.only:
+    results = Json()
+    for name in args.only:
         if name == "pdf":
-            found[name] = pdfs(given.data / kind for kind in SUFFIXES)
+            results[name] = measure_pdfs(args.data / kind for kind in SUFFIXES)
         else:
-            found[name] = pubmed(given.data / name) if name == "pubmedqa" else papers(given.data / name, name)
-    print(json.dumps(found, indent=1, ensure_ascii=False))
+            results[name] = (
+                measure_pubmed(args.data / name) if name == "pubmedqa" else measure_papers(args.data / name, name)
+            )
+    print(json.dumps(results, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the whole suite shares: offline models, planted texts, and one way into all three front ends."""
+"""Shared fixtures: offline models, planted texts, and one interface to all three front ends."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-# Two topics in one paragraph, so that no layout helps.
+# Two topics in one paragraph, so that layout gives no hint.
 CATS = (
     "The cat naps on the sofa. The kitten purrs and naps. A cat chases a mouse. Cats and kittens eat fish. "
     "My cat purrs on my lap. The kitten chases the cat. "
@@ -30,7 +30,7 @@ COURTS = (
     "The court heard the appeal. Judges ruled on the law. The court issued its ruling. A lawyer argued the law. "
     "The appeal went to the judge. The judge and the lawyer agreed. "
 )
-# What each chunker needs to part them; a new chunker adds a line. The baselines know sizes only.
+# Parameters with which each chunker separates them; a new chunker adds a line. The baselines only know sizes.
 PLANTED = {
     "sliding-window": {"max_tokens": 45},
     "recursive": {"max_tokens": 45},
@@ -55,7 +55,7 @@ PLANTED = {
 }
 
 
-# What each experimental chunker needs to find shifts between topics of made-up words, by the sentences of a segment.
+# Parameters with which experimental chunkers find shifts between synthetic topics, by the longest segment in sentences.
 SHIFTS = {
     "discourse": lambda longest: {"max_tokens": 20_000, "target_tokens": 33 * longest},
     "grobid-section": lambda _: {"max_tokens": 20_000, "inner": OptimalSemanticChunker(penalty=1.0)},
@@ -71,7 +71,7 @@ SHIFTS = {
 
 
 class Piece(NamedTuple):
-    """What a front end says of a chunk, in one shape."""
+    """A chunk in a common format for all front ends."""
 
     text: str
     spans: tuple
@@ -79,8 +79,8 @@ class Piece(NamedTuple):
     id: str
 
 
-def spans_of(said, start, end):
-    flat = said.get("spans", f"{start}-{end}")
+def spans_of(metadata, start, end):
+    flat = metadata.get("spans", f"{start}-{end}")
     return tuple(tuple(map(int, span.split("-"))) for span in flat.split())
 
 
@@ -90,8 +90,8 @@ def adapter(name, package, suffix):
 
 def core(name, texts, tokenizer=None, **params):
     documents = [Document(text, str(i)) for i, text in enumerate(texts)]
-    found = TABLE[name].chunker(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}).chunk_many(documents)
-    return [Piece(c.text, c.spans, c.tokens, c.id) for chunks in found for c in chunks]
+    results = TABLE[name].chunker(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}).chunk_many(documents)
+    return [Piece(c.text, c.spans, c.tokens, c.id) for chunks in results for c in chunks]
 
 
 def langchain(name, texts, tokenizer=None, **params):
@@ -99,9 +99,9 @@ def langchain(name, texts, tokenizer=None, **params):
         length_function=tokenizer, **{**STAND_INS.get(name, {}), **params}
     )
     documents = splitter.split_documents([LangChainDocument(text, id=str(i)) for i, text in enumerate(texts)])
-    said = [(d, d.metadata) for d in documents]
+    pairs = [(d, d.metadata) for d in documents]
     return [
-        Piece(d.page_content, spans_of(m, m["start_index"], m["end_index"]), m["token_count"], d.id) for d, m in said
+        Piece(d.page_content, spans_of(m, m["start_index"], m["end_index"]), m["token_count"], d.id) for d, m in pairs
     ]
 
 
@@ -110,8 +110,8 @@ def llamaindex(name, texts, tokenizer=None, **params):
         tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}
     )
     nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
-    said = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
-    return [Piece(n.text, spans, n.metadata["token_count"], n.node_id) for n, spans in said]
+    pairs = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
+    return [Piece(n.text, spans, n.metadata["token_count"], n.node_id) for n, spans in pairs]
 
 
 FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}
@@ -119,7 +119,7 @@ FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}
 
 @pytest.fixture(params=names())
 def name(request):
-    """Return the name of one chunker after the other."""
+    """Return the name of each chunker in turn."""
     return request.param
 
 
@@ -131,36 +131,36 @@ def linear(name):
 
 @pytest.fixture
 def unwalled(name):
-    """Return the parameters without which a chunker's hard stops keep chunks small."""
+    """Return the parameters that turn off a chunker's hard stops, which keep chunks small."""
     return {"markup": "plain"} if name in ("grobid-section", "layout-aware") else {}
 
 
 @pytest.fixture(params=FRONT_ENDS)
 def split(request, name):
-    """Return ``split(texts, **parameters) -> pieces`` for one chunker in one front end after the other."""
+    """Return ``split(texts, **parameters) -> pieces`` for a chunker in each front end in turn."""
     return lambda texts, **params: FRONT_ENDS[request.param](name, texts, **params)
 
 
 @pytest.fixture
 def planted(name):
-    """Return the two halves of a text, and a configuration of this chunker that parts them."""
+    """Return the two halves of a text, and parameters with which this chunker separates them."""
     return CATS, COURTS, PLANTED[name]
 
 
 @pytest.fixture
 def shifts(name):
-    """Return ``shifts(longest) -> parameters`` that find where topics of made-up words shift."""
+    """Return ``shifts(longest) -> parameters`` that find shifts between synthetic topics."""
     return SHIFTS[name]
 
 
 @pytest.fixture
 def front_ends():
-    """Return the three ways in by name."""
+    """Return the three front ends by name."""
     return FRONT_ENDS
 
 
 @pytest.fixture
 def tiktoken_cache(monkeypatch):
-    """Let tiktoken find the vocabulary that llama_index carries, so that it needs no network."""
+    """Point tiktoken to the vocabulary bundled with llama_index, so that it needs no network."""
     bundled = Path(llama_index.core.__file__).parent / "_static" / "tiktoken_cache"
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(bundled))

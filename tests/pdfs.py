@@ -1,28 +1,22 @@
-"""Write small PDFs by hand: pages of text at places, with rules and boxes."""
+"""Write small PDFs by hand: pages with positioned text, rules, and boxes."""
 
 import zlib
 
 
 class Paper:
-    """A PDF with text in Helvetica; places are in points from the top left, as in the blocks that are read of it."""
+    """A PDF with text in Helvetica; coordinates are points from the top left, as in the blocks that the reader returns."""
 
     def __init__(self, width=595, height=842, title="", rotate=0, crop=None):
-        self.width, self.height, self.title, self.rotate, self.crop, self._pages = (
-            width,
-            height,
-            title,
-            rotate,
-            crop,
-            [],
-        )
+        self.width, self.height, self.title = width, height, title
+        self.rotate, self.crop, self._pages = rotate, crop, []
 
     def page(self):
         self._pages.append([])
         return self
 
-    def text(self, x, baseline, said, size=10, bold=False):
+    def text(self, x, baseline, content, size=10, bold=False):
         font = "F2" if bold else "F1"
-        escaped = said.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("cp1252")
+        escaped = content.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("cp1252")
         at = f"BT /{font} {size} Tf {x} {self.height - baseline} Td (".encode() + escaped + b") Tj ET"
         self._pages[-1].append(at)
         return self

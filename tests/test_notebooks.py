@@ -1,4 +1,4 @@
-"""The notebooks run from a clean kernel, and are committed without what they print."""
+"""The notebooks run from a clean kernel and are committed without outputs."""
 
 from pathlib import Path
 

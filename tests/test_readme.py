@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING show is what happens: their code runs, and prints what they say it prints."""
+"""The code in README and CONTRIBUTING runs and prints the output shown."""
 
 import re
 import shlex
@@ -15,33 +15,33 @@ from advchunk.chunkers import registry
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(
-    r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<said>.*?)^```\n)?",
+    r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
 )
 
 
 def blocks(path, kind):
     text = (ROOT / path).read_text(encoding="utf-8")
-    return [found for found in FENCE.finditer(text) if found["kind"] == kind and not found["remote"]]
+    return [match for match in FENCE.finditer(text) if match["kind"] == kind and not match["remote"]]
 
 
 def run(path, monkeypatch, which=slice(None)):
-    """Run Python of a page, block after block in one module, each where it stands for the sake of tracebacks."""
+    """Run the Python blocks of a page in one module, with their line numbers for tracebacks."""
     module = ModuleType("shown")
-    monkeypatch.setitem(sys.modules, "shown", module)  # where dataclasses look themselves up
+    monkeypatch.setitem(sys.modules, "shown", module)  # dataclasses look up their module there
     for block in blocks(path, "python")[which]:
         line = block.string.count("\n", 0, block.start("code"))
         code = compile("\n" * line + block["code"], ROOT / path, "exec")
         with redirect_stdout(StringIO()) as out:
             exec(code, module.__dict__)
-        if block["said"] is not None:
-            assert out.getvalue() == block["said"], f"{path}, line {line}"
+        if block["output"] is not None:
+            assert out.getvalue() == block["output"], f"{path}, line {line}"
     return module
 
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Work in a folder with nothing but a README.md."""
+    """Work in a folder that contains only a README.md."""
     (tmp_path / "README.md").write_bytes((ROOT / "README.md").read_bytes())
     monkeypatch.chdir(tmp_path)
 
@@ -51,11 +51,11 @@ def test_the_readme_runs_from_top_to_bottom(monkeypatch):
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_each_way_in_runs_by_itself(which, monkeypatch):
+def test_each_quick_start_runs_by_itself(which, monkeypatch):
     run("README.md", monkeypatch, slice(which, which + 1))
 
 
-def test_the_guide_to_adding_a_chunker_runs_and_its_chunker_keeps_the_contract(monkeypatch):
+def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
     monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
     shown = run("CONTRIBUTING.md", monkeypatch)
     text = "Cats purr. Cats nap.\n\nJudges sit. " * 20
@@ -75,5 +75,5 @@ def test_the_commands_run(line):
     subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
 
 
-def test_the_table_of_chunkers_is_the_registry():
+def test_the_table_of_chunkers_is_up_to_date():
     subprocess.run([sys.executable, ROOT / "tools" / "readme_table.py", "--check"], check=True)

@@ -50,7 +50,7 @@ relaxed = settings(max_examples=250)
 
 
 def context(offset):
-    """Stand for a heading that begins at character 20."""
+    """Return the context of a heading that begins at character 20."""
     return ("A b", 2) if offset >= 20 else ("", 0)
 
 
@@ -72,7 +72,7 @@ def cut(data, units):
     return np.array([0, *sorted(inner), len(units)])
 
 
-def oversize_only_where_nothing_can_be_cut(chunk, limits):
+def check_size(chunk, limits):
     size = limits.counter(chunk.embed_text)
     assert chunk.tokens == size
     assert (size > limits.max_tokens) == ("oversize" in chunk.metadata)
@@ -81,18 +81,18 @@ def oversize_only_where_nothing_can_be_cut(chunk, limits):
 
 @relaxed
 @given(cases())
-def test_what_fits_is_the_text_again_and_within_the_budget(case):
+def test_fit_keeps_the_text_and_the_budget(case):
     units, limits = case
-    found = fit(units, limits)
-    assert "".join(found.strings()) == units.text
-    assert set(units.edges.tolist()) <= set(found.edges.tolist())
-    assert found.token_counts().tolist() == [limits.counter(text) for text in found.strings()]
-    budgets = [limits.budget(start) for start in found.edges[:-1].tolist()]
-    for size, budget, text in zip(found.token_counts().tolist(), budgets, found.strings(), strict=True):
+    fitted = fit(units, limits)
+    assert "".join(fitted.strings()) == units.text
+    assert set(units.edges.tolist()) <= set(fitted.edges.tolist())
+    assert fitted.token_counts().tolist() == [limits.counter(text) for text in fitted.strings()]
+    budgets = [limits.budget(start) for start in fitted.edges[:-1].tolist()]
+    for size, budget, text in zip(fitted.token_counts().tolist(), budgets, fitted.strings(), strict=True):
         assert size <= budget or len(text) == 1
     old = dict(zip(units.edges.tolist(), units.strength.tolist(), strict=True))
     new = 0 if len(set(old.values())) > 1 else old[0]  # weak, unless all are alike
-    assert found.strength.tolist() == [old.get(edge, new) for edge in found.edges.tolist()]
+    assert fitted.strength.tolist() == [old.get(edge, new) for edge in fitted.edges.tolist()]
 
 
 @relaxed
@@ -106,7 +106,7 @@ def test_chunks_are_bounded_lossless_and_in_order(case, data):
         assert chunk.text == units.text[start:end]
         assert start <= covered < end
         assert limits.counter(units.text[start:covered]) <= limits.overlap_tokens or start == covered
-        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        check_size(chunk, limits)
         covered = end
     assert covered == len(units.text)
 
@@ -126,7 +126,7 @@ def test_grouped_chunks_are_bounded_and_lossless(case, data):
     for chunk in chunks:
         assert all(a.end < b.start for a, b in pairwise(chunk.spans))
         assert chunk.text == "".join(units.text[a:b] for a, b in chunk.spans)
-        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        check_size(chunk, limits)
 
 
 @relaxed
@@ -136,16 +136,16 @@ def test_context_counts(case, data):
     limits = replace(limits, max_tokens=limits.max_tokens + 4, context=context)
     units = fit(units, limits)
     for chunk in assemble(units, cut(data, units), limits):
-        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        check_size(chunk, limits)
     labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(units), max_size=len(units))))
     for chunk in assemble_groups(units, labels, replace(limits, overlap_tokens=0)):
-        oversize_only_where_nothing_can_be_cut(chunk, limits)
-        if limits.counter is WORDS:  # adds up, so the context was rightly expected to fit
+        check_size(chunk, limits)
+        if limits.counter is WORDS:  # counts add up, so the context fits as estimated
             assert chunk.context == context(chunk.start)[0]
 
 
-def packed_slowly(units, limits):
-    """The twin: from the left, one unit after the other, while the text of them fits."""
+def pack_slowly(units, limits):
+    """Pack units from the left while their joint text fits, as a reference."""
     runs, start = [], 0
     for end in range(1, len(units) + 1):
         text = units.text[units.edges[start] : units.edges[end]]
@@ -160,20 +160,20 @@ def packed_slowly(units, limits):
 def test_packing_is_greedy(text, top, counter):
     limits = Limits(top, 0, 0, counter)
     units = fit(tiling.words(text), limits)
-    found = assemble(units, np.array([0, len(units)]), limits)
-    assert [chunk.text for chunk in found] == packed_slowly(units, limits)
+    chunks = assemble(units, np.array([0, len(units)]), limits)
+    assert [chunk.text for chunk in chunks] == pack_slowly(units, limits)
 
 
 @relaxed
 @given(texts, st.integers(1, 30), st.data())
-def test_what_is_short_joins_where_there_is_room(text, low, data):
+def test_short_chunks_are_merged_if_there_is_room(text, low, data):
     limits = Limits(30, low, 0, CHARACTERS)
     units = fit(tiling.words(text), limits)
     sizes = [chunk.tokens for chunk in assemble(units, cut(data, units), limits)]
     assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
 
 
-def test_what_is_short_joins_the_more_similar_neighbor():
+def test_short_chunks_are_merged_with_the_more_similar_neighbor():
     units = Units("aaaa b cccc", np.array([0, 5, 7, 11]))
     limits = Limits(8, 3, 0, CHARACTERS)
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]])
@@ -195,7 +195,7 @@ def test_a_chunk_ends_at_the_strongest_edge_of_its_second_half(strength, expecte
     assert [c.text for c in assemble(units, np.array([0, 8]), Limits(4, 0, 0, WORDS))] == expected
 
 
-def test_a_strong_edge_is_no_good_where_less_text_is_more_tokens():
+def test_a_strong_edge_is_skipped_if_less_text_has_more_tokens():
     text = "dog. cat dog cat dog dog cat dog cat dog dog. dog. a dodoa dodog a dog. "
     strength = np.array([0, 2, 3, 1, 2, 3, 1, 3, 3, 3, 1, 1, 3, 0, 2, 2, 3, 3])
     limits = Limits(15, 2, 0, CallableCounter(merging))
@@ -217,7 +217,7 @@ def test_overlap_repeats_whole_units_then_less(overlap, repeated):
 
 
 class Counting:
-    """A counter that sums the characters it is shown."""
+    """A counter that records the number of characters it counts."""
 
     def __init__(self, count, adds_up):
         self.count, self.adds_up, self.shown = count, adds_up, 0
@@ -231,7 +231,7 @@ class Counting:
 
 
 def four_letters(text):
-    """Count like a BPE that merges what stands side by side, so that the parts count more than the whole."""
+    """Count like a BPE that merges adjacent text, so that the parts have more tokens than the whole."""
     return -(-len(text) // 4)
 
 
@@ -248,12 +248,14 @@ LONG = {
 
 def shown_per_character(name, text, count, adds_up, **params):
     counter = Counting(count, adds_up)
-    known = advchunk.describe(name)["resources"]
-    resources = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in known else {}
+    resource_names = advchunk.describe(name)["resources"]
+    resources = (
+        {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts]} if "embedder" in resource_names else {}
+    )
     spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
-    spare |= {"threshold": 1.0} if name == "graph-partition" else {}  # equal vectors would have a million edges
-    given = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
-    chunks = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **given}).chunk(
+    spare |= {"threshold": 1.0} if name == "graph-partition" else {}  # equal vectors would give a million edges
+    kwargs = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
+    chunks = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **kwargs}).chunk(
         Document(text, blocks=())
     )
     assert all(chunk.tokens <= 64 for chunk in chunks)
@@ -265,7 +267,7 @@ def shown_per_character(name, text, count, adds_up, **params):
 @pytest.mark.parametrize(
     ("count", "adds_up", "most"), [(lambda text: len(text.split()), True, 4.1), (four_letters, False, 8.5)]
 )
-def test_tokenisation_is_linear(name, kind, count, adds_up, most):
+def test_token_counting_is_linear(name, kind, count, adds_up, most):
     shown = [shown_per_character(name, LONG[kind](n), count, adds_up) for n in (2000, 4000, 8000, 16000)]
     assert max(shown) <= most
     assert shown[-1] <= shown[0] * 1.25
@@ -273,7 +275,7 @@ def test_tokenisation_is_linear(name, kind, count, adds_up, most):
 
 @pytest.mark.parametrize("name", advchunk.names())
 def test_prose_is_counted_once(name):
-    most = 3.3 if name == "mst-semantic" else 1.0  # its pieces too, before they are units, and what it groups
+    most = 3.3 if name == "mst-semantic" else 1.0  # also counts its pieces before they are units, and its groups
     assert shown_per_character(name, LONG["prose"](8000), lambda text: len(text.split()), adds_up=True) <= most
 
 
@@ -281,20 +283,20 @@ def test_prose_is_counted_once(name):
 @pytest.mark.parametrize(
     ("count", "adds_up", "most"), [(lambda text: len(text.split()), True, 6.5), (len, False, 13.0)]
 )
-def test_overlap_costs_some_more(name, count, adds_up, most):
+def test_overlap_costs_a_bit_more(name, count, adds_up, most):
     assert shown_per_character(name, LONG["prose"](8000), count, adds_up, overlap_tokens=8) <= most
 
 
 @pytest.mark.parametrize("top", [64, 512])
 def test_short_segments_cost_no_more_than_long_ones(top):
     counter = Counting(four_letters, adds_up=False)
-    given = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts], "tokenizer": counter}
+    resources = {"embedder": lambda texts: [[len(t) % 7 - 3.0, 1.0] for t in texts], "tokenizer": counter}
     text = LONG["prose"](8000)
-    advchunk.create("semantic-threshold", breakpoint_threshold_amount=0.0, max_tokens=top, **given).chunk(text)
+    advchunk.create("semantic-threshold", breakpoint_threshold_amount=0.0, max_tokens=top, **resources).chunk(text)
     assert counter.shown <= 3.5 * len(text)
 
 
-def test_a_grouped_chunk_has_room_for_its_own_context():
+def test_a_grouped_chunk_has_room_for_its_context():
     text = "aa " * 10 + "bb " * 10
     units = Units(text, np.arange(0, 61, 3), sizes=np.ones(20, dtype=np.int64))
     under = Limits(6, 0, 0, WORDS, context=lambda offset: ("one two", 2) if offset >= 30 else ("", 0))
@@ -305,8 +307,8 @@ def test_a_grouped_chunk_has_room_for_its_own_context():
 
 
 @st.composite
-def aimed(draw):
-    """Units, their cuts, and limits with a target of whose fifth no grapheme is wider."""
+def cases_with_target(draw):
+    """Draw units, cuts, and limits with a target such that no grapheme exceeds a fifth of it."""
     counter = draw(st.sampled_from([CHARACTERS, WORDS]))
     target = draw(st.integers(10, 30))
     high = target * 6 // 5
@@ -323,8 +325,8 @@ def aimed(draw):
 
 
 @relaxed
-@given(aimed())
-def test_all_but_the_last_chunk_of_a_segment_are_within_a_fifth_of_the_target(case):
+@given(cases_with_target())
+def test_all_but_the_last_chunk_of_a_segment_are_within_20_percent_of_the_target(case):
     units, cuts, limits, vectors = case
     ends, covered = units.edges[cuts].tolist(), 0
     for chunk in assemble(units, cuts, limits, vectors):
@@ -341,8 +343,8 @@ def test_all_but_the_last_chunk_of_a_segment_are_within_a_fifth_of_the_target(ca
 
 
 @relaxed
-@given(aimed())
-def test_with_a_target_what_is_short_has_no_neighbor_with_room(case):
+@given(cases_with_target())
+def test_with_a_target_short_chunks_have_no_neighbor_with_room(case):
     units, cuts, limits, vectors = case
     limits = replace(limits, overlap_tokens=0)
     sizes = [chunk.tokens for chunk in assemble(units, cuts, limits, vectors)]
@@ -365,7 +367,7 @@ def test_any_target_keeps_chunks_bounded_lossless_and_in_order(case, target, dat
         ((start, end),) = chunk.spans
         assert chunk.text == units.text[start:end]
         assert start <= covered < end
-        oversize_only_where_nothing_can_be_cut(chunk, limits)
+        check_size(chunk, limits)
         covered = end
     assert covered == len(units.text)
 
@@ -382,22 +384,22 @@ def test_a_target_that_no_segment_exceeds_changes_nothing(case, data):
     assert [chunk.text for chunk in assemble(units, cuts, far)] == whole
 
 
-def windows(text, target, units=sentences.sentences, top=99, **given):
+def windows(text, target, units=sentences.sentences, top=99, **kwargs):
     tiled = units(text) if callable(units) else units
-    limits = Limits(top, given.pop("low", 0), given.pop("overlap", 0), WORDS, target=target, **given)
+    limits = Limits(top, kwargs.pop("low", 0), kwargs.pop("overlap", 0), WORDS, target=target, **kwargs)
     return [chunk.text for chunk in assemble(fit(tiled, limits), np.array([0, len(tiled)]), limits)]
 
 
 @pytest.mark.parametrize(
     ("strength", "expected"),
     [
-        ([0, 9, 9, 9, 1, 1, 1, 9, 0, 0, 0, 0], ["a b c d e ", "f g h i j k"]),  # of equals the nearest
+        ([0, 9, 9, 9, 1, 1, 1, 9, 0, 0, 0, 0], ["a b c d e ", "f g h i j k"]),  # the nearest of equals
         ([0, 9, 9, 9, 1, 1, 2, 9, 0, 0, 0, 0], ["a b c d e f ", "g h i j k"]),
         ([0, 9, 9, 9, 2, 1, 1, 0, 0, 0, 3, 4], ["a b c d ", "e f g h i j ", "k"]),
         (None, ["a b c d e ", "f g h i j k"]),
     ],
 )
-def test_a_window_ends_at_the_strongest_edge_within_a_fifth_of_the_target(strength, expected):
+def test_a_window_ends_at_the_strongest_edge_within_20_percent_of_the_target(strength, expected):
     strength = None if strength is None else np.array(strength)
     units = Units("a b c d e f g h i j k", np.r_[0:21:2, 21], strength=strength)
     assert windows(units.text, 5, units) == expected
@@ -408,27 +410,27 @@ def test_a_long_sentence_is_cut_at_a_clause_and_a_long_clause_at_a_word():
     assert windows(clauses, 10) == [clauses[:51], clauses[51:]]
     plain = clauses.replace(",", "")
     assert [len(text.split()) for text in windows(plain, 6)] == [6, 6, 4]
-    assert windows("Go on. " + plain, 10)[0].split()[-1] == "eight"  # ten words, since no clause ends from 8 to 12
+    assert windows("Go on. " + plain, 10)[0].split()[-1] == "eight"  # ten words, because no clause ends at 8 to 12
 
 
-def test_a_clause_end_in_the_window_is_better_than_a_nearer_word():
+def test_a_clause_end_in_the_window_is_preferred_to_a_nearer_word():
     text = "a b c d e f g h, i j k l m n o p q r s t u v w x."
     assert windows(text, 10) == ["a b c d e f g h, ", "i j k l m n o p q r ", "s t u v w x."]
 
 
 @pytest.mark.parametrize(("target", "first"), [(6, 5), (9, 8), (10, 8)])
-def test_a_fifth_less_is_the_least(target, first):
+def test_the_minimum_is_20_percent_below_the_target(target, first):
     strong = np.r_[0, np.arange(30, 0, -1)]  # the earlier, the stronger
     units = Units("a " * 30, np.r_[0:61:2], strength=strong)
     assert len(windows(units.text, target, units)[0].split()) == first
 
 
-def test_a_sentence_is_whole_where_another_edge_is_in_the_window():
+def test_a_sentence_stays_whole_if_another_edge_is_in_the_window():
     text = "One two three four. Five six seven eight. One, two three four, five six, seven eight nine, ten eleven."
     assert windows(text, 8)[0] == "One two three four. Five six seven eight. "
 
 
-def test_what_a_chunk_repeats_is_besides_its_target():
+def test_overlap_does_not_count_toward_the_target():
     text = " ".join(f"w{i}." for i in range(30))
     first, second, *_ = windows(text, 10, overlap=3)
     assert len(first.split()) == 10
@@ -454,7 +456,7 @@ def test_a_protected_block_is_not_cut_for_a_target():
     assert windows(text, 10, units, top=16)[0] == "a a a " + "t " * 7  # prose of the same words
 
 
-def test_what_has_no_spaces_is_cut_between_graphemes_for_a_target():
+def test_text_without_spaces_is_cut_between_graphemes_for_a_target():
     limits = Limits(99, 0, 0, CHARACTERS, target=10)
     units = Units("今天天气很好我们去公园" * 3, np.array([0, 33]))
     assert [chunk.tokens for chunk in assemble(units, np.array([0, 1]), limits)] == [10, 10, 10, 3]
@@ -462,26 +464,26 @@ def test_what_has_no_spaces_is_cut_between_graphemes_for_a_target():
     assert [chunk.tokens for chunk in assemble(grapheme, np.array([0, 1]), limits)] == [31]
 
 
-def test_near_a_target_nothing_is_over_the_budget_where_less_text_is_more_tokens():
+def test_target_respects_the_budget_if_less_text_has_more_tokens():
     counter = CallableCounter(lambda text: 9 if text == "ab" else len(text))
     limits = Limits(4, 0, 0, counter, verbatim=EVERYWHERE, target=2)
     units = Units("abcd", np.arange(5), strength=np.full(5, -1))
     assert [chunk.text for chunk in assemble(units, np.array([0, 4]), limits)] == ["a", "bc", "d"]
 
 
-def test_no_heading_is_parted_from_its_table_for_a_target():
+def test_a_heading_is_not_separated_from_its_table_for_a_target():
     text, edges = "a " * 8 + "h " + "t " * 9, np.array([*range(0, 19, 2), 36])
     strength = np.array([0, 0, 0, 0, 0, 0, 0, 1, 3, -1, 0])
     units = Units(text, edges, strength=strength)
     assert windows(text, 9, units, verbatim=spans(18, 36)) == ["a " * 8, "h " + "t " * 9]
-    strength[7:9] = 0, -1  # what is within a fifth parts a heading from its text
+    strength[7:9] = 0, -1  # edges within 20 % of the target separate a heading from its text
     units = Units(
         "a " * 7 + "h " + "t " * 12, np.array([*range(0, 17, 2), 40]), strength=strength[:10][[*range(7), 3, 8, 9]]
     )
     assert windows(units.text, 9, units, verbatim=spans(16, 40)) == ["a " * 7, "h " + "t " * 12]
 
 
-def test_groups_of_distant_units_know_no_target():
+def test_groups_of_distant_units_ignore_the_target():
     units = Units("a b c d e f", np.r_[0:11:2, 11])
     limits = Limits(4, 2, 0, WORDS)
     labels = np.array([0, 1, 0, 1, 0, 2])
@@ -491,7 +493,7 @@ def test_groups_of_distant_units_know_no_target():
 
 @pytest.mark.parametrize("kind", LONG)
 @pytest.mark.parametrize(("count", "adds_up"), [(lambda text: len(text.split()), True), (four_letters, False)])
-def test_a_target_keeps_tokenisation_linear(kind, count, adds_up):
+def test_a_target_keeps_token_counting_linear(kind, count, adds_up):
     shown = []
     for n in (2000, 4000, 8000, 16000):
         counter = Counting(count, adds_up)

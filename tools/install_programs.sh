@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What tests run beside Python: a Redis server, and a browser for the report. Without them, or the right to install them, their tests are skipped.
+# Install the programs that some tests need: a Redis server, and a browser for the report. Tests whose program is missing are skipped.
 set -uo pipefail
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
@@ -9,4 +9,4 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     export DEBIAN_FRONTEND=noninteractive
     { apt-get install -qq -y "${missing[@]}" || { apt-get update -qq && apt-get install -qq -y "${missing[@]}"; }; } >/dev/null 2>&1 && exit 0
 fi
-echo "not installed, so their tests are skipped: ${missing[*]}" >&2
+echo "not installed, their tests will be skipped: ${missing[*]}" >&2

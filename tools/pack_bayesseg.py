@@ -1,10 +1,10 @@
-"""Pack what bayes-seg and textseg found, for tests/reference/test_bayesseg.py to compare against: numbers only.
+"""Pack results of bayes-seg and textseg for tests/chunkers/reference/test_bayesseg.py: numbers only.
 
     python tools/pack_bayesseg.py --golden DIR --data DIR
 
-DIR of golden holds what the unmodified programs found, Eisenstein's (bayesseg/) and Utiyama's (choi/u00_*), DIR of data
-the segmented texts. A text becomes the numbers of its stems. The stop list of bayes-seg is Glasgow's, with five words
-added; textseg had the stems that Choi's program makes.
+The golden folder holds the output of the unmodified programs, Eisenstein's (bayesseg/) and Utiyama's (choi/u00_*); the
+data folder holds the segmented texts. A text becomes the numbers of its stems. The stop list of bayes-seg is Glasgow's
+plus five words; textseg was given the stems of Choi's program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MORE_STOP_WORDS = ("said", "yes", "computer", "vice", "versa")
 
 
 def stems(path: Path) -> Terms:
-    """Return the stems of a text as bayes-seg has them: ASCII words and numbers, stop words matched by stem."""
+    """Return the stems of a text as bayes-seg computes them: ASCII words and numbers, stop words matched by stem."""
     stem = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS).stem
     left_out = {stem(word) for word in [*stop_words("glasgow", "en"), *MORE_STOP_WORDS]}
     sentences = read_choi(path).units.strings()
@@ -39,27 +39,27 @@ def stems(path: Path) -> Terms:
     return terms_of([[stem(w) for w in text.replace("inaudible", "").split()] for text in words], left_out=left_out)
 
 
-def said(golden: Path, name: str, mode: str) -> dict[str, Any]:
-    """Return what the program said in a mode, by file."""
+def read_results(golden: Path, name: str, mode: str) -> dict[str, Any]:
+    """Return the results of bayes-seg in a mode, by file."""
     name = "clinical_dpconfig" if (name, mode) == ("clinical", "known") else name
-    found = json.loads((golden / "bayesseg" / f"{name}_{mode}.json").read_text(encoding="utf-8"))["docs"]
-    return {doc["file"]: doc for doc in found}
+    documents = json.loads((golden / "bayesseg" / f"{name}_{mode}.json").read_text(encoding="utf-8"))["docs"]
+    return {doc["file"]: doc for doc in documents}
 
 
-def packed(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays of all documents, by name."""
+def pack(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the name and array of each result."""
     for name, many in SETS.items():
         left = many
-        modes = {mode: said(golden, name, mode) for mode in ("known", "unknown_nodur", "unknown_dur")}
-        known = modes["known"]
-        mean = sum(doc["T"] for doc in known.values()) / sum(len(doc["ref"]) for doc in known.values())
-        for file, doc in known.items():
+        modes = {mode: read_results(golden, name, mode) for mode in ("known", "unknown_nodur", "unknown_dur")}
+        documents = modes["known"]
+        mean = sum(doc["T"] for doc in documents.values()) / sum(len(doc["ref"]) for doc in documents.values())
+        for file, doc in documents.items():
             path = data / file.removeprefix("data/books/").replace("choi/1/", "choi/")
             if "/2/" in file or "/3/" in file or not path.exists() or doc["T"] > 200 or not left:
                 continue
             words, left = stems(path), left - 1
             if (words.size, len(words.ids)) != (doc["W"], doc["content_tokens"]):
-                msg = f"{path} is not normalized as the program does"
+                msg = f"{path} is not normalized as the program normalizes it"
                 raise SystemExit(msg)
             key = f"{name}/{path.stem}"
             yield from {f"{key}/ids": words.ids.astype(np.int16), f"{key}/edges": words.edges.astype(np.int16)}.items()
@@ -70,19 +70,19 @@ def packed(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
                 yield f"{key}/{mode}/log_likelihood", np.array([docs[file]["loglik"]])
 
 
-def learned(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays of fifty texts, their segmentations and the prior that EM came to."""
-    found = json.loads((golden / "bayesseg/choi50_3-11_known_em.json").read_text(encoding="utf-8"))
-    texts = [stems(data / doc["file"].replace("choi/1/", "choi/")) for doc in found["docs"]]
+def pack_em(golden: Path, data: Path) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays of fifty texts, their segmentations, and the prior learned by EM."""
+    reference = json.loads((golden / "bayesseg/choi50_3-11_known_em.json").read_text(encoding="utf-8"))
+    texts = [stems(data / doc["file"].replace("choi/1/", "choi/")) for doc in reference["docs"]]
     yield "em/ids", np.concatenate([words.ids for words in texts]).astype(np.int16)
     yield "em/counts", np.concatenate([np.diff(words.edges) for words in texts]).astype(np.uint8)
     yield "em/sizes", np.array([[len(words), words.size] for words in texts])
-    yield "em/cuts", np.array([[0, *doc["hyp"]] for doc in found["docs"]], dtype=np.int16)
-    yield "em/strength", np.array(found["settings"]["final_prior"])
+    yield "em/cuts", np.array([[0, *doc["hyp"]] for doc in reference["docs"]], dtype=np.int16)
+    yield "em/strength", np.array(reference["settings"]["final_prior"])
 
 
-def utiyama_isahara(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays of what textseg found, by name."""
+def pack_textseg(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the name and array of each result of textseg."""
     with gzip.open(golden / "choi/stems_c99_java.json.gz", "rt", encoding="utf-8") as file:
         texts = json.load(file)
     for group in ("3-11", "3-5", "9-11"):
@@ -97,13 +97,13 @@ def utiyama_isahara(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def main() -> None:
-    """Pack."""
+    """Write the golden file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--golden", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
-    given = parser.parse_args()
+    args = parser.parse_args()
     arrays: dict[str, Any] = dict(
-        [*packed(given.golden, given.data), *learned(given.golden, given.data), *utiyama_isahara(given.golden)]
+        [*pack(args.golden, args.data), *pack_em(args.golden, args.data), *pack_textseg(args.golden)]
     )
     np.savez_compressed(TARGET, **arrays)
     print(TARGET, TARGET.stat().st_size)

@@ -1,7 +1,7 @@
-"""Pack what the original C99 (Java, version 1.2) gave, for tests/reference/test_c99.py to compare against.
+"""Pack the results of the original C99 (Java, version 1.2) for tests/chunkers/reference/test_c99.py.
 
-Numbers only: for each document the terms of its sentences, as numbers; its true cuts; those found with K unknown and
-with K = 10; and of one document the order of all its divisions, and its matrices.
+Numbers only: for each document the terms of its sentences as numbers, its true cuts, and the cuts with K unknown and with
+K = 10; for one document also the order of all divisions and the matrices.
 
     python tools/pack_c99.py --golden DIR
 
@@ -33,26 +33,27 @@ def main() -> None:
     number, sentence = dict[str, int](), dict[tuple[int, ...], int]()
     texts, cuts = list[list[int]](), list[list[list[int]]]()
     for group in GROUPS:
-        known, unknown = (
+        with_k, without_k = (
             json.loads((args.golden / f"c99java_{group}_{mode}.json").read_text())["docs"] for mode in ("n10", "auto")
         )
-        for of_ten, document in list(zip(known, unknown, strict=True))[:50]:
+        for of_ten, document in list(zip(with_k, without_k, strict=True))[:50]:
             _, part, _, name = document["file"].split("/")
-            told = stems[f"{part}_{group}_{name.removesuffix('.ref')}"]
-            said = [tuple(number.setdefault(word, len(number)) for word in words) for words in told]
-            texts.append([sentence.setdefault(one, len(sentence)) for one in said])
+            document_stems = stems[f"{part}_{group}_{name.removesuffix('.ref')}"]
+            numbered = [tuple(number.setdefault(word, len(number)) for word in words) for words in document_stems]
+            texts.append([sentence.setdefault(item, len(sentence)) for item in numbered])
             cuts.append([document["ref"], document["hyp"], of_ten["hyp"]])
             if document["file"] == INSIDE:
                 inside = len(texts) - 1
     internals = json.loads((args.golden / "c99java_internals_1_3-5_0.json").read_text())
     upper = np.triu_indices(len(internals["sim"]))
     arrays: dict[str, Any] = {
-        "terms": np.array(list(chain.from_iterable(sentence)), dtype=np.uint16),  # of every distinct sentence
-        "terms_each": np.array([len(one) for one in sentence], dtype=np.uint8),
-        "sentences": np.array(list(chain.from_iterable(texts)), dtype=np.uint16),  # of every document
+        "terms": np.array(list(chain.from_iterable(sentence)), dtype=np.uint16),  # of each distinct sentence
+        "terms_each": np.array([len(item) for item in sentence], dtype=np.uint8),
+        "sentences": np.array(list(chain.from_iterable(texts)), dtype=np.uint16),  # of each document
         "sentences_each": np.array([len(text) for text in texts], dtype=np.uint8),
-        "cuts": np.array(list(chain.from_iterable(chain.from_iterable(cuts))), dtype=np.uint8),  # true, found, of ten
-        "cuts_each": np.array([[len(one) for one in three] for three in cuts], dtype=np.uint8),
+        # True, K unknown, K = 10.
+        "cuts": np.array(list(chain.from_iterable(chain.from_iterable(cuts))), dtype=np.uint8),
+        "cuts_each": np.array([[len(item) for item in triple] for triple in cuts], dtype=np.uint8),
         "inside": np.array(inside),
         "order": np.array(internals["split_order_all"], dtype=np.uint8),
         **{name: np.array(internals[name], dtype=np.float32)[upper] for name in ("sim", "rank", "sum")},

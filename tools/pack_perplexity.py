@@ -1,8 +1,8 @@
-"""Pack what the published perplexity chunking found, for tests/reference/test_perplexity.py: numbers only, no text.
+"""Pack results of the published perplexity chunking for tests/chunkers/reference/test_perplexity.py: numbers only.
 
     python tools/pack_perplexity.py --golden DIR
 
-DIR holds, for each document, what the published code and one pass of the same model computed: NAME.json.
+DIR holds the output of the published code and of one pass of the same model for each document: NAME.json.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ TARGET = Path(__file__).parents[1] / "tests/data/golden_perplexity.json"
 NAMES = ("ancient_rome", "state_of_the_union", "wikitexts")
 
 
-def packed(said: dict[str, Any]) -> dict[str, Any]:
-    """Return the surprise of each sentence and the minima at each threshold, of the published joining and of ours."""
-    published, joined = said["reference_runs"], said["minima_space_joined"]
+def pack(reference: dict[str, Any]) -> dict[str, Any]:
+    """Return the surprise of each sentence and the minima at each threshold, for the published way of joining and ours."""
+    published, joined = reference["reference_runs"], reference["minima_space_joined"]
     return {
         "published": {
-            "surprise": [round(nats, 6) for nats in said["mean_ce"]],
+            "surprise": [round(nats, 6) for nats in reference["mean_ce"]],
             "minima": {threshold: run["minima"] for threshold, run in published.items()},
             "groups": {threshold: run["reference_index_groups"] for threshold, run in published.items()},
         },
         "joined by spaces": {
-            "surprise": [round(nats, 6) for nats in said["mean_ce_space_joined"]],
-            "tokens": said["token_lens_space_joined"],
+            "surprise": [round(nats, 6) for nats in reference["mean_ce_space_joined"]],
+            "tokens": reference["token_lens_space_joined"],
             "minima": joined,
         },
     }
 
 
 def main() -> None:
-    """Write the target."""
+    """Write the golden file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--golden", type=Path, required=True)
     golden = parser.parse_args().golden
-    found = {name: packed(json.loads((golden / f"{name}.json").read_text(encoding="utf-8"))) for name in NAMES}
-    TARGET.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    results = {name: pack(json.loads((golden / f"{name}.json").read_text(encoding="utf-8"))) for name in NAMES}
+    TARGET.write_text(json.dumps(results) + "\n", encoding="utf-8")
     print(TARGET)
 
 

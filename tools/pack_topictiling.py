@@ -1,11 +1,11 @@
-"""Pack what TopicTiling (Java, w = 2) said of some of Choi's texts, for tests/reference/test_lda.py to compare against.
+"""Pack results of TopicTiling (Java, w = 2) on Choi's texts for tests/chunkers/reference/test_lda.py.
 
 Numbers only, no text:
 
     python tools/pack_topictiling.py --golden DIR
 
-DIR holds topictiling_java_w2_nauto.json and topictiling_java_w2_n10.json: of each text the similarities at its gaps,
-their minima and how deep they are, and the units that segments end at.
+DIR holds topictiling_java_w2_nauto.json and topictiling_java_w2_n10.json: for each text the similarities at its gaps,
+their minima and depths, and the last units of segments.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 TARGET = Path(__file__).parents[1] / "tests/data/golden_topictiling.npz"
-SAID = {"auto": ("nauto", "sim", "minima", "depth"), "known": ("n10", "sim", "segments")}
-EACH = 20  # texts
+RESULTS = {"auto": ("nauto", "sim", "minima", "depth"), "known": ("n10", "sim", "segments")}
+COUNT = 20  # texts
 
 
-def packed(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays, those of all texts end to end, and their edges."""
-    for kind, (mode, *names) in SAID.items():
-        texts = json.loads((golden / f"topictiling_java_w2_{mode}.json").read_text(encoding="utf-8"))[:EACH]
+def pack(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the name and array of each result, concatenated over texts, and the edges of the texts."""
+    for kind, (mode, *names) in RESULTS.items():
+        texts = json.loads((golden / f"topictiling_java_w2_{mode}.json").read_text(encoding="utf-8"))[:COUNT]
         for name in names:
             parts = [np.array(text[name]) for text in texts]
             yield f"{kind}_{name}", np.concatenate(parts)
@@ -35,10 +35,10 @@ def packed(golden: Path) -> Iterator[tuple[str, NDArray[Any]]]:
 
 
 def main() -> None:
-    """Pack."""
+    """Write the golden file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--golden", type=Path, required=True, help="directory of the published program's outputs")
-    arrays = dict(packed(parser.parse_args().golden))
+    arrays = dict(pack(parser.parse_args().golden))
     np.savez_compressed(TARGET, allow_pickle=False, **arrays)
     print(f"{TARGET}: {TARGET.stat().st_size / 1024:.0f} KiB, {len(arrays)} arrays")
 

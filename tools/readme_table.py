@@ -1,4 +1,4 @@
-"""Print the README's table of chunkers, made from the registry; --write puts it there, --check compares."""
+"""Print the README's table of chunkers from the registry; --write updates the README, --check compares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTA
 
 
 def table() -> str:
-    """Return a row a chunker, in the order of the registry."""
+    """Return the table, with one row per chunker in registry order."""
     rows = ["| name | classes | group | `max_tokens` | source | what it does |", "|---|---|---|---|---|---|"]
     for name, entry in TABLE.items():
         stem = entry.chunker.__name__.removesuffix("Chunker")
@@ -24,17 +24,17 @@ def table() -> str:
 
 
 def main() -> None:
-    """Print, write or check."""
+    """Print, write, or check the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put it into README.md")
-    parser.add_argument("--check", action="store_true", help="fail if README.md has another")
-    given, text = parser.parse_args(), README.read_text(encoding="utf-8")
-    written = PLACE.sub(lambda _: table(), text, count=1)
-    if given.write:
-        README.write_text(written, encoding="utf-8")
-    elif given.check and written != text:
-        parser.exit(1, "README.md has another table: run tools/readme_table.py --write\n")
-    elif not given.check:
+    parser.add_argument("--write", action="store_true", help="update README.md")
+    parser.add_argument("--check", action="store_true", help="fail if README.md differs")
+    args, text = parser.parse_args(), README.read_text(encoding="utf-8")
+    updated = PLACE.sub(lambda _: table(), text, count=1)
+    if args.write:
+        README.write_text(updated, encoding="utf-8")
+    elif args.check and updated != text:
+        parser.exit(1, "README.md is out of date: run tools/readme_table.py --write\n")
+    elif not args.check:
         print(table(), end="")
 
 

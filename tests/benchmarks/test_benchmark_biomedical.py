@@ -1,4 +1,4 @@
-"""The benchmark of abstracts runs on made-up ones, and its own counting is right."""
+"""The benchmark of abstracts runs on synthetic abstracts, and its counts are correct."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from advchunk import Chunk, Span
 from advchunk.readers import abstracts
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "biomedical.py"
-SAID = (
+RESULTS = (
     "In group {} weight fell by {}.5 kg (95% CI {} to 9; p = 0.03). This was more than on placebo. "
     "Nobody knew why (see page 3). "
 )
@@ -37,7 +37,7 @@ def data(tmp_path):
         str(i): {
             "QUESTION": f"Does tea {i} lower weight?",
             "LABELS": ["AIM", "METHODS", "RESULTS"],
-            "CONTEXTS": [f"To see whether tea {i} works.", "We asked. " * 20, SAID.format(i, i, i) * 5],
+            "CONTEXTS": [f"To see whether tea {i} works.", "We asked. " * 20, RESULTS.format(i, i, i) * 5],
         }
         for i in range(4)
     }
@@ -45,45 +45,45 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_every_figure_is_there(data):
+def test_output_has_every_figure(data):
     command = [sys.executable, SCRIPT, "--data", data]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    assert found["sections"] == {"lines": 1.0, "one line": 1.0}
-    assert found["seconds_per_1000"].keys() == {"wall", "cpu"}
-    for rows in found["guard"].values():
+    figures = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert figures["sections"] == {"lines": 1.0, "one line": 1.0}
+    assert figures["seconds_per_1000"].keys() == {"wall", "cpu"}
+    for rows in figures["guard"].values():
         assert rows.keys() == {"biomedical-abstract", "fixed windows", "recursive"}
         assert rows["biomedical-abstract"]["broken"] == 0
         assert {row["sentences"] for row in rows.values()} == {20}
         assert {row["parentheses"] for row in rows.values()} == {40}
-    assert {f"target {size}, overlap {overlap}" for size in (325, 350, 500) for overlap in (0, 50)} < found[
+    assert {f"target {size}, overlap {overlap}" for size in (325, 350, 500) for overlap in (0, 50)} < figures[
         "knobs"
     ].keys()
-    for row in found["knobs"].values():
+    for row in figures["knobs"].values():
         assert row["recall"]["10"] >= row["recall"]["1"]
         assert row["recall"]["10"] > 0
 
 
 def test_missed_sections_are_counted(script):
-    given = [[("AIM", "To see."), ("RESULTS", "Seen."), ("NOTHING KNOWN", "So."), ("METHODS", "We looked.")]]
-    assert script.recovered(given, "\n") == script.recovered(given, " ") == 0.75
+    sections = [[("AIM", "To see."), ("RESULTS", "Seen."), ("NOTHING KNOWN", "So."), ("METHODS", "We looked.")]]
+    assert script.section_recall(sections, "\n") == script.section_recall(sections, " ") == 0.75
 
 
-def test_what_is_whole_in_a_chunk_is_counted(script):
+def test_whole_claims_and_parentheses_are_counted(script):
     document = abstracts.read("It rained. Weight fell by 4 kg (p = 0.03). Controls gained (a lot). So it is.")
     text = document.text
-    assert [text[slice(*span)] for span in script.compared(document)] == [
+    assert [text[slice(*span)] for span in script.comparison_spans(document)] == [
         "Weight fell by 4 kg (p = 0.03). Controls gained (a lot)."
     ]
 
-    def kept(*edges):
+    def measure(*edges):
         spans = [Span(a, b) for a, b in pairwise(edges)]
         chunks = [Chunk(text[slice(*span)], (span,), 5) for span in spans]
-        found = script.kept([document], [chunks])
-        return found["with_comparator"], found["parentheses"], found["broken"]
+        counts = script.count_whole([document], [chunks])
+        return counts["with_comparator"], counts["parentheses"], counts["broken"]
 
     end, inside, controls = len(text), text.index("= 0.03"), text.index("Controls")
-    assert kept(0, end) == (1, 1, 0)
-    assert kept(0, controls, end) == (0, 1, 0)
-    assert kept(0, inside, end) == (0, 1, 1)
-    assert kept(0, text.index("(p"), end) == (0, 1, 0)  # of "kg": only a number is bound to what follows
+    assert measure(0, end) == (1, 1, 0)
+    assert measure(0, controls, end) == (0, 1, 0)
+    assert measure(0, inside, end) == (0, 1, 1)
+    assert measure(0, text.index("(p"), end) == (0, 1, 0)  # after "kg": only a number belongs to the parenthesis
     assert script._without_labels(abstracts.read("AIM: To see. RESULTS: Seen.")).text == "To see. Seen."

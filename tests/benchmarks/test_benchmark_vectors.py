@@ -1,4 +1,4 @@
-"""The benchmark of vectors runs on made-up texts, and its own arithmetic is right."""
+"""The benchmark of vectors runs on synthetic texts, and its arithmetic is correct."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def script():
     return module
 
 
-def made(seed):
-    """Return a text of eight topics, and questions whose answers are of one sentence, or of parts of several."""
+def make_document(seed):
+    """Return a text of eight topics, and questions whose answers are one sentence or parts of several."""
     text = synthetic(seed, segments=8, overlap=0.3)
     edges, cuts, name = text.units.edges.tolist(), text.cuts.tolist(), f"{seed}.md"
     questions = []
@@ -44,85 +44,87 @@ def made(seed):
 
 @pytest.fixture(scope="module")
 def cell(script):
-    documents, questions = zip(*map(made, range(2)), strict=True)
+    documents, questions = zip(*map(make_document, range(2)), strict=True)
     chunker = OptimalSemanticChunker(cache={})
     trial = EvaluationTask(documents, tuple(chain(*questions)), chunker.model, budget=50, budgets=(50,))
     return script.cut(script.Bench(trial, chunker, "0.md"), "optimal-semantic", 60)
 
 
-def by_character(held, ranking, budget):
-    """Say of each character of the answers in which chunk it is, what is left of that, and why it is lost."""
+def by_character(overlap, ranking, budget):
+    """Return the share of each answer lost to each cause, character by character."""
     lost = np.zeros((len(ranking), 5))
     for question, order in enumerate(ranking.tolist()):
-        kept, spent, at = {}, 0, {}
+        kept, spent, ends = {}, 0, {}
         for chunk in order:
-            tokens = int(held.tokens[chunk])
-            kept[chunk] = int(held.sizes[chunk]) * max(min(budget - spent, tokens), 0) // tokens
+            tokens = int(overlap.tokens[chunk])
+            kept[chunk] = int(overlap.sizes[chunk]) * max(min(budget - spent, tokens), 0) // tokens
             spent += tokens
-            at[chunk] = spent
+            ends[chunk] = spent
         place = {}
-        for chunk, start, end in held.spans.tolist():
+        for chunk, start, end in overlap.spans.tolist():
             place |= {offset: (chunk, offset - start) for offset in range(start, end)}
-        wanted = sorted({i for q, _, start, end, _ in held.pieces.tolist() if q == question for i in range(start, end)})
-        found = {i for i in wanted if place[i][1] < kept[place[i][0]]}
-        best = min(at[place[i][0]] for i in wanted)
-        for i in set(wanted) - found:
+        answer = sorted(
+            {i for q, _, start, end, _ in overlap.pieces.tolist() if q == question for i in range(start, end)}
+        )
+        hits = {i for i in answer if place[i][1] < kept[place[i][0]]}
+        best = min(ends[place[i][0]] for i in answer)
+        for i in set(answer) - hits:
             passage, first, last = [], i, i
-            while first in wanted:
+            while first in answer:
                 passage.append(first)
                 first -= 1
-            while last in wanted:
+            while last in answer:
                 passage.append(last)
                 last += 1
             chunk = place[i][0]
-            started = at[chunk] - held.tokens[chunk] < budget
-            why = 0 if started else 1 if found & set(passage) else 2 if found else 3 if best <= 2 * budget else 4
-            lost[question, why] += 1 / len(wanted)
+            started = ends[chunk] - overlap.tokens[chunk] < budget
+            cause = 0 if started else 1 if hits & set(passage) else 2 if hits else 3 if best <= 2 * budget else 4
+            lost[question, cause] += 1 / len(answer)
     return lost
 
 
 def test_every_lost_character_has_its_cause(script, cell):
     causes = set()
     for budget in (20, 120, 700):
-        near = np.random.default_rng(budget).random((len(cell.held.answers), len(cell.held.sizes)))
-        near[cell.held.pieces[::2, 0], cell.held.pieces[::2, 1]] += 0.5
+        near = np.random.default_rng(budget).random((len(cell.overlap.answers), len(cell.overlap.sizes)))
+        near[cell.overlap.pieces[::2, 0], cell.overlap.pieces[::2, 1]] += 0.5
         ranking = np.argsort(-near, axis=1)
-        found = script.misses(cell.held, ranking, budget)
-        np.testing.assert_allclose(found.lost, by_character(cell.held, ranking, budget), atol=1e-12)
-        np.testing.assert_allclose(1 - found.lost.sum(axis=1), at_budget(cell.held, ranking, budget).recall)
+        result = script.misses(cell.overlap, ranking, budget)
+        np.testing.assert_allclose(result.lost, by_character(cell.overlap, ranking, budget), atol=1e-12)
+        np.testing.assert_allclose(1 - result.lost.sum(axis=1), at_budget(cell.overlap, ranking, budget).recall)
         for question, order in enumerate(ranking.tolist()):
-            holders = set(cell.held.pieces[cell.held.pieces[:, 0] == question, 1].tolist())
-            assert found.first[question] == 1 + min(map(order.index, holders))
-            assert found.holders[question] == len(holders)
-        causes |= set(np.flatnonzero(found.lost.any(axis=0)).tolist())
+            holders = set(cell.overlap.pieces[cell.overlap.pieces[:, 0] == question, 1].tolist())
+            assert result.first[question] == 1 + min(map(order.index, holders))
+            assert result.holders[question] == len(holders)
+        causes |= set(np.flatnonzero(result.lost.any(axis=0)).tolist())
     assert causes == set(range(len(script.CAUSES)))
 
 
-def test_a_cut_through_an_answer_loses_what_is_behind_it(script):
+def test_a_cut_through_an_answer_loses_the_rest(script):
     chunks = {"a": [Chunk("x" * 10, (Span(i, i + 10),), 10) for i in (0, 10, 20)]}
-    held = find_overlaps(chunks, [Question("?", (Reference("a", Span(8, 14)),))])
-    assert script.misses(held, np.array([[0, 2, 1]]), 10).lost.tolist() == [[0, 4 / 6, 0, 0, 0]]
-    assert script.misses(held, np.array([[1, 0, 2]]), 12).lost.round(6).tolist() == [[0.333333, 0, 0, 0, 0]]
+    overlap = find_overlaps(chunks, [Question("?", (Reference("a", Span(8, 14)),))])
+    assert script.misses(overlap, np.array([[0, 2, 1]]), 10).lost.tolist() == [[0, 4 / 6, 0, 0, 0]]
+    assert script.misses(overlap, np.array([[1, 0, 2]]), 12).lost.round(6).tolist() == [[0.333333, 0, 0, 0, 0]]
 
 
-def test_terms_add_up_to_what_the_package_does(script, cell):
-    ours, theirs = script.plus((script.WEIGHT, script.around))(cell)[0], script.CONTEXT(cell)[0]
-    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+def test_terms_add_up_to_the_context_vectors(script, cell):
+    ours, expected = script.add_terms((script.WEIGHT, script.neighborhood_sum))(cell)[0], script.CONTEXT(cell)[0]
+    np.testing.assert_allclose(ours, expected, atol=1e-6)
     name, rows = next(iter(cell.rows.items()))
-    np.testing.assert_allclose(script.beside(cell, name)[1], rows[0] + rows[2], atol=1e-6)
-    np.testing.assert_allclose(script.beside(cell, name)[-1], rows[-2], atol=1e-6)
+    np.testing.assert_allclose(script.adjacent_sum(cell, name)[1], rows[0] + rows[2], atol=1e-6)
+    np.testing.assert_allclose(script.adjacent_sum(cell, name)[-1], rows[-2], atol=1e-6)
     topics = script.topic(cell, name)
     assert 1 < len(np.unique(topics.round(6), axis=0)) < len(rows)
     np.testing.assert_allclose(topics.sum(axis=0), rows.sum(axis=0), rtol=1e-4, atol=1e-4)
 
 
-def test_oracles_cut_through_no_answer_and_around_each(script, cell):
-    answers = [tuple(one) for question in cell.bench.trial.questions for one in question.references]
+def test_oracles_never_cut_through_answers(script, cell):
+    answers = [tuple(reference) for question in cell.bench.trial.questions for reference in question.references]
     edges = {name: {chunk.start for chunk in chunks} for name, chunks in cell.chunks.items()}
     assert any(start < edge < end for name, (start, end) in answers for edge in edges[name])
     for apart in (False, True):
-        told = script.told(cell.bench, 60, apart=apart)
-        edges = {name: sorted(chunk.start for chunk in chunks) for name, chunks in told.chunks.items()}
+        oracle = script.cut_with_answers(cell.bench, 60, apart=apart)
+        edges = {name: sorted(chunk.start for chunk in chunks) for name, chunks in oracle.chunks.items()}
         assert not any(start < edge < end for name, (start, end) in answers for edge in edges[name])
     sentences = {name: units.edges for name, (units, _) in cell.bench.sentences.items()}
     for name, (start, end) in answers:
@@ -130,47 +132,47 @@ def test_oracles_cut_through_no_answer_and_around_each(script, cell):
         assert around <= {*edges[name], sentences[name][-1]}
 
 
-def test_a_question_is_at_least_as_near_to_its_answer(script, cell):
-    near, answer, whole = script.undiluted(cell)
+def test_undiluted_similarity_never_decreases(script, cell):
+    near, answer, whole = script.undiluted_similarity(cell)
     before = cell.bench.trial.question_vectors.astype(np.float64) @ script.CONTEXT(cell)[0].T
     assert np.all(near >= before - 1e-6)
     changed = {(q, c) for q, c in np.argwhere(near > before + 1e-6).tolist()}
     assert changed
-    assert changed <= {(q, c) for q, c, *_ in cell.held.pieces.tolist()}
+    assert changed <= {(q, c) for q, c, *_ in cell.overlap.pieces.tolist()}
     assert np.all((answer > -1) & (whole > -1))
 
 
-def test_headings_are_above_their_chunks(script, cell):
+def test_headings_become_context(script, cell):
     text = " = Cats = \n Cats purr . \n = = Food = = \n Cats eat . \n"
-    assert [(one["depth"].count("="), one["title"]) for one in script.HEADING.finditer(text)] == [
+    assert [(match["depth"].count("="), match["title"]) for match in script.HEADING.finditer(text)] == [
         (1, "Cats"),
         (2, "Food"),
     ]
     text = "Results\n" + "x" * 200 + "\nNo title.\n" + "x" * 200 + "\nTable 3\n" + "x" * 200
-    assert [one["line"] for one in script.HEADING.finditer(text)] == ["Results"]
+    assert [match["line"] for match in script.HEADING.finditer(text)] == ["Results"]
     document = Document(" = Cats = \n" + cell.bench.trial.documents[0].text, "0.md")
     bench = script.replace(cell.bench, trial=script.replace(cell.bench.trial, documents=(document,)))
-    one = script.replace(cell, bench=bench, chunks={"0.md": cell.chunks["0.md"][1:]}, rows={})
-    assert {chunk.context for chunk in script.headed(one, paid=True).chunks["0.md"]} == {"Cats"}
-    assert {chunk.context for chunk in script.headed(one, paid=False).chunks["0.md"]} == {""}
+    match = script.replace(cell, bench=bench, chunks={"0.md": cell.chunks["0.md"][1:]}, rows={})
+    assert {chunk.context for chunk in script.add_headings(match, paid=True).chunks["0.md"]} == {"Cats"}
+    assert {chunk.context for chunk in script.add_headings(match, paid=False).chunks["0.md"]} == {""}
 
 
-def test_the_script_prints_every_table_and_nothing_of_the_texts(tmp_path):
+def test_output_has_every_table_and_none_of_the_texts(tmp_path):
     lines, texts = [], []
     for seed in range(3):
-        document, questions = made(seed)
+        document, questions = make_document(seed)
         texts.append(document.text)
         (tmp_path / document.source).write_text(document.text, "utf-8")
-        for one in questions:
-            references = [{"document": name, "start": start, "end": end} for name, (start, end) in one.references]
-            lines.append(json.dumps({"question": one.text, "references": references}))
+        for question in questions:
+            references = [{"document": name, "start": start, "end": end} for name, (start, end) in question.references]
+            lines.append(json.dumps({"question": question.text, "references": references}))
     (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     command = [sys.executable, SCRIPT, "--data", tmp_path, "--mean", "30", "--errors", "30", "--chosen", "1.md"]
-    said = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    assert said.count("\n## ") == 6
-    assert len(re.findall(r"chosen on .*\n.*\n\| 1 \|", said)) == 2
+    output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    assert output.count("\n## ") == 6
+    assert len(re.findall(r"chosen on .*\n.*\n\| 1 \|", output)) == 2
     context, units = (
-        re.search(rf"\| oracle {kind} \| [\d.]+ \| ([\d.]+)", said) for kind in ("vectors, [^|]*", "ranking")
+        re.search(rf"\| oracle {kind} \| [\d.]+ \| ([\d.]+)", output) for kind in ("vectors, [^|]*", "ranking")
     )
     assert float(context[1]) <= float(units[1]) == 100
-    assert not any(sentence in said for text in texts for sentence in text.split(". ") if sentence)
+    assert not any(sentence in output for text in texts for sentence in text.split(". ") if sentence)

@@ -1,4 +1,4 @@
-"""The benchmarks run, on texts so small that their figures mean nothing."""
+"""The benchmarks run on texts so small that their figures are meaningless."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def data(tmp_path):
 def test_corpora_and_many(data):
     pytest.importorskip("chonkie")
     pytest.importorskip("langchain_experimental")
-    found = run("--data", data, "--only", "corpora", "many", "--documents", "6")
-    for figures in found["corpora"].values():
+    results = run("--data", data, "--only", "corpora", "many", "--documents", "6")
+    for figures in results["corpora"].values():
         assert figures["sentences"] == 2 * 12 * 3 * 4
-        base, ours = figures["bare"]["wall"]["min"], figures["universal-semantic"]
-        assert ours["over bare, s"] == pytest.approx(ours["wall"]["min"] - base, abs=1e-4)
+        base, ours = figures["embedding only"]["wall"]["min"], figures["universal-semantic"]
+        assert ours["above embedding, s"] == pytest.approx(ours["wall"]["min"] - base, abs=1e-4)
     for framework in ("LangChain", "LlamaIndex"):
-        figures = found["many"][framework]
-        assert figures["model calls"] == figures["fewest model calls"] == 1
+        figures = results["many"][framework]
+        assert figures["model calls"] == figures["minimum model calls"] == 1
         assert figures["distinct units"] > 6
 
 
 def test_clustering_and_imports():
-    found = run("--only", "mst", "imports", "--sizes", "60", "--large", "60")
-    beside = found["mst"]["beside the published loops"]["60"]
-    assert beside["equal labels"]
-    assert min(beside["components"]) > 1
-    large = found["mst"]["large"]["60"]
+    results = run("--only", "mst", "imports", "--sizes", "60", "--large", "60")
+    comparison = results["mst"]["compared with the published loops"]["60"]
+    assert comparison["equal labels"]
+    assert min(comparison["components"]) > 1
+    large = results["mst"]["large"]["60"]
     assert large["n_segments"]["components"] == 6
     assert large["tree on request"]["edges"] == 59
     assert large["all pairs"]["components"] == 1
-    assert found["imports"]["advchunk"]["loads"] == ["numpy"]
+    assert results["imports"]["advchunk"]["loads"] == ["numpy"]
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def choi(tmp_path):
     for group in ("3-11", "3-5", "6-8", "9-11"):
         (tmp_path / "choi" / group).mkdir(parents=True)
         for seed in range(10 if group == "3-5" else 1):
-            made = synthetic(seed, segments=4, sentences=(4, 6), overlap=0.1)
-            sentences, bar = [text.strip() for text in made.units.strings()], "=" * 10
-            segments = ["\n".join(sentences[a:b]) for a, b in pairwise(made.cuts.tolist())]
+            sample = synthetic(seed, segments=4, sentences=(4, 6), overlap=0.1)
+            sentences, bar = [text.strip() for text in sample.units.strings()], "=" * 10
+            segments = ["\n".join(sentences[a:b]) for a, b in pairwise(sample.cuts.tolist())]
             (tmp_path / "choi" / group / f"{seed}.ref").write_text(f"\n{bar}\n".join(["", *segments, ""]), "utf-8")
     return tmp_path
 
@@ -79,31 +79,31 @@ def test_quality(choi):
     labels = ["bayesseg, K known", "texttiling, fine", "optimal-semantic, K known"]
     done = quality("--data", choi, "--set", "choi", "joined", "synthetic", "--texts", "1", "--only", *labels)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["figures"]
+    figures = json.loads(done.stdout)["figures"]
     baselines = ["no boundary", "even split, K known", "random, K known"]
-    assert list(found["3-11"]) == [*baselines, labels[1], labels[0], labels[2]]
-    assert found["3-11"]["bayesseg, K known"]["Pk"] < 0.1 < found["3-11"]["no boundary"]["Pk"]
-    assert found["3-5, joined"]["no boundary"]["true segments"] == 40
-    assert 0 < found["overlap 0.5"]["even split, K known"]["Pk"] < 1
+    assert list(figures["3-11"]) == [*baselines, labels[1], labels[0], labels[2]]
+    assert figures["3-11"]["bayesseg, K known"]["Pk"] < 0.1 < figures["3-11"]["no boundary"]["Pk"]
+    assert figures["3-5, joined"]["no boundary"]["true segments"] == 40
+    assert 0 < figures["overlap 0.5"]["even split, K known"]["Pk"] < 1
 
 
-def test_quality_says_what_is_worse_than_promised(choi):
-    for group in ("3-11", "9-11"):  # where nothing changes, there is nothing to find
+def test_quality_reports_regressions(choi):
+    for group in ("3-11", "9-11"):  # no topic changes, so no cuts can be found
         text = "\n".join([("=" * 10 + "\n" if i % 5 == 0 else "") + f"Cats nap here {'x' * i}." for i in range(20)])
         (choi / "choi" / group / "0.ref").write_text(text, "utf-8")
-    done = quality("--data", choi, "--only", "bayesseg, no least size")
+    done = quality("--data", choi, "--only", "bayesseg, no minimum size")
     assert done.returncode == 1
-    assert "3-11: bayesseg, no least size: Pk" in done.stderr
+    assert "3-11: bayesseg, no minimum size: Pk" in done.stderr
     assert "is over 0.11" in done.stderr
     assert "Not checked: texttiling, fine; c99, its stems;" in done.stderr
 
 
 def test_growth():
     command = [sys.executable, SCRIPT.with_name("growth.py"), "--sizes", "60", "120", "--only", "texttiling", "c99"]
-    said = subprocess.run([*command, "--no-peers"], capture_output=True, check=True, text=True)
-    found = json.loads(said.stdout)["growth"]
-    assert list(found["c99"]["sizes"]) == ["60", "120"]
-    assert all(run["seconds"] > 0 and run["MB"] > 10 for case in found.values() for run in case["sizes"].values())
+    process = subprocess.run([*command, "--no-peers"], capture_output=True, check=True, text=True)
+    growth = json.loads(process.stdout)["growth"]
+    assert list(growth["c99"]["sizes"]) == ["60", "120"]
+    assert all(run["seconds"] > 0 and run["MB"] > 10 for case in growth.values() for run in case["sizes"].values())
 
 
 def test_retrieval(choi):
@@ -113,12 +113,12 @@ def test_retrieval(choi):
     folder.mkdir()
     lines = []
     for seed in range(2):
-        made = synthetic(seed, segments=8, overlap=0.3)
-        (folder / f"{seed}.md").write_text(made.units.text, "utf-8")
-        edges = made.units.edges.tolist()
-        for a in made.cuts[:-1].tolist():
+        sample = synthetic(seed, segments=8, overlap=0.3)
+        (folder / f"{seed}.md").write_text(sample.units.text, "utf-8")
+        edges = sample.units.edges.tolist()
+        for a in sample.cuts[:-1].tolist():
             answer = {"document": f"{seed}.md", "start": edges[a + 1], "end": edges[a + 2]}
-            lines.append(json.dumps({"question": made.units.text[edges[a] : edges[a + 1]], "references": [answer]}))
+            lines.append(json.dumps({"question": sample.units.text[edges[a] : edges[a + 1]], "references": [answer]}))
     (folder / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     labels = [
         "optimal-semantic, units",
@@ -140,9 +140,9 @@ def test_retrieval(choi):
     ]
 
     def tables(*args):
-        said = subprocess.run([*command, *args], capture_output=True, check=True, text=True).stdout
-        assert "| ClusterSemanticChunker, 200: here | 16 |" in said
-        return said.split("## ")[2:]
+        output = subprocess.run([*command, *args], capture_output=True, check=True, text=True).stdout
+        assert "| ClusterSemanticChunker, 200: here | 16 |" in output
+        return output.split("## ")[2:]
 
     own, matched = tables("--published", "--mean", "40")
     for table in (own, matched):
@@ -150,5 +150,7 @@ def test_retrieval(choi):
     rows = [line.split(" | ") for line in matched.splitlines() if line.startswith("| ")][2:]
     assert all(36 <= int(cells[1]) <= 44 for cells in rows if "Chroma" not in cells[0])
     assert tables("--mean", "40", "--processes", "2")[0] == matched
-    lent = tables("--mean", "40", "--set", "lent", "--only", "recursive", "recursive, lent context")[0]
-    assert lent.count("\n| recursive, lent context |") == 1
+    with_context = tables(
+        "--mean", "40", "--set", "with-context", "--only", "recursive", "recursive, with context vectors"
+    )[0]
+    assert with_context.count("\n| recursive, with context vectors |") == 1

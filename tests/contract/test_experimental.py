@@ -1,4 +1,4 @@
-"""What every experimental chunker keeps besides: it is gated, and where it fails a stable one stands in."""
+"""The contract of experimental chunkers: they are gated, and a stable chunker replaces them where they fail."""
 
 import asyncio
 import logging
@@ -20,8 +20,8 @@ from advchunk import (
     create,
     describe,
     names,
-    registry,
 )
+from advchunk.chunkers import registry
 from advchunk.chunkers.registry import required_model
 from advchunk.evaluation import boundary_scores, synthetic
 from stand_ins import STAND_INS
@@ -36,7 +36,7 @@ def name(request):
 
 @pytest.fixture
 def failing(name, monkeypatch):
-    """Return a function that builds the chunker such that ``act`` is what it does to each document."""
+    """Return a function that builds a chunker which runs ``act`` for each document."""
 
     def build(act, **params):
         def decide(*_):
@@ -54,19 +54,19 @@ def give_up():
     raise NotConverged(msg)
 
 
-def test_it_is_gated_and_says_so(name, monkeypatch):
+def test_it_is_gated_and_described_as_experimental(name, monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     with pytest.raises(ConfigurationError, match=f"{name} is experimental: pass experimental=True"):
         create(name)
-    said = describe(name)
-    assert said["experimental"] is True
-    assert said["group"] == "experimental"
-    assert any("not guaranteed" in warning for warning in said["warnings"])
-    assert any("for production use a stable chunker" in warning for warning in said["warnings"])
-    assert said["source"]
+    description = describe(name)
+    assert description["experimental"] is True
+    assert description["group"] == "experimental"
+    assert any("not guaranteed" in warning for warning in description["warnings"])
+    assert any("for production take a stable one" in warning for warning in description["warnings"])
+    assert description["source"]
 
 
-def test_the_stable_ones_know_nothing_of_the_gate(monkeypatch):
+def test_the_gate_does_not_affect_stable_chunkers(monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     stable = [name for name in names("stable") if required_model(name) is None]
     before = [[chunk.id for chunk in create(name).chunk(TEXT)] for name in stable]
@@ -76,30 +76,30 @@ def test_the_stable_ones_know_nothing_of_the_gate(monkeypatch):
     assert not any("experimental" in warning for warning in warnings)
 
 
-def test_where_it_does_not_converge_a_stable_one_stands_in(name, failing, caplog):
-    given = {"max_tokens": 30, "min_tokens": 4, "include_context": True, "tokenizer": "words"}
-    chunker = failing(give_up, **given)
+def test_fallback_chunks_documents_that_do_not_converge(name, failing, caplog):
+    params = {"max_tokens": 30, "min_tokens": 4, "include_context": True, "tokenizer": "words"}
+    chunker = failing(give_up, **params)
     with caplog.at_level(logging.WARNING, "advchunk"):
-        found = chunker.chunk(Document(TEXT, "diary"))
-    expected = UniversalSemanticChunker(**given).chunk(Document(TEXT, "diary"))
-    assert [chunk.spans for chunk in found] == [chunk.spans for chunk in expected]
-    assert {chunk.metadata["chunker"] for chunk in found} == {"universal-semantic"}
-    assert {chunk.metadata["fallback_from"] for chunk in found} == {name}
+        chunks = chunker.chunk(Document(TEXT, "diary"))
+    expected = UniversalSemanticChunker(**params).chunk(Document(TEXT, "diary"))
+    assert [chunk.spans for chunk in chunks] == [chunk.spans for chunk in expected]
+    assert {chunk.metadata["chunker"] for chunk in chunks} == {"universal-semantic"}
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {name}
     assert "'diary'" in caplog.text
     assert "NotConverged: 17 rounds, and no end" in caplog.text
 
 
-def test_what_takes_too_long_is_dropped(name, failing):
+def test_fallback_chunks_documents_that_time_out(name, failing):
     chunker = failing(lambda: time.sleep(3), timeout=0.2)
-    began = time.monotonic()
+    start = time.monotonic()
     sync, awaited = chunker.chunk(TEXT), asyncio.run(chunker.achunk(TEXT))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - start < 5
     assert [chunk.text for chunk in sync] == [chunk.text for chunk in awaited]
     assert {chunk.metadata["fallback_from"] for chunk in sync} == {name}
     assert "".join(chunk.text for chunk in sync) == TEXT
 
 
-def test_one_bad_document_leaves_the_others_alone(name, monkeypatch):
+def test_one_bad_document_does_not_affect_others(name, monkeypatch):
     chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
     alone = chunker.chunk(Document(TEXT, "good"))
     decide = registry.TABLE[name].chunker.decide
@@ -116,57 +116,57 @@ def test_one_bad_document_leaves_the_others_alone(name, monkeypatch):
     assert not any("fallback_from" in chunk.metadata for chunk in good)
 
 
-def test_another_chunker_can_stand_in_or_none(name, failing):
-    found = failing(give_up, fallback=RecursiveChunker()).chunk(TEXT)
-    assert {chunk.metadata["chunker"] for chunk in found} == {"recursive"}
+def test_fallback_can_be_another_chunker_or_none(name, failing):
+    chunks = failing(give_up, fallback=RecursiveChunker()).chunk(TEXT)
+    assert {chunk.metadata["chunker"] for chunk in chunks} == {"recursive"}
     with pytest.raises(NotConverged):
         failing(give_up, fallback=None).chunk(TEXT)
     with pytest.raises(ConfigurationError, match="fallback must be a Chunker, 'auto' or None"):
         create(name, experimental=True, fallback="recursive")
 
 
-def test_the_front_ends_have_the_stand_in_too(name, failing):
+def test_front_ends_have_the_fallback(name, failing):
     failing(give_up)
-    stem, given = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
-    documents = getattr(langchain_advchunk, f"{stem}Splitter")(**given).create_documents([TEXT])
+    stem, params = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
+    documents = getattr(langchain_advchunk, f"{stem}Splitter")(**params).create_documents([TEXT])
     assert {document.metadata["fallback_from"] for document in documents} == {name}
-    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**given)
+    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**params)
     assert "".join(parser.split_text(TEXT)) == TEXT
     awaited = asyncio.run(parser.acall([LlamaIndexDocument(text=TEXT, id_="a")]))
     assert {node.metadata["fallback_from"] for node in awaited} == {name}
     with pytest.raises(NotConverged):
-        getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None, **given).create_documents([TEXT])
+        getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None, **params).create_documents([TEXT])
     with pytest.raises(NotConverged):
-        getattr(llamaindex_advchunk, f"{stem}NodeParser")(fallback=None, **given).split_text(TEXT)
+        getattr(llamaindex_advchunk, f"{stem}NodeParser")(fallback=None, **params).split_text(TEXT)
 
 
-def test_the_front_ends_keep_to_the_time_too(name, failing):
+def test_front_ends_have_the_timeout(name, failing):
     failing(lambda: time.sleep(3))
-    stem, given = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
+    stem, params = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
     began = time.monotonic()
-    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1, **given)
+    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1, **params)
     documents = [
         *splitter.create_documents([TEXT]),
         *asyncio.run(splitter.atransform_documents([LangChainDocument(TEXT)])),
     ]
-    nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **given)([LlamaIndexDocument(text=TEXT)])
+    nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **params)([LlamaIndexDocument(text=TEXT)])
     assert time.monotonic() - began < 2.5
     assert {piece.metadata["fallback_from"] for piece in (*documents, *nodes)} == {name}
 
 
-def test_the_stand_in_has_the_sizes_but_not_the_time(name):
+def test_fallback_inherits_sizes_but_not_timeout(name):
     chunker = create(
         name, experimental=True, **STAND_INS.get(name, {}), timeout=9, max_tokens=77, min_tokens=5, language="de"
     )
-    instead = chunker.fallback_chunker()
-    assert (instead.timeout, instead.max_tokens, instead.min_tokens, instead.language) == (None, 77, 5, "de")
+    fallback = chunker.fallback_chunker()
+    assert (fallback.timeout, fallback.max_tokens, fallback.min_tokens, fallback.language) == (None, 77, 5, "de")
 
 
 @pytest.mark.parametrize("sentences", [(1, 3), (6, 12), (30, 60)], ids=["short", "usual", "long"])
-def test_boundaries_lie_where_topics_shift(name, shifts, sentences):
-    made = synthetic(7, segments=6, sentences=sentences, overlap=0.0)
+def test_boundaries_are_at_topic_shifts(name, shifts, sentences):
+    sample = synthetic(7, segments=6, sentences=sentences, overlap=0.0)
     chunker = create(name, experimental=True, **STAND_INS.get(name, {}), **shifts(max(sentences)))
-    scores = boundary_scores(made.cuts, chunker.segmentation(made.units).cuts, tolerance=1)
+    scores = boundary_scores(sample.cuts, chunker.segmentation(sample.units).cuts, tolerance=1)
     assert scores.recall >= 0.6, scores
     assert scores.precision >= 0.6, scores
 
@@ -180,7 +180,7 @@ def test_texts_without_topics_lose_nothing(name, text):
 
 @pytest.mark.parametrize("bad", ["nan", "shape", "text"])
 @pytest.mark.parametrize("name", [n for n in names("experimental") if "embedder" in describe(n)["resources"]])
-def test_vectors_that_are_none_are_refused(name, bad):
+def test_invalid_vectors_are_rejected(name, bad):
     rows = {
         "nan": lambda texts: np.full((len(texts), 3), np.nan),
         "shape": lambda texts: np.ones((len(texts) + 1, 3)),

@@ -1,4 +1,4 @@
-"""Exact, bounded, total, stable: what every chunker keeps in every front end."""
+"""The contract of every chunker in every front end: exact, bounded, total, stable."""
 
 import asyncio
 import copy
@@ -96,7 +96,7 @@ def test_bounded(split, linear, text, top, count, data):
     low, overlap = data.draw(st.integers(0, top)), data.draw(st.integers(0, top - 1))
     pieces = split([text], max_tokens=top, min_tokens=low, overlap_tokens=overlap, tokenizer=count, **linear)
     counted, covered = as_counter(count), 0
-    for piece in pieces:  # no gap, and never more repeated than asked for
+    for piece in pieces:  # no gaps, and no more overlap than requested
         ((start, end),) = piece.spans
         assert counted(piece.text) == piece.tokens
         assert piece.tokens <= top or len(piece.text) == 1
@@ -108,7 +108,7 @@ def test_bounded(split, linear, text, top, count, data):
 
 @relaxed
 @given(text=texts, low=st.integers(2, 30))
-def test_bounded_below_where_a_neighbor_has_room(split, linear, unwalled, text, low):
+def test_bounded_below_if_a_neighbor_has_room(split, linear, unwalled, text, low):
     pieces = split([text], max_tokens=30, min_tokens=low, overlap_tokens=0, tokenizer=len, **linear, **unwalled)
     sizes = [piece.tokens for piece in pieces]
     assert all(min(pair) >= low or sum(pair) > 30 for pair in pairwise(sizes))
@@ -125,16 +125,16 @@ def test_bounded_with_its_context(name, text, top, count):
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n\t"])
-def test_total_blank_has_no_chunks(split, text):
+def test_total_blank_text_has_no_chunks(split, text):
     assert split([text]) == []
 
 
-def test_total_an_unbreakable_character_is_kept_and_flagged(name):
+def test_total_unsplittable_character_is_kept_and_flagged(name):
     chunks = build(name, max_tokens=1, overlap_tokens=0, tokenizer=lambda text: len(text.encode())).chunk("aé")
     assert [(c.text, c.metadata.get("oversize")) for c in chunks] == [("a", None), ("é", True)]
 
 
-def test_total_every_str_even_one_that_utf8_cannot_say(name):
+def test_total_str_with_lone_surrogates(name):
     text = "a \ud800. b"
     assert "".join(chunk.text for chunk in build(name).chunk(text)) == text
 
@@ -149,21 +149,21 @@ def test_total_every_str_even_one_that_utf8_cannot_say(name):
         ({"timeout": 0}, "timeout must be > 0 seconds or None, got 0"),
     ],
 )
-def test_total_bad_configuration_states_rule_and_value(split, bad, rule):
+def test_total_configuration_errors_state_rule_and_value(split, bad, rule):
     with pytest.raises(ValueError, match=re.escape(rule)):
         split(["text"], **bad)
 
 
-def test_total_a_misspelt_parameter_is_an_error(split):
+def test_total_misspelled_parameter_is_an_error(split):
     with pytest.raises((TypeError, ValueError), match="max_tokenz"):
         split(["text"], max_tokenz=3)
 
 
-def test_total_one_bad_document_takes_no_other_down(name):
+def test_total_one_bad_document_does_not_affect_others(name):
     chunker = build(name)
-    found = chunker.chunk_many(["One. Two.", None, "Three."], on_error="collect")
-    assert [len(chunks) > 0 for chunks in found] == [True, False, True]
-    ((failure),) = found.failures
+    results = chunker.chunk_many(["One. Two.", None, "Three."], on_error="collect")
+    assert [len(chunks) > 0 for chunks in results] == [True, False, True]
+    ((failure),) = results.failures
     assert (failure.index, type(failure.error)) == (1, ConfigurationError)
     with pytest.raises(ConfigurationError, match=r"Document.text must be a str, got 'NoneType'"):
         chunker.chunk_many([None])
@@ -189,19 +189,21 @@ def test_stable_ids_survive_an_insertion(split, linear):
 @relaxed
 @given(text=texts)
 @example(text=HARD["table"])
-def test_all_front_ends_say_the_same(front_ends, name, text):
+def test_all_front_ends_agree(front_ends, name, text):
     first, *rest = (split(name, [text, "", text], max_tokens=40, overlap_tokens=0) for split in front_ends.values())
     assert rest == [first, first]
 
 
 @relaxed
 @given(documents=st.lists(texts, max_size=5))
-def test_await_and_stream_change_nothing(name, documents):
+def test_async_and_streaming_give_equal_chunks(name, documents):
     chunker, done = build(name, max_tokens=90), []
-    found = chunker.chunk_many(documents, progress=done.append)
-    assert found == asyncio.run(chunker.achunk_many(documents)) == list(chunker.stream(documents))
+    results = chunker.chunk_many(documents, progress=done.append)
+    assert results == asyncio.run(chunker.achunk_many(documents)) == list(chunker.stream(documents))
     assert done == list(range(1, len(documents) + 1))
-    assert [chunk.index for chunks in found for chunk in chunks] == [i for chunks in found for i in range(len(chunks))]
+    assert [chunk.index for chunks in results for chunk in chunks] == [
+        i for chunks in results for i in range(len(chunks))
+    ]
 
 
 def test_a_chunker_copies_and_pickles(name):
@@ -217,7 +219,7 @@ def test_protected_blocks_are_whole_while_they_fit(split, kind, overlap, linear)
     pieces = split([intro + block + end], max_tokens=as_counter()(block) + 9, overlap_tokens=overlap, **linear)
     fence = block[-9:]
     assert any(block in piece.text for piece in pieces)
-    assert all(block in piece.text or fence not in piece.text for piece in pieces)  # nor is it cut by overlap
+    assert all(block in piece.text or fence not in piece.text for piece in pieces)  # overlap does not cut it either
 
 
 def test_front_ends_have_the_same_parameters_and_defaults(name):
@@ -232,12 +234,12 @@ def test_front_ends_have_the_same_parameters_and_defaults(name):
     assert describe(name)["parameters"] == {field.name: field.default for field in fields(params)}
     resources = {f.name for f in fields(chunker) if f.metadata.get("resource")}
     assert "vectors" not in resources or "vectors" in signature(splitter.split_with_vectors).parameters
-    for front_end, theirs in (
+    for front_end, own_names in (
         (splitter, {"length_function", "embeddings", "vectors"}),
         (parser, {"tokenizer", "embed_model"}),
     ):
-        assert resources - {"tokenizer", "embedder"} - theirs <= set(signature(front_end).parameters)
-        assert theirs & set(signature(front_end).parameters)
+        assert resources - {"tokenizer", "embedder"} - own_names <= set(signature(front_end).parameters)
+        assert own_names & set(signature(front_end).parameters)
 
 
 def test_every_parameter_is_documented(name):
@@ -247,7 +249,7 @@ def test_every_parameter_is_documented(name):
         assert any(re.search(documented, getdoc(c) or "") for c in params.__mro__), field.name
 
 
-def test_fingerprints_see_parameters_and_resources(name):
+def test_fingerprints_depend_on_parameters_and_resources(name):
     prints = {build(name, **p).fingerprint() for p in ({}, {"max_tokens": 99}, {"tokenizer": len})}
     assert len(prints) == 3
     assert build(name).fingerprint() == build(name).fingerprint()
@@ -276,7 +278,7 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
         create("recursive", max_token=5)
 
 
-def test_help_explains_every_parameter_and_repr_what_was_set(name):
+def test_help_explains_every_parameter_and_repr_shows_changed_ones(name):
     stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
     splitter, parser = getattr(langchain_advchunk, stem + "Splitter"), getattr(llamaindex_advchunk, stem + "NodeParser")
     for front_end in (registry.TABLE[name].chunker, splitter, parser):

@@ -438,12 +438,12 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
     (tmp_path / "chroma" / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)), "utf-8")
     output = script("--data", tmp_path, "--only", "recursive", "texttiling, preset=fine", "--texts", "2")
     assert output.returncode == 0, output.stderr
-    assert "|  | joined news | odes | encyclopaedic |" in output.stdout
+    assert "|  | joined news | odes | encyclopedic |" in output.stdout
     assert "| texttiling, preset=fine | " in output.stdout
     assert output.stderr == "recursive: 15 effects\ntexttiling, preset=fine: 45 effects\n"
     refused = script("--data", tmp_path, "--write")
     assert refused.returncode == 1
-    assert "--write must go with all texts of all types" in refused.stderr
+    assert "--write requires all texts of all types" in refused.stderr
 
 
 @pytest.fixture(scope="module")

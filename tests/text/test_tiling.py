@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
+# ruff: noqa: RUF001 - this tests the punctuation of many scripts
 from __future__ import annotations
 
 import pickle
@@ -44,7 +44,7 @@ TEXTS = st.one_of(
     ).map("".join),
 )
 
-# "|" stands where a sentence must end; nothing else may end one.
+# "|" marks the ends of sentences; there are no others.
 SENTENCES = [
     ("en", "Dr. Smith met Mrs. Jones at 9 a.m. on Monday. |They spoke."),
     ("en", "Use e.g. this, i.e. That one. |Fine."),
@@ -88,7 +88,7 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("language", "marked"), SENTENCES)
-def test_sentences_end_where_a_reader_ends_them(language, marked):
+def test_sentences_end_where_expected(language, marked):
     expected = marked.split("|")
     assert sentences.sentences("".join(expected), language).strings() == expected
 
@@ -104,12 +104,12 @@ def test_sentences_end_where_a_reader_ends_them(language, marked):
         "A!  |B?\n|C",
     ],
 )
-def test_plain_sentences_fail_as_universal_chunking_does(marked):
+def test_plain_sentences_fail_like_universal_chunking(marked):
     expected = marked.split("|")
     assert sentences.plain_sentences("".join(expected)).strings() == expected
 
 
-def test_a_stray_quote_or_bracket_silences_no_more_than_its_surroundings():
+def test_a_stray_quote_or_bracket_has_only_a_local_effect():
     assert len(sentences.sentences('A 5" pipe broke. ' + "It was mended soon. " * 100 + 'A 6" pipe held.')) > 100
     assert len(sentences.sentences("He (it is said. " + "It was mended soon. " * 100 + "Then) he left.")) > 100
 
@@ -154,7 +154,7 @@ def test_any_text_is_tiled(tiler, text):
     [tiling.paragraphs, tiling.lines, tiling.words, tiling.clauses, sentences.sentences, sentences.plain_sentences],
 )
 @given(TEXTS)
-def test_units_own_the_white_space_after_them_and_the_indentation_before(tiler, text):
+def test_units_include_the_white_space_after_them_and_indentation_before(tiler, text):
     units = tiler(text)
     assert all(unit.strip() for unit in units.strings()) or len(units) == 1
     for edge in units.edges[1:-1].tolist():
@@ -164,15 +164,15 @@ def test_units_own_the_white_space_after_them_and_the_indentation_before(tiler, 
 
 
 @given(TEXTS, st.sets(st.integers(0, 60)))
-def test_spans_divide_the_white_space_they_leave_out(text, ends):
+def test_from_spans_divides_the_white_space_between_spans(text, ends):
     spans = list(pairwise(sorted({0, len(text), *(end for end in ends if end < len(text))})))
     edges = {0, len(text)}
     for _, end in spans:
-        ink = len(text[:end].rstrip())
-        space = text[ink : len(text) - len(text[ink:].lstrip())]
+        stop = len(text[:end].rstrip())
+        space = text[stop : len(text) - len(text[stop:].lstrip())]
         last = max(space.rfind("\r"), space.rfind("\n")) + 1
-        if ink:
-            edges.add(len(text) if ink + len(space) == len(text) else ink + (last or len(space)))
+        if stop:
+            edges.add(len(text) if stop + len(space) == len(text) else stop + (last or len(space)))
     assert tiling.from_spans(text, spans).edges.tolist() == sorted(edges)
 
 
@@ -188,7 +188,7 @@ def test_a_blank_line_ends_a_sentence(text):
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_a_new_paragraph_changes_no_other(before, new, after):
+def test_a_new_paragraph_does_not_change_others(before, new, after):
     before, new, after = ("A" + part.strip() + "z" for part in (before, new, after))
     apart = [unit for part in (before, new, after) for unit in sentences.sentences(f"{part}\n\n").strings()]
     assert sentences.sentences("\n\n".join([before, new, after, ""])).strings() == apart
@@ -212,7 +212,7 @@ def test_a_long_paragraph_is_split_as_its_parts_are():
         "(" * 10**6,
     ],
 )
-def test_odd_texts_take_no_more_than_linear_time(text):
+def test_adversarial_texts_take_linear_time(text):
     start = time.process_time()
     for tiler in (sentences.sentences, sentences.plain_sentences, tiling.clauses, tiling.lines, tiling.words):
         tiler(text)
@@ -233,7 +233,7 @@ def test_spacy_sentences_tile():
     assert tiler(" One.  Two.\n\nno stop\n\nThree").strings() == [" One.  ", "Two.\n\n", "no stop\n\n", "Three"]
 
 
-def test_spacy_takes_a_paragraph_over_its_limit():
+def test_spacy_splits_a_paragraph_over_its_limit():
     nlp = english()
     text = "One is here. Two is here. " * 4
     whole = splitters.spacy_sentences(nlp)(text).strings()
@@ -242,7 +242,7 @@ def test_spacy_takes_a_paragraph_over_its_limit():
     assert "".join(splitters.spacy_sentences(nlp)(text).strings()) == text
 
 
-def test_spacy_without_sentences_is_refused():
+def test_spacy_without_sentences_is_rejected():
     spacy = pytest.importorskip("spacy")
     with pytest.raises(ConfigurationError, match="sentencizer"):
         splitters.as_tiler(spacy.blank("en"))("One here. Two here.")
@@ -259,12 +259,12 @@ def title_and_rest(text):
         ["One.", "Two."], ("One. ", "Two."), iter(["One.", " Two."]),
     ],
 )  # fmt: skip
-def test_as_tiler_takes_what_splitters_return(answer):
+def test_as_tiler_accepts_the_results_of_splitters(answer):
     assert splitters.as_tiler(lambda _: answer)("One. Two.").strings() == ["One. ", "Two."]
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (["One.", "two."], "two"),
         (["Two.", "One."], "One"),
@@ -282,13 +282,13 @@ def test_as_tiler_takes_what_splitters_return(answer):
         (Units("One.", np.array([0, 4])), "the text it was given"),
     ],
 )
-def test_as_tiler_refuses_what_loses_or_reorders_text(answer, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_as_tiler_rejects_splitters_that_lose_or_reorder_text(answer, message):
+    with pytest.raises(ConfigurationError, match=message):
         splitters.as_tiler(lambda _: answer)("One. Two.")
 
 
 @pytest.mark.parametrize("splitter", ["plian", 3, ["One."]])
-def test_as_tiler_refuses_what_is_no_splitter(splitter):
+def test_as_tiler_rejects_other_objects(splitter):
     with pytest.raises(ConfigurationError, match="plain"):
         splitters.as_tiler(splitter)
 
@@ -306,5 +306,5 @@ def test_as_tiler_passes_the_language_on():
 
 
 @given(TEXTS)
-def test_align_finds_the_words_again(text):
+def test_align_recovers_the_words(text):
     assert tiling.align(text, text.split()).edges.tolist() == tiling.words(text).edges.tolist()

@@ -81,7 +81,7 @@ def test_likeness_is_that_of_all_pairs(peers, rows, most):
     alike, n = rows @ rows.T, len(rows)
     np.testing.assert_allclose(peers.near(rows, most), band(alike, most))
     pairs = alike[np.triu_indices(n, k=1)]
-    assert peers.mean_likeness(rows) == pytest.approx(pairs.mean() if n > 1 else 0)
+    assert peers.mean_similarity(rows) == pytest.approx(pairs.mean() if n > 1 else 0)
 
 
 def test_chunks_are_whole_pieces_in_order_and_no_more_than_the_limit_has_pieces(peers):
