@@ -1,7 +1,5 @@
 """The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ run of units is a difference of prefix sums. For other tokenizers that differenc
 itself before it is accepted. Either way the work grows linearly with the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise

@@ -1,7 +1,5 @@
 """Chunk each document with the chunker for its format."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Baselines: windows of a fixed size, and recursive splitting."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

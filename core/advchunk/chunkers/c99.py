@@ -1,7 +1,5 @@
 """C99: divisive segmentation by locally ranked similarities."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Semantic clusters: sentences clustered by meaning, and clusters projected to passages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush

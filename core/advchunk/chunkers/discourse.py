@@ -1,7 +1,5 @@
 """Discourse segments: start one at each strong connective, and between them group clauses that cohere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

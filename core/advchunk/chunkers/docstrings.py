@@ -1,7 +1,5 @@
 """Compose class docstrings, so that `help` explains inherited parameters too."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from inspect import cleandoc

@@ -1,7 +1,5 @@
 """The base of experimental chunkers, which have a stable one to fall back on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from advchunk.chunkers.base import Chunker

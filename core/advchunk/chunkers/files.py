@@ -1,7 +1,5 @@
 """Chunk files; one that cannot be read is a failure like any other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike

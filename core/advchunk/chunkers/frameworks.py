@@ -1,7 +1,5 @@
 """Metadata of chunks in the document models of frameworks, shared by the adapters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Allow experimental chunkers, whose results may still change."""
 
-from __future__ import annotations
-
 import os
 
 from advchunk.errors import ConfigurationError

@@ -1,7 +1,5 @@
 """Scientific papers by section: each chunk has its part of Introduction, Methods, Results and Discussion."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Bases of the chunkers that need a causal language model or a chat model."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path

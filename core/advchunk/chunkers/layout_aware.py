@@ -1,7 +1,5 @@
 """Chunk documents by the regions that a detector finds on their pages: columns, paragraphs, tables and figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """LDA topics: cut where the topics of the text change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal

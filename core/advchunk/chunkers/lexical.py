@@ -1,7 +1,5 @@
 """Base of the chunkers that count words: normalization and its parameters."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Margin sampling: ask a language model at each gap how much likelier it is to split there than to keep."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

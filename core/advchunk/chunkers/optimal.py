@@ -1,7 +1,5 @@
 """Optimal semantic chunking: the exact optimum under the size limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

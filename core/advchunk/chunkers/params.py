@@ -1,7 +1,5 @@
 """Hyper-parameters, declared once and inherited by the core chunker and by both adapters."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

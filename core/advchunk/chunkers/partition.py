@@ -1,7 +1,5 @@
 """Graph partition: communities in a graph of similar sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Perplexity chunking: cut after the sentences that surprise a language model less than their neighbors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 

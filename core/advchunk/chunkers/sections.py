@@ -1,7 +1,5 @@
 """Cut a document between its sections, and each section with another chunker."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

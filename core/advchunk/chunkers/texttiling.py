@@ -1,7 +1,5 @@
 """TextTiling: cut where the vocabulary changes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType

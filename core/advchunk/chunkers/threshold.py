@@ -1,7 +1,5 @@
 """Semantic threshold: a replacement for LangChain's SemanticChunker and LlamaIndex's SemanticSplitter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

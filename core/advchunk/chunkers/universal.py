@@ -1,7 +1,5 @@
 """Universal semantic chunking: end a chunk where the topic changes, once it is long enough."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 

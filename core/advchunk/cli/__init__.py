@@ -1,7 +1,5 @@
 """The ``advchunk`` command line."""
 
-from __future__ import annotations
-
 import click
 
 from advchunk import __version__

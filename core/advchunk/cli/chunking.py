@@ -1,7 +1,5 @@
 """``advchunk chunk``: chunk files."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Error reporting and options that the commands share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

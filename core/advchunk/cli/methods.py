@@ -1,7 +1,5 @@
 """``advchunk list`` and ``advchunk describe``: show the available methods."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

@@ -1,7 +1,5 @@
 """Merge the requests of many plans into full batches, and distribute the answers. Nothing here calls a model."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence

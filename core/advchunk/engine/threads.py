@@ -1,7 +1,5 @@
 """Calls in daemon threads, with timeouts, and the exceptions that end one plan or the whole run."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The base of the enrichers: a chat model, prompts, a plan for one chunk, and the ways to run it over many."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Excerpts of a document around a chunk, for a chat model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property

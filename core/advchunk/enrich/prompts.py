@@ -3,8 +3,6 @@
 Placeholders are in braces. The version is part of the cache key, so custom prompts need a version of their own.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 _ALONE: Final = """\

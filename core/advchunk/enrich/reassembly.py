@@ -1,7 +1,5 @@
 """Documents reassembled from the chunks of a framework, which passes on chunks without their documents."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,5 @@
 """Chunks rewritten to be readable alone, with facts that their document states."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field

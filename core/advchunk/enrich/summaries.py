@@ -1,7 +1,5 @@
 """Summaries of one sentence that place each chunk in its document."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Adapters that turn any causal language model into a `CausalLM`, which scores texts and chooses answers."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Adapters that turn any chat model into a `Chat`, and budgets. Libraries are recognized by method, not imported."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import json

@@ -1,7 +1,5 @@
 """Adapters that turn any tokenizer into a `Counter`. Libraries are recognized by method, not imported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sized
 from dataclasses import dataclass

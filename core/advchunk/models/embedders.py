@@ -1,7 +1,5 @@
 """Adapters that turn any embedder into a `CheckedEmbedder`. Libraries are recognized by method, not imported."""
 
-from __future__ import annotations
-
 import importlib
 import threading
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """A causal language model of Hugging Face transformers that reads texts of any length in bounded memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Names of resources for fingerprints and caches: a cache may miss, but it never returns another model's answer."""
 
-from __future__ import annotations
-
 import os
 import pickle
 from functools import partial

@@ -1,7 +1,5 @@
 """Embeddings of texts that may exceed the embedder's limit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

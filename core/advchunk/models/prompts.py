@@ -1,7 +1,5 @@
 """Fill in prompts for chat models."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

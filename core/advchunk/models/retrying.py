@@ -1,7 +1,5 @@
 """Retries of calls that failed temporarily, with tenacity."""
 
-from __future__ import annotations
-
 import time
 from email.utils import parsedate_to_datetime
 from random import uniform

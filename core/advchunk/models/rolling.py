@@ -1,7 +1,5 @@
 """A rolling key-value cache for texts longer than the context of a language model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A causal language model of Hugging Face transformers with its tokenizer."""
 
-from __future__ import annotations
-
 import threading
 from functools import cached_property, lru_cache
 from inspect import signature

@@ -3,8 +3,6 @@
 ``band[d, i]`` is the value for units i and i + d; entries with i + d >= n are undefined.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Vectors of chunks and sentences that include the surrounding context."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ For end = 1..n it yields the costs of the segments that end there and start at `
 a cost may compute each row from the previous one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Projection of clusters of units, which ignore their order, onto passages of the text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any

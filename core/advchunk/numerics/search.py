@@ -1,7 +1,5 @@
 """Choice of cuts from gap scores, segment costs or labels. See `records` for the conventions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from advchunk.numerics.costs import SegmentCost

@@ -1,7 +1,5 @@
 """Similarities of units and scores of the gaps between them."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 import numpy as np

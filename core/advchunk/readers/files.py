@@ -1,7 +1,5 @@
 """Read a file with the reader for its format."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from importlib import import_module

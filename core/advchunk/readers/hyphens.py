@@ -1,7 +1,5 @@
 """Words hyphenated at the ends of lines."""
 
-from __future__ import annotations
-
 import re
 
 HYPHENATED = re.compile(r"(?<!\w)\w++-\w++")

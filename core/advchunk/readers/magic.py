@@ -1,7 +1,5 @@
 """Identify files by their first bytes, to reject what is not a PDF or not text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from advchunk.errors import ConfigurationError

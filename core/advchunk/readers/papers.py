@@ -1,7 +1,5 @@
 """Classify section headings of scientific papers as Introduction, Methods, Results or Discussion."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

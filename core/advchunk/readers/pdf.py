@@ -1,7 +1,5 @@
 """Read PDFs: the text of the file, in the regions that a detector finds in the image of each page."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

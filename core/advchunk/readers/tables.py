@@ -1,7 +1,5 @@
 """Write tables whose cells may span several rows and columns."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Sequence

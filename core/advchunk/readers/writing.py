@@ -1,7 +1,5 @@
 """Build the text of a document block by block, and its layout with it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias

@@ -1,7 +1,5 @@
 """Parse XML that may be hostile: no entity is expanded, nothing is fetched, and size, depth and memory are bounded."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html.entities import html5
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Counters of tokens, words and characters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral

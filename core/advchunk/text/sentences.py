@@ -1,8 +1,6 @@
 """Split text into sentences."""
 # ruff: noqa: RUF001, RUF003 - the punctuation of many scripts is the subject here
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

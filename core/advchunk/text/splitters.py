@@ -1,7 +1,5 @@
 """Coerce sentence splitters: by name, spaCy pipelines, callables; and split elementary discourse units."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

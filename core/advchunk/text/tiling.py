@@ -4,8 +4,6 @@ A unit owns the white space after it up to its last line end, or all of it if th
 line. White space at the start of the text belongs to the first unit, at the end to the last.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias

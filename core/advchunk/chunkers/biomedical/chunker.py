@@ -1,7 +1,5 @@
 """Biomedical abstracts: sections stay whole while they fit, and numbers stay with what they are compared with."""
 
-from __future__ import annotations
-
 import copy
 import sys
 from bisect import bisect_left, bisect_right

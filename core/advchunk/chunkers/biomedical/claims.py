@@ -19,8 +19,6 @@ Ours. The need is that of Bio-MCP's chunking strategy (2025), steps 6 and 10: "R
 """
 # ruff: noqa: RUF001 - signs of many scripts
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The sections of an abstract, and the context of its chunks."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The costs of the chunks of an abstract."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise

@@ -1,7 +1,5 @@
 """The hyper-parameters of `BiomedicalAbstractChunker`."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Quantities, which are never cut: a number with its unit, its comparison, the statistics in its parentheses."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from itertools import chain

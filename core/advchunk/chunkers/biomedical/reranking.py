@@ -6,8 +6,6 @@ Bio-MCP, "Chunking Strategy", 2025, step 9, and the code of its search service, 
 recent articles are 0.1, 0.05 and 0.02.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

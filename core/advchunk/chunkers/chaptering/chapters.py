@@ -1,7 +1,5 @@
 """The chapters that a chat model proposes: parse its answers, merge those of several windows, move them to headings."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Chapters by a chat model: it answers with the numbers of sentences alone, which the text's coherence must support."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar

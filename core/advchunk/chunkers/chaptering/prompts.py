@@ -1,7 +1,5 @@
 """The prompt of `LLMChapteringChunker`. Its version is part of the cache key of answers."""
 
-from __future__ import annotations
-
 from typing import Final
 
 CHAPTERING_VERSION: Final = "chaptering-1"

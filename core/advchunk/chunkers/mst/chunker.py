@@ -1,7 +1,5 @@
 """MST semantic chunking: paragraphs grouped by a minimum spanning tree."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parameters of MST semantic chunking, and the published distance that they weight."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple

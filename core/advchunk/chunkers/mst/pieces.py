@@ -1,7 +1,5 @@
 """Division of a document into many short pieces, for clustering."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Candidates of a comparison: registered chunkers, splitters of other libraries, and either at a matched size."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """Compare results with a baseline, question by question, and decide if the difference is more than noise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """Recommend a chunker and a size for some documents, with the evidence."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

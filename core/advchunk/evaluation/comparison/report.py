@@ -1,7 +1,5 @@
 """A report on a comparison as one self-contained HTML page, with CSV, Markdown and JSON files."""
 
-from __future__ import annotations
-
 import json
 import platform
 import sys

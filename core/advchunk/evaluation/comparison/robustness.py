@@ -16,8 +16,6 @@ seed at another value, which should not matter. Other changes are measured and r
 * choices and switches, whose values are not near each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan

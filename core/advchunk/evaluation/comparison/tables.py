@@ -1,7 +1,5 @@
 """Comparisons as tables: flat rows, CSV and Markdown."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The corpus, the questions and the scoring of retrieval, the same for all candidates."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Documents with questions and boundaries, and the editing of documents that builders of questions share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise

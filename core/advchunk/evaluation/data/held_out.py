@@ -1,7 +1,5 @@
 """Questions made from sentences of the documents, half of which are removed from the text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

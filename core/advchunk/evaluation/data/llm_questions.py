@@ -1,7 +1,5 @@
 """Questions written by a language model, with answers located by its quotes."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

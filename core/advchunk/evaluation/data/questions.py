@@ -1,7 +1,5 @@
 """Questions with the places of their answers, and the documents they are about."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Segment boundaries from headings, which are removed from the text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

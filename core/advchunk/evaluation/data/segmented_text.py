@@ -1,7 +1,5 @@
 """Texts with true segment boundaries, and Choi's file format for them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Synthetic texts with true segment boundaries, from trivial to hopeless."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -14,8 +14,6 @@ segments in the reference:
 Unlike in all three, a default k is never 0, with which every segmentation would score as correct.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 

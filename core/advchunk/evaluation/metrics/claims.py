@@ -4,8 +4,6 @@ A cut between a number and its comparator loses the claim (`advchunk.chunkers.bi
 character is still retrieved. So a claim counts only if one chunk holds all of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

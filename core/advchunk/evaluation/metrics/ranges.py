@@ -3,8 +3,6 @@
 The ranges of each owner are placed on a line of their own, and the lines end to end, so that one sort handles them all.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from advchunk.records import Floats, Ints

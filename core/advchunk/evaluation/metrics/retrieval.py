@@ -24,8 +24,6 @@ References
 Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma technical report.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,7 +1,5 @@
 """Properties of chunks that need no questions: their sizes, the similarity of their sentences, and their boundaries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Bootstrap intervals over questions, paired differences, and corrections for multiple comparisons."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A circuit breaker and checksums, for stores that fail or hold foreign data."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """A store in a file."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sqlite3

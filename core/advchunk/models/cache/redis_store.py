@@ -1,7 +1,5 @@
 """A store in Redis."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

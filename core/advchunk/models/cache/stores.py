@@ -1,7 +1,5 @@
 """Stores: bytes by key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol

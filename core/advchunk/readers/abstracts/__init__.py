@@ -4,8 +4,6 @@ A document's text is normalized (`readers.abstracts.normalization`), and its ``o
 (`readers.abstracts.labels`) stay in the text, as heading blocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ References
 Bio-MCP, "Chunking Strategy", 2025, step 2.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

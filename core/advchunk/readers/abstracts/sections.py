@@ -1,7 +1,5 @@
 """Build the layout of an abstract: each label is a heading, followed by paragraphs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

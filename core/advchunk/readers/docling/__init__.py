@@ -17,8 +17,6 @@ References
 docling-core 2.104, ``DoclingDocument`` (schema 1.10).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO

@@ -1,7 +1,5 @@
 """Write the body of a Docling document: each item once, in its own order."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

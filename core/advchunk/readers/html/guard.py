@@ -1,7 +1,5 @@
 """Bound the time and memory that the HTML standard takes, which are quadratic for pages that hardly anyone but attackers writes."""
 
-from __future__ import annotations
-
 import re
 
 from advchunk.errors import require

@@ -1,7 +1,5 @@
 """Tables of HTML, many of which are used for layout."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from advchunk.readers.tables import Cell, count_heads, spanned_table

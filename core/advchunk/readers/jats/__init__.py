@@ -4,8 +4,6 @@ Front matter becomes metadata. The text has everything visible in the abstracts,
 except that figures, tables and footnotes within a paragraph follow it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from typing import Any

@@ -1,7 +1,5 @@
 """Metadata of a JATS article, from its front matter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 

@@ -1,7 +1,5 @@
 """Text of JATS elements within a line, among them formulas and citations."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from xml.etree.ElementTree import Element

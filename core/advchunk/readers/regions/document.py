@@ -1,7 +1,5 @@
 """Build a document from the regions of its pages."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

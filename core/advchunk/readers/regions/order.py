@@ -8,8 +8,6 @@ gap, which reads row by row where paragraphs of two columns happen to end side b
 from the next only if a box in one of them spans the columns of the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeAlias

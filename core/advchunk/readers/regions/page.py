@@ -1,7 +1,5 @@
 """Assign the lines of a page to its regions, and sort the regions into reading order."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from statistics import median

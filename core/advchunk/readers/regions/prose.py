@@ -1,7 +1,5 @@
 """Join the lines of a page into paragraphs, list items and tables."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

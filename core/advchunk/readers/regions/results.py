@@ -5,8 +5,6 @@ References
 layoutparser 0.3, ``Layout.to_dict``; docTR 1.1, ``Document.export``, with or without ``detect_layout`` and tables.
 """
 
-from __future__ import annotations
-
 import json as std
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The contents of a page: boxes, lines of text, and regions."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -6,8 +6,6 @@ TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange
 coordinates: https://grobid.readthedocs.io.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ References
 GROBID, "GROBID Service API", https://grobid.readthedocs.io/en/latest/Grobid-service.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping

@@ -1,7 +1,5 @@
 """GROBID's coordinates."""
 
-from __future__ import annotations
-
 import re
 
 from advchunk.records import Place

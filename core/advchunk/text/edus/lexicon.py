@@ -1,7 +1,5 @@
 """Lexicons of languages: discourse connectives, and words that distinguish clauses from phrases."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

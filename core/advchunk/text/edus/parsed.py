@@ -1,7 +1,5 @@
 """Find clauses in dependency parses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Find clauses without a parser, by connectives, punctuation and verbs."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
