@@ -25,6 +25,7 @@ import numpy as np
 
 from advchunk import create
 from advchunk.evaluation import SegmentedText, synthetic
+from algorithms import ALGORITHMS, Growth
 
 SIZES = (250, 500, 1000, 2500, 5000, 10000)
 WORDS = 12  # per sentence
@@ -33,26 +34,14 @@ DIMENSIONS = 256
 
 
 class Case(NamedTuple):
-    """A configuration, and the largest number of sentences it is tested with."""
+    """A configuration of a chunker."""
 
     chunker: str
-    params: Mapping[str, Any] = {}
-    most: int = 10_000
+    growth: Growth
 
 
 CASES = {
-    "texttiling": Case("texttiling", {"preset": "hearst"}),
-    "c99": Case("c99"),
-    "bayesseg, K unknown": Case("bayesseg"),
-    "bayesseg, K known": Case("bayesseg", {"n_segments": "K", "min_segment_tokens": 0}),
-    "utiyama-isahara": Case("bayesseg", {"likelihood": "utiyama-isahara"}),
-    "lda-topic": Case("lda-topic", {}, 2500),
-    "semantic-cluster, ward": Case("semantic-cluster", {}, 5000),
-    "semantic-cluster, chain": Case("semantic-cluster", {"connectivity": "chain"}),
-    "semantic-cluster, hdbscan": Case("semantic-cluster", {"method": "hdbscan"}, 2500),
-    "graph-partition": Case("graph-partition"),
-    "graph-partition, leiden": Case("graph-partition", {"method": "leiden"}),
-    "optimal-semantic": Case("optimal-semantic"),
+    label: Case(name, growth) for name, algorithm in ALGORITHMS.items() for label, growth in algorithm.growth.items()
 }
 # Limits in seconds and MB, by configuration and number of sentences.
 MOST = {
@@ -90,7 +79,7 @@ def build(name: str, **params: Any) -> Any:
 def run_once(label: str, n: int) -> dict[str, float]:
     """Segment a text of n sentences in this process."""
     case, text = CASES[label], make_text(n)
-    params = {name: len(text.cuts) - 1 if value == "K" else value for name, value in case.params.items()}
+    params = {name: len(text.cuts) - 1 if value == "K" else value for name, value in case.growth.params.items()}
     if case.chunker in ("semantic-cluster", "graph-partition", "optimal-semantic"):
         params["embedder"] = embedder(text)
     chunker = build(case.chunker, **params)
@@ -191,7 +180,7 @@ def main() -> None:
         return
     results: dict[str, dict[str, Any]] = {}
     for label in args.only:
-        sizes = {n: run_in_subprocess(label, n) for n in args.sizes if n <= CASES[label].most}
+        sizes = {n: run_in_subprocess(label, n) for n in args.sizes if n <= CASES[label].growth.most}
         results[label] = {"sizes": sizes, "exponent": exponent(sizes)}
     peers = {} if args.no_peers else compare_with_peers()
     print(json.dumps({"growth": results, "compared with peers, 400 sentences": peers}, indent=1))

@@ -21,8 +21,13 @@ from advchunk.chunkers.frameworks import flatten_places, flatten_spans, mark_wri
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
 from advchunk.engine.runner import error_handler
 from advchunk.errors import MissingExtra, require
-from advchunk.models.embedders import Embedder, as_embedder
+from advchunk.models.cache import CacheLike
+from advchunk.models.causal import CausalLMLike
+from advchunk.models.counters import TokenizerLike
+from advchunk.models.embedders import Embedder, EmbedderLike, as_embedder
 from advchunk.records import Floats
+from advchunk.text.splitters import SplitterLike
+from advchunk.text.terms import WordSplitter
 
 # LangChain's names for resources of the core.
 _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
@@ -168,8 +173,8 @@ class LinearSplitter(AdvchunkSplitter):
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
     chunk_overlap: int | None = field(default=None, repr=False, metadata=RESOURCE)
-    length_function: Any = field(default=None, repr=False, metadata=RESOURCE)
-    sentence_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+    length_function: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
+    sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
 
     def core(self) -> Chunker:
@@ -225,7 +230,7 @@ class LexicalSplitter(LinearSplitter):
     word_splitter : a callable that returns the words of a text in order; None is `advchunk.text.terms.word_tokens`.
     """
 
-    word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+    word_splitter: WordSplitter | None = field(default=None, repr=False, metadata=RESOURCE)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -238,7 +243,7 @@ class LanguageModelSplitter(LinearSplitter):
         ``HuggingFacePipeline``, or an object of your own (see `advchunk.models.causal.as_causal`). There is no default.
     """
 
-    lm: Any = field(default=None, repr=False, metadata=RESOURCE)
+    lm: CausalLMLike | None = field(default=None, repr=False, metadata=RESOURCE)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -253,9 +258,9 @@ class EmbeddingSplitter(LinearSplitter):
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
 
-    embeddings: Any = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
+    embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
     batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
-    cache: Any = field(default=None, repr=False, metadata=RESOURCE)
+    cache: CacheLike = field(default=None, repr=False, metadata=RESOURCE)
 
     def split_with_vectors(
         self, documents: Iterable[Document], vectors: Literal["plain", "context"] = "context"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
@@ -21,16 +21,22 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, model_validator
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SkipValidation, model_validator
 
-from advchunk import Chunk, Chunker
+from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.files import chunk_files
 from advchunk.chunkers.frameworks import flatten_places, flatten_spans, mark_written, user_metadata
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.engine.runner import error_handler
 from advchunk.errors import require
+from advchunk.models.cache import CacheLike
+from advchunk.models.causal import CausalLMLike
+from advchunk.models.counters import TokenizerLike
+from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
+from advchunk.text.splitters import SplitterLike
+from advchunk.text.terms import WordSplitter
 
 _NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
@@ -49,7 +55,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     id_func: Any = Field(default=None, exclude=True, description="id_func(i, node) -> id; None gives stable ids.")
-    on_error: Any = Field(
+    on_error: SkipValidation[Literal["raise", "skip"] | Callable[[Failure], object]] = Field(
         default="raise", exclude=True, description="'raise', 'skip', or a callable that takes each Failure."
     )
 
@@ -234,9 +240,11 @@ class LinearNodeParser(AdvchunkNodeParser):
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")
     chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
-    tokenizer: Any = Field(default=None, exclude=True, description="Counts tokens; None follows the embed model.")
-    sentence_splitter: Any = Field(default=None, exclude=True, description="Splits sentences.")
-    fallback: Any = Field(
+    tokenizer: SkipValidation[TokenizerLike] = Field(
+        default=None, exclude=True, description="Counts tokens; None follows the embed model."
+    )
+    sentence_splitter: SkipValidation[SplitterLike] = Field(default=None, exclude=True, description="Splits sentences.")
+    fallback: SkipValidation[Chunker | Literal["auto"] | None] = Field(
         default="auto", exclude=True, description="A core chunker for documents on which this one fails."
     )
 
@@ -269,13 +277,15 @@ class LinearNodeParser(AdvchunkNodeParser):
 class LexicalNodeParser(LinearNodeParser):
     """Base of the parsers that count words."""
 
-    word_splitter: Any = Field(default=None, exclude=True, description="Returns the words of a text.")
+    word_splitter: SkipValidation[WordSplitter | None] = Field(
+        default=None, exclude=True, description="Returns the words of a text."
+    )
 
 
 class LanguageModelNodeParser(LinearNodeParser):
     """Base of the parsers that ask a causal language model."""
 
-    lm: Any = Field(
+    lm: SkipValidation[CausalLMLike | None] = Field(
         default=None, exclude=True, description="A name or path, a (model, tokenizer) pair, a HuggingFaceLLM ..."
     )
 
@@ -289,11 +299,13 @@ class EmbeddingNodeParser(LinearNodeParser):
     ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
     """
 
-    embed_model: Any = Field(
+    embed_model: SkipValidation[EmbedderLike] = Field(
         default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
-    cache: Any = Field(default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store.")
+    cache: SkipValidation[CacheLike] = Field(
+        default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store."
+    )
     vectors: Literal["none", "plain", "context", "units"] = Field(
         default="none",
         description="Sets the embedding of each node: its own, mixed with its neighbors', or one per sentence.",

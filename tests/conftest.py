@@ -12,8 +12,9 @@ from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Document, GroupedParams, OptimalSemanticChunker, names
+from advchunk import Document, GroupedParams, names
 from advchunk.chunkers.registry import TABLE
+from algorithms import ALGORITHMS
 from stand_ins import STAND_INS
 
 settings.register_profile("advchunk", deadline=None)  # the machine may be busy with other tests
@@ -30,44 +31,6 @@ COURTS = (
     "The court heard the appeal. Judges ruled on the law. The court issued its ruling. A lawyer argued the law. "
     "The appeal went to the judge. The judge and the lawyer agreed. "
 )
-# Parameters with which each chunker separates them; a new chunker adds a line. The baselines only know sizes.
-PLANTED = {
-    "sliding-window": {"max_tokens": 45},
-    "recursive": {"max_tokens": 45},
-    "semantic-threshold": {"buffer_size": 0, "breakpoint_threshold_amount": 91.0},
-    "mst-semantic": {"granularity": "sentence", "n_segments": 2},
-    "universal-semantic": {"min_chunk_size": 20, "threshold_percentile": 10.0},
-    "optimal-semantic": {},
-    "perplexity": {"combine": False},
-    "margin-sampling": {"window": None, "combine": False},
-    "biomedical-abstract": {"max_tokens": 45, "overlap_tokens": 0},
-    "auto": {"max_tokens": 45},
-    "discourse": {"target_tokens": 40},
-    "grobid-section": {},
-    "layout-aware": {},
-    "llm-chaptering": {},
-    "texttiling": {"preset": "fine"},
-    "c99": {"min_segment_length": 0},
-    "bayesseg": {"min_segment_tokens": 0},
-    "lda-topic": {"preset": "depth", "num_topics": 2},
-    "semantic-cluster": {"n_clusters": 2},
-    "graph-partition": {"preset": "neighbors"},
-}
-
-
-# Parameters with which experimental chunkers find shifts between synthetic topics, by the longest segment in sentences.
-SHIFTS = {
-    "discourse": lambda longest: {"max_tokens": 20_000, "target_tokens": 33 * longest},
-    "grobid-section": lambda _: {"max_tokens": 20_000, "inner": OptimalSemanticChunker(penalty=1.0)},
-    "layout-aware": lambda _: {"max_tokens": 20_000, "inner": OptimalSemanticChunker(penalty=1.0)},
-    "llm-chaptering": lambda longest: {"support_width": 1, "support": 60.0} if longest <= 3 else {},
-    "texttiling": lambda longest: {"preset": "fine", "spacing": 0, "block_size": max(longest // 4, 1)},
-    "c99": lambda longest: {"min_segment_length": 0, "n_segments": None if longest > 3 else 6},
-    "bayesseg": lambda _: {"min_segment_tokens": 0},
-    "lda-topic": lambda longest: {"preset": "depth", "block_size": max(longest // 3, 2)},
-    "semantic-cluster": lambda _: {"connectivity": "chain", "n_clusters": 6, "min_cluster_size": 1},
-    "graph-partition": lambda longest: {"preset": "neighbors"} if longest > 3 else {"threshold": 0.5},
-}
 
 
 class Piece(NamedTuple):
@@ -135,22 +98,28 @@ def unwalled(name):
     return {"markup": "plain"} if name in ("grobid-section", "layout-aware") else {}
 
 
+@pytest.fixture
+def split(name):
+    """Return ``split(texts, **parameters) -> pieces`` for each chunker in the core."""
+    return lambda texts, **params: core(name, texts, **params)
+
+
 @pytest.fixture(params=FRONT_ENDS)
-def split(request, name):
-    """Return ``split(texts, **parameters) -> pieces`` for a chunker in each front end in turn."""
+def split_anywhere(request, name):
+    """Return ``split(texts, **parameters) -> pieces`` for each chunker in each front end."""
     return lambda texts, **params: FRONT_ENDS[request.param](name, texts, **params)
 
 
 @pytest.fixture
 def planted(name):
     """Return the two halves of a text, and parameters with which this chunker separates them."""
-    return CATS, COURTS, PLANTED[name]
+    return CATS, COURTS, ALGORITHMS[name].planted
 
 
 @pytest.fixture
 def shifts(name):
     """Return ``shifts(longest) -> parameters`` that find shifts between synthetic topics."""
-    return SHIFTS[name]
+    return ALGORITHMS[name].shifts
 
 
 @pytest.fixture

@@ -1,13 +1,17 @@
-"""What tests give to chunkers that are not tested as they come: models that they cannot do without, and verbatim text."""
+"""The parameters without which chunkers cannot be tested: models, and settings that keep texts verbatim."""
 
-from chats import Editor
-from lm import Words
+from importlib import import_module
+
+from algorithms import ALGORITHMS
+
+
+def load(name):
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)()
+
 
 STAND_INS = {
-    "perplexity": {"lm": Words()},
-    "margin-sampling": {"lm": Words()},
-    "biomedical-abstract": {"normalize": False, "include_context": False},
-    "grobid-section": {"markup": "markdown"},
-    "layout-aware": {"markup": "markdown", "split_tables": True, "hard_stops": "section"},
-    "llm-chaptering": {"llm": Editor()},
+    name: {parameter: load(model) for parameter, model in algorithm.models.items()} | dict(algorithm.verbatim)
+    for name, algorithm in ALGORITHMS.items()
+    if algorithm.models or algorithm.verbatim
 }

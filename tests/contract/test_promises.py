@@ -1,4 +1,4 @@
-"""The contract of every chunker in every front end: exact, bounded, total, stable."""
+"""The contract of every chunker: exact, bounded, total, stable; and the front ends, which give equal chunks."""
 
 import asyncio
 import copy
@@ -10,7 +10,7 @@ from inspect import getdoc, signature
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import langchain_advchunk
@@ -149,14 +149,14 @@ def test_total_str_with_lone_surrogates(name):
         ({"timeout": 0}, "timeout must be > 0 seconds or None, got 0"),
     ],
 )
-def test_total_configuration_errors_state_rule_and_value(split, bad, rule):
+def test_total_configuration_errors_state_rule_and_value(split_anywhere, bad, rule):
     with pytest.raises(ValueError, match=re.escape(rule)):
-        split(["text"], **bad)
+        split_anywhere(["text"], **bad)
 
 
-def test_total_misspelled_parameter_is_an_error(split):
+def test_total_misspelled_parameter_is_an_error(split_anywhere):
     with pytest.raises((TypeError, ValueError), match="max_tokenz"):
-        split(["text"], max_tokenz=3)
+        split_anywhere(["text"], max_tokenz=3)
 
 
 def test_total_one_bad_document_does_not_affect_others(name):
@@ -187,9 +187,16 @@ def test_stable_ids_survive_an_insertion(split, linear):
 
 
 @relaxed
-@given(text=texts)
-@example(text=HARD["table"])
-def test_all_front_ends_agree(front_ends, name, text):
+@given(text=texts, top=st.integers(1, 40), count=st.sampled_from([len, merging, None, "words"]), data=st.data())
+def test_all_front_ends_agree(front_ends, linear, name, text, top, count, data):
+    low, overlap = data.draw(st.integers(0, top)), data.draw(st.integers(0, top - 1))
+    params = {"max_tokens": top, "min_tokens": low, "overlap_tokens": overlap, "tokenizer": count, **linear}
+    first, *rest = (split(name, [text, "", text], **params) for split in front_ends.values())
+    assert rest == [first, first]
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_all_front_ends_agree_on_hard_texts(front_ends, name, text):
     first, *rest = (split(name, [text, "", text], max_tokens=40, overlap_tokens=0) for split in front_ends.values())
     assert rest == [first, first]
 

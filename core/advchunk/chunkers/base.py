@@ -38,18 +38,19 @@ from advchunk.engine.runner import (
 )
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, require
 from advchunk.layout import Contexts, Locator, TableHeads, fit_to_blocks, keep_headings, protected, tile_prose
-from advchunk.models.cache import with_cache
-from advchunk.models.counters import as_counter
-from advchunk.models.embedders import as_embedder
+from advchunk.models.cache import CacheLike, with_cache
+from advchunk.models.counters import TokenizerLike, as_counter
+from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity
 from advchunk.models.long_texts import embed_long_texts
+from advchunk.models.wordpiece import default_wordpiece
 from advchunk.numerics import context_vectors
 from advchunk.readers import files, formats
 from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Units
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
-from advchunk.text.splitters import as_tiler
+from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
 
 _log = logging.getLogger("advchunk")
@@ -69,8 +70,8 @@ class Chunker(Params, ABC):
         experimental chunker, where it is `UniversalSemanticChunker`; None raises the error.
     """
 
-    tokenizer: Any = field(default=None, repr=False, metadata=RESOURCE)
-    sentence_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+    tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
+    sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
 
     @abstractmethod
@@ -262,7 +263,7 @@ class Chunker(Params, ABC):
     @property
     def counter(self) -> Counter:
         """The token counter."""
-        return as_counter(self.tokenizer)
+        return default_wordpiece() if self.tokenizer is None else as_counter(self.tokenizer)
 
     @property
     def sentence_tiler(self) -> Tiler:
@@ -359,9 +360,9 @@ class VectorsChunker(SegmentingChunker):
         none.
     """
 
-    embedder: Any = field(default=None, repr=False, metadata=RESOURCE)
+    embedder: EmbedderLike = field(default=None, repr=False, metadata=RESOURCE)
     batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
-    cache: Any = field(default=None, repr=False, metadata=OPERATION)
+    cache: CacheLike = field(default=None, repr=False, metadata=OPERATION)
     vectors: Literal["none", "plain", "context", "units"] = field(default="none", repr=False, metadata=RESOURCE)
 
     def check(self) -> None:

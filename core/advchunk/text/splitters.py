@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from advchunk.text.edus.parsed import parsed_edus
 from advchunk.text.edus.rules import clause_ends
 from advchunk.text.sentences import plain_sentences, readable, sentences
 from advchunk.text.tiling import Tiler, align, from_ends, from_spans, owning_space, paragraphs, unit_end
+
+# The splitters that `as_tiler` takes; a spaCy Language is a callable.
+SplitterLike: TypeAlias = Literal["plain", "edus"] | Callable[[str], Any] | None
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class _Coerced:
         return from_spans(text, numbers.tolist()) if spans else Units(text, numbers.astype(np.int64))
 
 
-def as_tiler(splitter: Any = None, language: str = "en") -> Tiler:
+def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
     """Coerce a sentence splitter to a tiler, which can be pickled if ``splitter`` can.
 
     Parameters
