@@ -6,7 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
 from llama_index.core.callbacks import CallbackManager
@@ -21,7 +21,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf, SkipValidation, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
@@ -38,6 +39,15 @@ from advchunk.models.identity import identity
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 
+
+class _Unchecked:
+    """Leaves a field to the core chunker, which checks its resources; pydantic cannot check Protocols."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        return core_schema.any_schema()
+
+
+_UNCHECKED = _Unchecked()
 _NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
@@ -55,7 +65,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     id_func: Any = Field(default=None, exclude=True, description="id_func(i, node) -> id; None gives stable ids.")
-    on_error: SkipValidation[Literal["raise", "skip"] | Callable[[Failure], object]] = Field(
+    on_error: Annotated[Literal["raise", "skip"] | Callable[[Failure], object], _UNCHECKED] = Field(
         default="raise", exclude=True, description="'raise', 'skip', or a callable that takes each Failure."
     )
 
@@ -224,10 +234,11 @@ class AdvchunkNodeParser(TextSplitter):
 class ChunkerNodeParser(AdvchunkNodeParser):
     """Parse with any core chunker: ``ChunkerNodeParser(chunker=MyChunker())``."""
 
-    chunker: InstanceOf[Chunker] = Field(exclude=True)
+    chunker: Annotated[Chunker, _UNCHECKED] = Field(exclude=True)
 
     def core(self) -> Chunker:
         """Return the chunker."""
+        require(isinstance(self.chunker, Chunker), "chunker must be a Chunker", self.chunker)
         return self.chunker
 
 
@@ -240,11 +251,13 @@ class LinearNodeParser(AdvchunkNodeParser):
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")
     chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
-    tokenizer: SkipValidation[TokenizerLike] = Field(
+    tokenizer: Annotated[TokenizerLike, _UNCHECKED] = Field(
         default=None, exclude=True, description="Counts tokens; None follows the embed model."
     )
-    sentence_splitter: SkipValidation[SplitterLike] = Field(default=None, exclude=True, description="Splits sentences.")
-    fallback: SkipValidation[Chunker | Literal["auto"] | None] = Field(
+    sentence_splitter: Annotated[SplitterLike, _UNCHECKED] = Field(
+        default=None, exclude=True, description="Splits sentences."
+    )
+    fallback: Annotated[Chunker | Literal["auto"] | None, _UNCHECKED] = Field(
         default="auto", exclude=True, description="A core chunker for documents on which this one fails."
     )
 
@@ -277,7 +290,7 @@ class LinearNodeParser(AdvchunkNodeParser):
 class LexicalNodeParser(LinearNodeParser):
     """Base of the parsers that count words."""
 
-    word_splitter: SkipValidation[WordSplitter | None] = Field(
+    word_splitter: Annotated[WordSplitter | None, _UNCHECKED] = Field(
         default=None, exclude=True, description="Returns the words of a text."
     )
 
@@ -285,7 +298,7 @@ class LexicalNodeParser(LinearNodeParser):
 class LanguageModelNodeParser(LinearNodeParser):
     """Base of the parsers that ask a causal language model."""
 
-    lm: SkipValidation[CausalLMLike | None] = Field(
+    lm: Annotated[CausalLMLike | None, _UNCHECKED] = Field(
         default=None, exclude=True, description="A name or path, a (model, tokenizer) pair, a HuggingFaceLLM ..."
     )
 
@@ -299,11 +312,11 @@ class EmbeddingNodeParser(LinearNodeParser):
     ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
     """
 
-    embed_model: SkipValidation[EmbedderLike] = Field(
+    embed_model: Annotated[EmbedderLike, _UNCHECKED] = Field(
         default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
-    cache: SkipValidation[CacheLike] = Field(
+    cache: Annotated[CacheLike, _UNCHECKED] = Field(
         default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store."
     )
     vectors: Literal["none", "plain", "context", "units"] = Field(

@@ -58,15 +58,15 @@ def test_a_chunker_without_a_model_may_group_too():
 
 
 def test_every_edge_of_a_grouped_chunk_is_explained():
-    found = own(Segmentation(np.array([0, 1, 2, 4]), labels=np.array([0, 1, 0, 0]), reason="label")).explain(TEXT)
-    assert [(cut.offset, cut.reason) for cut in found.cuts] == [(5, "label"), (10, "label")]
+    result = own(Segmentation(np.array([0, 1, 2, 4]), labels=np.array([0, 1, 0, 0]), reason="label")).explain(TEXT)
+    assert [(cut.offset, cut.reason) for cut in result.cuts] == [(5, "label"), (10, "label")]
 
 
 def test_segmentation_of_given_units_enforces_no_size():
     gold = tiling.align(TEXT, ["One. Two. ", "Three. ", "Four."])
-    found = OptimalSemanticChunker(n_segments=2, max_tokens=100).segmentation(gold)
-    assert len(found.cuts) == 3
-    assert found.cuts[-1] == 3
+    result = OptimalSemanticChunker(n_segments=2, max_tokens=100).segmentation(gold)
+    assert len(result.cuts) == 3
+    assert result.cuts[-1] == 3
     assert OptimalSemanticChunker().segmentation(tiling.align("One.", ["One."])).cuts.tolist() == [0, 1]
 
 
@@ -91,9 +91,9 @@ def test_one_parameter_under_two_names_must_agree():
 def test_a_costly_figure_is_computed_when_it_is_asked_for():
     asked = []
     figures = {"cheap": 1, "costly": lambda: asked.append(1) or 2}
-    found = own(Segmentation(np.array([0, 4]), figures=figures)).explain(TEXT)
-    assert (set(found.figures), found.figures["cheap"], asked) == ({"cheap", "costly"}, 1, [])
-    assert (found.figures["costly"], asked) == (2, [1])
+    result = own(Segmentation(np.array([0, 4]), figures=figures)).explain(TEXT)
+    assert (set(result.figures), result.figures["cheap"], asked) == ({"cheap", "costly"}, 1, [])
+    assert (result.figures["costly"], asked) == (2, [1])
 
 
 @pytest.mark.parametrize("wrong", [None, "One text.", Document("One document.")])

@@ -1,4 +1,4 @@
-"""How text is cut for retrieval: every serious chunking algorithm behind one contract, free of frameworks.
+"""Chunking for retrieval: every serious algorithm behind one contract, free of frameworks.
 
 >>> from advchunk import RecursiveChunker
 >>> [chunk.spans for chunk in RecursiveChunker(max_tokens=4).chunk("One two. Three four.")]

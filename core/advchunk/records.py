@@ -31,7 +31,7 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 
 
 class Strength(IntEnum):
-    """How good a place the edge between two units is to end a chunk: higher is better.
+    """Strength of the edge between two units: the higher, the better a place to end a chunk.
 
     Edges before headings have `HEADING` for the lowest level (6 and more), up to `HEADING` + 5 for level 1.
     """

@@ -134,10 +134,10 @@ def test_it_is_a_text_splitter_with_embeddings_first():
 
 def test_async_uses_the_async_embedding_method_once_for_all_documents():
     model, documents = Recording(), [Document(CATS_AND_LAWS), Document("C c.\n\nD d.")]
-    found = asyncio.run(MSTSemanticSplitter(model).atransform_documents(documents))
+    chunks = asyncio.run(MSTSemanticSplitter(model).atransform_documents(documents))
     assert model.used == ["async"]
     assert (
-        found
+        chunks
         == MSTSemanticSplitter().split_documents(documents)
         == MSTSemanticSplitter().transform_documents(documents)
     )
@@ -245,11 +245,11 @@ def test_any_core_chunker():
 def test_on_error_and_fallback():
     documents = [Document("fine"), Document("bad", id="b"), Document("good")]
     failures = []
-    found = ChunkerSplitter(Moody(), on_error=failures.append).split_documents(documents)
-    assert [d.page_content for d in found] == ["fine", "good"]
+    chunks = ChunkerSplitter(Moody(), on_error=failures.append).split_documents(documents)
+    assert [d.page_content for d in chunks] == ["fine", "good"]
     assert [(f.index, f.source, str(f.error)) for f in failures] == [(1, "b", "no")]
-    found = ChunkerSplitter(Moody(fallback=RecursiveChunker())).split_documents(documents)
-    assert [d.metadata.get("chunker") for d in found] == [None, "recursive", None]
+    chunks = ChunkerSplitter(Moody(fallback=RecursiveChunker())).split_documents(documents)
+    assert [d.metadata.get("chunker") for d in chunks] == [None, "recursive", None]
     with pytest.raises(BadModelOutput, match="no"):
         ChunkerSplitter(Moody()).split_documents(documents)
     with pytest.raises(ConfigurationError, match="on_error must be 'raise', 'skip' or a callable"):
@@ -284,12 +284,12 @@ def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
 def test_files_are_split_with_the_layout_they_have(tmp_path):
     path = tmp_path / "guide.md"
     path.write_text("# Tea\n\nGreen tea.\n\n```\na\n\nb\n```\n", encoding="utf-8")
-    [found] = RecursiveSplitter().split_files([path])
-    assert found.page_content == path.read_text(encoding="utf-8")
-    assert found.metadata["source"] == str(path)
-    assert (found.metadata["section"], found.metadata["start_index"]) == ("Tea", 0)
-    assert RecursiveSplitter().split_documents([Document(found.page_content, metadata={"source": str(path)})]) == [
-        found
+    [chunks] = RecursiveSplitter().split_files([path])
+    assert chunks.page_content == path.read_text(encoding="utf-8")
+    assert chunks.metadata["source"] == str(path)
+    assert (chunks.metadata["section"], chunks.metadata["start_index"]) == ("Tea", 0)
+    assert RecursiveSplitter().split_documents([Document(chunks.page_content, metadata={"source": str(path)})]) == [
+        chunks
     ]
 
 
@@ -297,11 +297,11 @@ def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
     paper, page = tmp_path / "paper.tei.xml", tmp_path / "page.json"
     paper.write_text("<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>", "utf-8")
     page.write_bytes((Path(__file__).parents[1] / "data" / "layoutparser_two_columns.json").read_bytes())
-    [found] = AutoSplitter(experimental=True).split_files([paper])
-    assert (found.metadata["chunker"], found.metadata["imrad"]) == ("grobid-section", "Results")
-    found = LayoutAwareSplitter(inner=RecursiveChunker()).split_files([page])
-    assert found[0].page_content.startswith("Tea and cats")
-    assert (found[0].metadata["page"], found[0].metadata["source"]) == (1, str(page))
+    [chunks] = AutoSplitter(experimental=True).split_files([paper])
+    assert (chunks.metadata["chunker"], chunks.metadata["imrad"]) == ("grobid-section", "Results")
+    chunks = LayoutAwareSplitter(inner=RecursiveChunker()).split_files([page])
+    assert chunks[0].page_content.startswith("Tea and cats")
+    assert (chunks[0].metadata["page"], chunks[0].metadata["source"]) == (1, str(page))
     note = tmp_path / "note.txt"
     note.write_text("<p>Green tea.", "utf-8")
     pieces = [RecursiveSplitter(markup=markup).split_files([note])[0].page_content for markup in ("markdown", "html")]
@@ -314,8 +314,8 @@ def test_files_that_cannot_be_read_are_failures(tmp_path):
     broken.write_text("<TEI><text>", "utf-8")
     late.write_text("Tea.", "utf-8")
     failures, paths = [], [good, broken, missing, good]
-    found = RecursiveSplitter(on_error=failures.append).split_files(paths)
-    assert [piece.page_content for piece in found] == ["Tea.", "Tea."]
+    chunks = RecursiveSplitter(on_error=failures.append).split_files(paths)
+    assert [piece.page_content for piece in chunks] == ["Tea.", "Tea."]
     assert [(failure.index, failure.source, type(failure.error)) for failure in failures] == [
         (1, str(broken), ConfigurationError),
         (2, str(missing), FileNotFoundError),
@@ -346,12 +346,12 @@ def test_chunks_of_doclings_loader_are_split_under_their_headings():
 
 def test_papers_pages_and_records_come_as_page_content():
     paper = "<TEI><text><body><div><head>Results</head><p>Weight fell.</p></div></body></text></TEI>"
-    [found] = GrobidSectionSplitter().split_documents([Document(paper, metadata={"source": "a.xml"})])
-    assert (found.page_content, found.metadata["imrad"]) == ("Results\n\nWeight fell.", "Results")
-    assert "start_index" not in found.metadata  # for the text is not in what came in
+    [chunks] = GrobidSectionSplitter().split_documents([Document(paper, metadata={"source": "a.xml"})])
+    assert (chunks.page_content, chunks.metadata["imrad"]) == ("Results\n\nWeight fell.", "Results")
+    assert "start_index" not in chunks.metadata  # for the text is not in what came in
     page = "<!doctype html><title>Tea</title><h1>Kinds</h1><p>Green tea."
-    [found] = MSTSemanticSplitter(markup="auto").split_documents([Document(page)])
-    assert (found.page_content, found.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
+    [chunks] = MSTSemanticSplitter(markup="auto").split_documents([Document(page)])
+    assert (chunks.page_content, chunks.metadata["title_path"]) == ("Kinds\n\nGreen tea.", "Kinds")
 
 
 def test_one_path_is_not_several():

@@ -149,9 +149,9 @@ def test_async_uses_the_async_embedding_method():
     used.clear()
     documents = [Document(text=CATS_AND_LAWS, id_="1"), Document(text="A a.\n\nC c.", id_="2")]
     parser = MSTSemanticNodeParser(embed_model=Recording(embed_batch_size=100))
-    found = asyncio.run(parser.acall(documents))
+    nodes = asyncio.run(parser.acall(documents))
     assert used == ["async"]  # one call for both documents
-    assert [n.node_id for n in found] == [n.node_id for n in MSTSemanticNodeParser()(documents)]
+    assert [n.node_id for n in nodes] == [n.node_id for n in MSTSemanticNodeParser()(documents)]
 
 
 def test_ids_are_stable_or_the_users():
@@ -203,8 +203,8 @@ def test_vector_store_index_retrieves_chunks():
     index = VectorStoreIndex.from_documents(
         [Document(text=CATS_AND_LAWS)], transformations=[parser], embed_model=Recording()
     )
-    (found,) = index.as_retriever(similarity_top_k=1).retrieve("Who sits in court?")
-    assert "Judges" in found.text
+    (nodes,) = index.as_retriever(similarity_top_k=1).retrieve("Who sits in court?")
+    assert "Judges" in nodes.text
 
 
 def test_auto_merging_retriever_merges_a_hierarchy():
@@ -217,7 +217,7 @@ def test_auto_merging_retriever_merges_a_hierarchy():
     storage.docstore.add_documents(nodes)
     index = VectorStoreIndex(leaves, storage_context=storage, embed_model=Recording())
     retriever = AutoMergingRetriever(index.as_retriever(similarity_top_k=3), storage)
-    assert [found.node_id for found in retriever.retrieve("cats")] == [root.node_id]
+    assert [nodes.node_id for nodes in retriever.retrieve("cats")] == [root.node_id]
 
 
 def test_from_defaults_progress_and_settings(capsys):

@@ -223,12 +223,12 @@ def test_coherence_is_that_of_the_sentences_around_a_gap(n, width, seed):
     rows = signals.unit_rows(np.random.default_rng(seed).normal(size=(n, 4)))
     expected = []
     for gap in range(1, n):
-        centered = signals.centered(rows)
+        centered = signals.center_rows(rows)
         before, after = centered[max(gap - width, 0) : gap].sum(axis=0), centered[gap : gap + width].sum(axis=0)
         expected.append(before @ after / np.linalg.norm(before) / np.linalg.norm(after))
     assert gap_coherence(rows, width) == pytest.approx(expected, abs=1e-9)
     if width == 1:
-        assert gap_coherence(rows, 1) == pytest.approx(signals.neighbor_similarity(signals.centered(rows)), abs=1e-9)
+        assert gap_coherence(rows, 1) == pytest.approx(signals.neighbor_similarity(signals.center_rows(rows)), abs=1e-9)
 
 
 def test_a_uniform_text_has_the_chapters_of_the_model():

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import os
 import signal
 import threading
 import time
@@ -858,7 +857,7 @@ def test_an_interrupt_ends_the_wait_for_calls():
     class Interrupts(Writer):
         def complete(self, items):
             if items == ("2",):
-                os.kill(os.getpid(), signal.SIGINT)
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             released.wait(LONG)
             late.append(items)
 

@@ -147,7 +147,7 @@ def test_both_kinds_have_tables_and_charts_of_their_own():
     ] * 2  # fmt: skip
     captions = page.of("caption")
     assert captions[0].endswith("differences from base at 100.")
-    assert captions[2].endswith("differences are to base.")
+    assert captions[2].endswith("differences from base.")
     assert "up at 100 scores best at matched size" in " ".join(page.of("p", **{"class": "lead"})[0].split())
 
 

@@ -276,7 +276,7 @@ def test_a_measure_scores_the_same_items_each_time():
     counted = iter(range(1, 100))
     with pytest.raises(ConfigurationError, match="the same 1 items"):
         sensitivity("recursive", {"grows": lambda _: ItemScores(np.zeros(next(counted)), 1.0)})
-    with pytest.raises(ConfigurationError, match="measures"):
+    with pytest.raises(ConfigurationError, match="scorers"):
         sensitivity("recursive", {})
 
 

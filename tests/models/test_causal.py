@@ -593,5 +593,5 @@ def test_the_benchmark_runs(tmp_path, real):
     result = json.loads(
         subprocess.run([sys.executable, script, *args], capture_output=True, check=True, text=True).stdout
     )
-    assert result["golden"]["wikitexts"]["greatest difference"] < 1e-5
+    assert result["golden"]["wikitexts"]["largest difference"] < 1e-5
     assert result["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

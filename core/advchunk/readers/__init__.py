@@ -1,1 +1,1 @@
-"""What turns a text or a parsed file into a `Document` with its layout."""
+"""Readers derive a `Document` with its layout from a text or a parsed file."""

@@ -34,7 +34,7 @@ _SILENCED = 1000
 # Its time grows with the square of the length: 947,000 characters take 20 times as long whole as in windows.
 _WINDOW = 2**13
 _PAIRED = re.compile(r"""["'`“”„‟‘’‚‛«»‹›「」《》()\[\]{}（）]""")
-# What belongs to a sentence after its terminator: closing quotes and brackets, references.
+# Marks that belong to a sentence after its terminator: closing quotes and brackets, references.
 _CLOSING = re.compile(r"""["'”’»›)\]）」』】》]*(?:\[\d[\d,;–\- ]*\])*[⁰¹²³⁴-⁹]*""")
 _OPENING = "([{\"'“‘„«‹¿¡"
 # A whole sentence in brackets, which sentencex joins to the next sentence.

@@ -392,7 +392,7 @@ def test_a_tokenizer_that_cannot_be_reached_is_an_error():
     pytest.importorskip("transformers")
     name = "pritamdeka/BioBERT-mnli-snli-scinli-scitail-mednli-stsb"
     with pytest.raises(
-        ModelUnavailable, match=f"tokenizer '{name}' is no tiktoken name, and Hugging Face has or reaches"
+        ModelUnavailable, match=f"tokenizer '{name}' is not a tiktoken name and could not be loaded from"
     ):
         BiomedicalAbstractChunker(tokenizer=name).chunk("AIM: To see.")
 
