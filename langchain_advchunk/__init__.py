@@ -12,6 +12,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("LangChain", "langchain") from error  # noqa: EM101
 
+from langchain_advchunk import splitters
 from langchain_advchunk.base import (
     AdvchunkSplitter,
     ChunkEmbeddings,
@@ -22,56 +23,16 @@ from langchain_advchunk.base import (
     chunk_key,
 )
 from langchain_advchunk.enrich import ChunkEnricher
-from langchain_advchunk.splitters import (
-    AutoSplitter,
-    BayesSegSplitter,
-    BiomedicalAbstractSplitter,
-    C99Splitter,
-    DiscourseSegmenterSplitter,
-    GraphPartitionSplitter,
-    GrobidSectionSplitter,
-    LayoutAwareSplitter,
-    LDATopicSplitter,
-    LLMChapteringSplitter,
-    MarginSamplingSplitter,
-    MSTSemanticSplitter,
-    OptimalSemanticSplitter,
-    PerplexitySplitter,
-    RecursiveSplitter,
-    SemanticClusterSplitter,
-    SemanticThresholdSplitter,
-    SlidingWindowSplitter,
-    TextTilingSplitter,
-    UniversalSemanticSplitter,
-)
+from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
 
 __all__ = [
     "AdvchunkSplitter",
-    "AutoSplitter",
-    "BayesSegSplitter",
-    "BiomedicalAbstractSplitter",
-    "C99Splitter",
     "ChunkEmbeddings",
     "ChunkEnricher",
     "ChunkerSplitter",
-    "DiscourseSegmenterSplitter",
     "EmbeddingSplitter",
-    "GraphPartitionSplitter",
-    "GrobidSectionSplitter",
-    "LDATopicSplitter",
-    "LLMChapteringSplitter",
-    "LayoutAwareSplitter",
     "LexicalSplitter",
     "LinearSplitter",
-    "MSTSemanticSplitter",
-    "MarginSamplingSplitter",
-    "OptimalSemanticSplitter",
-    "PerplexitySplitter",
-    "RecursiveSplitter",
-    "SemanticClusterSplitter",
-    "SemanticThresholdSplitter",
-    "SlidingWindowSplitter",
-    "TextTilingSplitter",
-    "UniversalSemanticSplitter",
     "chunk_key",
 ]
+__all__ += splitters.__all__

@@ -9,6 +9,29 @@ import advchunk as core
 from advchunk.chunkers.params import RESOURCE
 from langchain_advchunk.base import EmbeddingSplitter, LanguageModelSplitter, LexicalSplitter, LinearSplitter
 
+__all__ = [
+    "AutoSplitter",
+    "BayesSegSplitter",
+    "BiomedicalAbstractSplitter",
+    "C99Splitter",
+    "DiscourseSegmenterSplitter",
+    "GraphPartitionSplitter",
+    "GrobidSectionSplitter",
+    "LDATopicSplitter",
+    "LLMChapteringSplitter",
+    "LayoutAwareSplitter",
+    "MSTSemanticSplitter",
+    "MarginSamplingSplitter",
+    "OptimalSemanticSplitter",
+    "PerplexitySplitter",
+    "RecursiveSplitter",
+    "SemanticClusterSplitter",
+    "SemanticThresholdSplitter",
+    "SlidingWindowSplitter",
+    "TextTilingSplitter",
+    "UniversalSemanticSplitter",
+]
+
 
 @dataclass(kw_only=True, eq=False)
 class SlidingWindowSplitter(LinearSplitter, core.SlidingWindowParams):

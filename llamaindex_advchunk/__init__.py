@@ -14,6 +14,7 @@ try:
 except ModuleNotFoundError as error:
     raise MissingExtra("LlamaIndex", "llamaindex") from error  # noqa: EM101
 
+from llamaindex_advchunk import node_parsers
 from llamaindex_advchunk.base import (
     AdvchunkNodeParser,
     ChunkerNodeParser,
@@ -22,54 +23,14 @@ from llamaindex_advchunk.base import (
     LinearNodeParser,
 )
 from llamaindex_advchunk.enrich import ChunkEnricher
-from llamaindex_advchunk.node_parsers import (
-    AutoNodeParser,
-    BayesSegNodeParser,
-    BiomedicalAbstractNodeParser,
-    C99NodeParser,
-    DiscourseSegmenterNodeParser,
-    GraphPartitionNodeParser,
-    GrobidSectionNodeParser,
-    LayoutAwareNodeParser,
-    LDATopicNodeParser,
-    LLMChapteringNodeParser,
-    MarginSamplingNodeParser,
-    MSTSemanticNodeParser,
-    OptimalSemanticNodeParser,
-    PerplexityNodeParser,
-    RecursiveNodeParser,
-    SemanticClusterNodeParser,
-    SemanticThresholdNodeParser,
-    SlidingWindowNodeParser,
-    TextTilingNodeParser,
-    UniversalSemanticNodeParser,
-)
+from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
 
 __all__ = [
     "AdvchunkNodeParser",
-    "AutoNodeParser",
-    "BayesSegNodeParser",
-    "BiomedicalAbstractNodeParser",
-    "C99NodeParser",
     "ChunkEnricher",
     "ChunkerNodeParser",
-    "DiscourseSegmenterNodeParser",
     "EmbeddingNodeParser",
-    "GraphPartitionNodeParser",
-    "GrobidSectionNodeParser",
-    "LDATopicNodeParser",
-    "LLMChapteringNodeParser",
-    "LayoutAwareNodeParser",
     "LexicalNodeParser",
     "LinearNodeParser",
-    "MSTSemanticNodeParser",
-    "MarginSamplingNodeParser",
-    "OptimalSemanticNodeParser",
-    "PerplexityNodeParser",
-    "RecursiveNodeParser",
-    "SemanticClusterNodeParser",
-    "SemanticThresholdNodeParser",
-    "SlidingWindowNodeParser",
-    "TextTilingNodeParser",
-    "UniversalSemanticNodeParser",
 ]
+__all__ += node_parsers.__all__

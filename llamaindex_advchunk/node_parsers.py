@@ -9,6 +9,29 @@ from pydantic import Field
 import advchunk as core
 from llamaindex_advchunk.base import EmbeddingNodeParser, LanguageModelNodeParser, LexicalNodeParser, LinearNodeParser
 
+__all__ = [
+    "AutoNodeParser",
+    "BayesSegNodeParser",
+    "BiomedicalAbstractNodeParser",
+    "C99NodeParser",
+    "DiscourseSegmenterNodeParser",
+    "GraphPartitionNodeParser",
+    "GrobidSectionNodeParser",
+    "LDATopicNodeParser",
+    "LLMChapteringNodeParser",
+    "LayoutAwareNodeParser",
+    "MSTSemanticNodeParser",
+    "MarginSamplingNodeParser",
+    "OptimalSemanticNodeParser",
+    "PerplexityNodeParser",
+    "RecursiveNodeParser",
+    "SemanticClusterNodeParser",
+    "SemanticThresholdNodeParser",
+    "SlidingWindowNodeParser",
+    "TextTilingNodeParser",
+    "UniversalSemanticNodeParser",
+]
+
 
 class SlidingWindowNodeParser(LinearNodeParser, core.SlidingWindowParams):
     """Parse into windows of a fixed number of tokens (`advchunk.SlidingWindowParams`)."""

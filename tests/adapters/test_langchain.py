@@ -170,8 +170,8 @@ def test_index_adds_again_only_what_changed():
     splitter, text = RecursiveSplitter(max_tokens=5), "".join(f"Fact {i} is here. " for i in range(40))
     for words, added in ((text, 40), (text, 0), ("A new one now. " + text, 1)):
         documents = splitter.split_documents([Document(words, id="d", metadata={"source": "s"})])
-        said = index(documents, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
-        assert (said["num_added"], said["num_deleted"]) == (added, 0)
+        counts = index(documents, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
+        assert (counts["num_added"], counts["num_deleted"]) == (added, 0)
     with pytest.raises(ConfigurationError, match="chunk_key needs documents with an id"):
         chunk_key(Document("x"))
 
@@ -305,7 +305,7 @@ def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):
     note = tmp_path / "note.txt"
     note.write_text("<p>Green tea.", "utf-8")
     pieces = [RecursiveSplitter(markup=markup).split_files([note])[0].page_content for markup in ("markdown", "html")]
-    assert pieces == ["<p>Green tea.", "Green tea."]  # the second goes by what is said, not by the name
+    assert pieces == ["<p>Green tea.", "Green tea."]  # the second goes by its content, not its name
 
 
 def test_files_that_cannot_be_read_are_failures(tmp_path):
@@ -332,14 +332,14 @@ def docling_loaders():
 
 
 def test_chunks_of_doclings_loader_are_split_under_their_headings():
-    given = [Document(**said) for said in docling_loaders()["doc_chunks"]]
-    first, second, *_, last = RecursiveSplitter(max_tokens=16).split_documents(given)
+    loaded = [Document(**data) for data in docling_loaders()["doc_chunks"]]
+    first, second, *_, last = RecursiveSplitter(max_tokens=16).split_documents(loaded)
     assert first.page_content.startswith("Methods\nKinds of tea\n")
     assert second.metadata["title_path"] == "Methods > Kinds of tea"
     assert (first.metadata["page"], first.metadata["pages"]) == (1, "1 2")
-    assert first.metadata["dl_meta"] == given[0].metadata["dl_meta"]
+    assert first.metadata["dl_meta"] == loaded[0].metadata["dl_meta"]
     assert (
-        given[0].page_content[slice(first.metadata["start_index"], first.metadata["end_index"])] == first.page_content
+        loaded[0].page_content[slice(first.metadata["start_index"], first.metadata["end_index"])] == first.page_content
     )
     assert "title_path" not in last.metadata
 

@@ -157,8 +157,8 @@ def test_async_uses_the_async_embedding_method():
 def test_ids_are_stable_or_the_users():
     ours = [n.node_id for n in parse(max_tokens=90)]
     assert ours == [n.node_id for n in parse(max_tokens=90)]
-    theirs = parse(id_func=lambda i, node: f"{node.node_id}-{i}", max_tokens=90)
-    assert [n.node_id for n in theirs][:2] == ["D-0", "D-1"]
+    named = parse(id_func=lambda i, node: f"{node.node_id}-{i}", max_tokens=90)
+    assert [n.node_id for n in named][:2] == ["D-0", "D-1"]
 
 
 def test_pipeline_with_workers_is_the_pipeline_without():
@@ -289,12 +289,12 @@ def test_files_that_cannot_be_read_are_failures_and_papers_are_read_as_such(tmp_
 
 
 def test_nodes_of_doclings_parser_are_parsed_under_their_headings():
-    said = json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
-    given = [TextNode(text=node["text"], metadata=node["metadata"]) for node in said["nodes"]]
-    first, *_ = RecursiveNodeParser(max_tokens=16)(given)
+    data = json.loads((Path(__file__).parents[1] / "data" / "docling_loaders.json").read_text(encoding="utf-8"))
+    loaded = [TextNode(text=node["text"], metadata=node["metadata"]) for node in data["nodes"]]
+    first, *_ = RecursiveNodeParser(max_tokens=16)(loaded)
     assert first.metadata["title_path"] == "Methods > Kinds of tea"
     assert first.metadata["page"] == 1
-    assert given[0].text.startswith(first.text)
+    assert loaded[0].text.startswith(first.text)
 
 
 def test_papers_come_as_text():

@@ -61,8 +61,8 @@ def test_it_is_gated_and_described_as_experimental(name, monkeypatch):
     description = describe(name)
     assert description["experimental"] is True
     assert description["group"] == "experimental"
-    assert any("not guaranteed" in warning for warning in description["warnings"])
-    assert any("for production take a stable one" in warning for warning in description["warnings"])
+    assert any("any release" in warning for warning in description["warnings"])
+    assert any("universal-semantic" in warning for warning in description["warnings"])
     assert description["source"]
 
 
