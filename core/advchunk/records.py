@@ -178,13 +178,13 @@ class Units:
     strength: Ints = field(default=None)  # type: ignore[arg-type]  # filled in below
 
     def __post_init__(self) -> None:
-        ends = self.edges[[0, -1]].tolist() if len(self.edges) else []
-        valid = ends == [0, len(self.text)] and not np.any(np.diff(self.edges) <= 0)
-        require(valid, f"edges must rise strictly from 0 to {len(self.text)}", self.edges)
-        require(self.sizes is None or len(self.sizes) == len(self), f"sizes must be {len(self)} numbers", self.sizes)
+        edges, n = self.edges, len(self)
+        if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and (edges[1:] > edges[:-1]).all()):
+            require(False, f"edges must rise strictly from 0 to {len(self.text)}", edges)
         if self.strength is None:
-            object.__setattr__(self, "strength", np.full(len(self.edges), Strength.SENTENCE, dtype=np.int64))
-        require(len(self.strength) == len(self.edges), f"strength must be {len(self) + 1} numbers", self.strength)
+            object.__setattr__(self, "strength", np.ones(n + 1, dtype=np.int64))  # Strength.SENTENCE
+        require(self.sizes is None or len(self.sizes) == n, "sizes must have a number for each unit", self.sizes)
+        require(len(self.strength) == n + 1, "strength must have a number for each edge", self.strength)
 
     def __len__(self) -> int:
         return len(self.edges) - 1

@@ -283,12 +283,15 @@ def pack(
     """
     strength = sizes.units.strength
     starts = sizes.units.edges if at is None else at
+    alike = strength.min() == strength.max()
     while start < end:
         budget = limits.budget(int(starts[start]))
         stop = sizes.furthest(start, end, budget)
-        if stop < end and full:
+        if stop == end or alike:
+            pass
+        elif full:
             stop = next((edge for edge in range(stop, start, -1) if strength[edge] >= 0), stop)
-        elif stop < end:
+        else:
             middle = min(sizes.about(start, (budget - 1) // 2) + 1, stop)
             while middle > start + 1 and strength[middle : stop + 1].max() < 0:
                 middle -= 1
@@ -333,18 +336,16 @@ def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) ->
 
 def check_segmentation(units: Units, segmentation: Segmentation) -> None:
     """Raise `InvalidSegmentation` unless a segmentation fits the units: text would be lost."""
-    n, cuts = len(units), segmentation.cuts
-    labels, gaps = segmentation.labels, segmentation.gaps
-    rules = {
-        f"cuts must rise strictly from 0 to {n}, got {cuts}": (
-            len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and bool(np.all(np.diff(cuts) > 0))
-        ),
-        f"labels must be {n} numbers, got {labels}": labels is None or len(labels) == n,
-        f"gaps must be {n - 1} numbers, got {gaps}": gaps is None or len(gaps) == n - 1,
-    }
-    for message, holds in rules.items():
-        if not holds:
-            raise InvalidSegmentation(message)
+    n, cuts, labels, gaps = len(units), segmentation.cuts, segmentation.labels, segmentation.gaps
+    message = ""
+    if not (len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and (cuts[1:] > cuts[:-1]).all()):
+        message = f"cuts must rise strictly from 0 to {n}, got {cuts}"
+    elif labels is not None and len(labels) != n:
+        message = f"labels must be {n} numbers, got {labels}"
+    elif gaps is not None and len(gaps) != n - 1:
+        message = f"gaps must be {n - 1} numbers, got {gaps}"
+    if message:
+        raise InvalidSegmentation(message)
 
 
 def build_chunks(units: Units, segmentation: Segmentation, limits: Limits) -> list[Chunk]:
@@ -408,6 +409,8 @@ def _join_short(
     It joins the more similar neighbor, or the one that separates no heading from its text.
     """
     joined, i = list(pieces), 0
+    if not limits.min_tokens:
+        return joined
     units = sizes.units
     breaks = units.hard_breaks()
 
@@ -422,7 +425,7 @@ def _join_short(
         within = size(piece) <= limits.window(int(units.edges[piece[0]]))[1]
         return within and not (limits.more and limits.exceeds_more(_text(units, piece)))
 
-    while limits.min_tokens and i < len(joined):
+    while i < len(joined):
         wholes: dict[int, Sequence[int]] = {}
         if size(joined[i]) < limits.min_tokens:
             pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
