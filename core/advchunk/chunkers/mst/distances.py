@@ -20,7 +20,7 @@ _TOLERANCE = 1e-5  # error of a float32 cosine
 class MSTSemanticParams(GroupedParams):
     """Group paragraphs by a minimum spanning tree over semantic distance, position and length.
 
-    Version 2 of the published algorithm. Every pair of pieces less than max(5, 3 %) apart is an edge. Its weight is the
+    Version 2 of the published algorithm (Haruno19, "MST Semantic Chunker", ``mstchunker.py``, 2025). Every pair of pieces less than max(5, 3 %) apart is an edge. Its weight is the
     cosine distance, plus a penalty for the pieces in between, minus a reward for short pieces close together and for a
     heading before its text. The weights of these three terms and the threshold lambda adapt to the document's density
     and fragmentation. The tree is cut above lambda; each connected component is a chunk, packed to ``max_tokens`` in
@@ -60,10 +60,6 @@ class MSTSemanticParams(GroupedParams):
     immediate_window : distance in pieces at which a short piece is rewarded with a later one, >= 0.
     vicinity_reward, heading_reward : rewards of two short pieces, and of a heading.
     alpha_slope, alpha_base, lambda_decay : lambda = m ** (slope * m + base) * exp(-decay / m) for a mean distance m.
-
-    References
-    ----------
-    Haruno19, "MST Semantic Chunker", version 2, ``mstchunker.py``, 2025.
     """
 
     algorithm: ClassVar[str] = "mst-semantic"
@@ -105,8 +101,8 @@ class MSTSemanticParams(GroupedParams):
         percentile = self.lambda_percentile
         require(percentile is None or 0 <= percentile <= 100, "lambda_percentile must be in 0..100 or None", percentile)
         one_at_most(self, "lambda_", "lambda_percentile", "n_segments")
-        at_least(0, self, "scaling_factor", "gamma", "long_term_window", "immediate_window")
-        at_least(0, self, "vicinity_reward", "heading_reward")
+        windows, rewards = ("long_term_window", "immediate_window"), ("vicinity_reward", "heading_reward")
+        at_least(0, self, "scaling_factor", "gamma", *windows, *rewards)
         base, slope = self.semantic_base, self.semantic_density
         # The density is in -1..1, and the weight must not be negative.
         require(base >= slope >= 0, "semantic_base >= semantic_density >= 0", (base, slope))
