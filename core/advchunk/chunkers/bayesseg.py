@@ -162,17 +162,14 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def _cost(self, words: Terms, prior: PriorParameters) -> SegmentCost:
         if self.likelihood == "utiyama-isahara":
             return costs.utiyama_isahara(words)
-        cost = costs.dirichlet(words, self._pseudo_counts(words, prior.strength))
+        pseudo: float | Floats = prior.strength
+        if self.prior == "text":  # an absent word counts as half an occurrence
+            pseudo = pseudo * np.maximum(np.bincount(words.ids, minlength=words.size), 0.5) / len(words.ids)
+        cost = costs.dirichlet(words, pseudo)
         if prior.dispersion is None:
             return cost
         lengths = np.arange(len(words) + 1)
         return costs.add_length_cost(cost, -log_duration(lengths, self._mean_length(len(words)), prior.dispersion))
-
-    def _pseudo_counts(self, words: Terms, strength: float) -> float | Floats:
-        if self.prior == "uniform":
-            return strength
-        counts = np.bincount(words.ids, minlength=words.size)
-        return strength * np.maximum(counts, 0.5) / len(words.ids)  # an absent word counts as half an occurrence
 
     def _search(self, words: Terms, sizes: Ints, prior: PriorParameters) -> tuple[Ints, float]:
         cost, penalty, minimum = self._cost(words, prior), self._penalty(words), self.min_segment_tokens
@@ -251,7 +248,7 @@ def fit_prior(prior: PriorParameters, texts: Sequence[tuple[Terms, Ints, float]]
 
     start = np.log([value for value in prior if value is not None])
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(-_MAX_LOG, _MAX_LOG)] * len(start))
-    if not np.all(np.isfinite(result.x)) or not np.isfinite(result.fun):
+    if not np.all(np.isfinite([*result.x, result.fun])):
         msg = f"learning the prior did not converge: {result.message}"
         raise NotConverged(msg)
     strength, *dispersion = np.exp(result.x).tolist()

@@ -154,8 +154,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         trained = (topics.train(words, **self._training(sample)) for sample in range(self.samples))
         models = [self.model.topics] if self.model else trained
         divergence = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
-        gaps = np.zeros_like(divergence)
-        scored = slice(self.step - 1, None, self.step)
+        gaps, scored = np.zeros_like(divergence), slice(self.step - 1, None, self.step)
         gaps[scored] = divergence[scored]
         peaks, depth, threshold = self._select(divergence[scored])
         cuts = search.cuts_at((peaks + 1) * self.step, len(units))
@@ -174,9 +173,8 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
 
     def _select(self, divergence: Floats) -> tuple[Ints, Floats, float]:
         """Return the peaks that are boundaries, the depth of each gap, and the threshold of the rule."""
-        depth = signals.depth_scores(-divergence)
+        depth, threshold = signals.depth_scores(-divergence), self.divergence_threshold
         if self.n_segments is None and self.rule == "threshold":
-            threshold = self.divergence_threshold
             return search.find_peaks(divergence, threshold), depth, threshold
         peaks = search.find_peaks(divergence, 0.0)
         deep = depth[peaks]

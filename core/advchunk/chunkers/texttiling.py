@@ -106,8 +106,7 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Score the gaps by depth, and cut at the peaks."""
-        gaps = np.zeros(len(units) - 1)
-        scored = slice(self.step - 1, None, self.step)
+        gaps, scored = np.zeros(len(units) - 1), slice(self.step - 1, None, self.step)
         cohesion = signals.block_similarity(words, self.block_size)
         depth = gaps[scored] = signals.depth_scores(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)

@@ -44,10 +44,7 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
 
 
 def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) -> Floats:
-    """Return, for each row, the sum of all other rows weighted by exp(-distance / reach): (n, d).
-
-    Two recursive passes compute it exactly in O(n d).
-    """
+    """Return, for each row, the sum of all others weighted by exp(-distance / reach): (n, d), exactly in O(n d)."""
     decay = np.exp(-np.diff(positions) / reach).astype(rows.dtype)
     before, after = np.zeros_like(rows), np.zeros_like(rows)
     for i in range(1, len(rows)):

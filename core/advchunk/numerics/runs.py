@@ -51,10 +51,9 @@ def assign_noise(labels: Ints, rows: Floats) -> Ints:
         elif start == 0:
             assigned[:end] = labels[end]
         else:
-            left, right = (
-                rows[a:b].sum(axis=0, dtype=np.float64) for a, b in (ends[i - 1 : i + 1], ends[i + 1 : i + 3])
-            )
-            gain = np.cumsum(rows[start:end] @ (unit_rows(right) - unit_rows(left)))
+            runs = ends[i - 1 : i + 1], ends[i + 1 : i + 3]
+            left, right = (unit_rows(rows[a:b].sum(axis=0, dtype=np.float64)) for a, b in runs)
+            gain = np.cumsum(rows[start:end] @ (right - left))
             score = -np.r_[0.0, gain].round(DIGITS)
             middle = end - int(score[::-1].argmax())
             assigned[start:middle], assigned[middle:end] = labels[start - 1], labels[end]
