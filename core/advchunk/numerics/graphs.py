@@ -140,11 +140,10 @@ def detect_communities(
     """
     require(bool(np.all(edges.weight > 0)), "weights must be > 0", float(edges.weight.min(initial=np.inf)))
     label = np.arange(n, dtype=np.int64)
-    if not len(edges.left):
-        return label
-    groups = _louvain(n, edges, resolution, seed) if method == "louvain" else _leiden(edges, resolution, seed)
-    for group in groups:
-        label[group] = min(group)
+    if len(edges.left):
+        groups = _louvain(n, edges, resolution, seed) if method == "louvain" else _leiden(edges, resolution, seed)
+        for group in groups:
+            label[group] = min(group)
     return label
 
 

@@ -31,9 +31,9 @@ def center_rows(x: Floats) -> Floats:
 
 def deviations(x: Floats) -> Floats:
     """Subtract the mean row from unit rows; differences within rounding error become zero."""
-    difference = x - x.mean(axis=0)
+    difference = np.asarray(x - x.mean(axis=0))
     difference[np.linalg.norm(difference, axis=1) < _ROUNDING] = 0
-    return np.asarray(difference)
+    return difference
 
 
 def neighbor_similarity(vectors: Floats) -> Floats:

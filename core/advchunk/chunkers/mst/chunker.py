@@ -39,8 +39,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
         if self.prechunker is not None:
             return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
-        pieces = tile_pieces(document, self.granularity, self.sentence_tiler, limits)
-        return self.fit_units(document, pieces, limits)
+        return self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Group the pieces that edges within lambda connect."""
