@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.mst.pieces import tile_pieces
+from advchunk.chunkers.mst.chunker import tile_pieces
 from advchunk.layout import Contexts, fit_to_blocks
 from advchunk.numerics import costs, graphs, search, signals
 from advchunk.numerics.graphs import Edges

@@ -52,6 +52,9 @@ class BayesSegParams(LexicalParams):
     the vocabulary of the whole text smooths every segment. ``preset="long"`` uses the word frequencies of the text as
     the prior (ours), which suits texts of a hundred sentences or more.
 
+    Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, sections 3 and 4; their
+    ``bayes-seg``. Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL.
+
     Parameters
     ----------
     preset : "long", for texts of hundreds of sentences: ``prior="text"`` and ``prior_strength=400``, if these have
@@ -70,11 +73,6 @@ class BayesSegParams(LexicalParams):
     dispersion : dispersion of the duration prior, > 0; its variance is mean * (1 + 1 / dispersion).
     learn : True estimates ``prior_strength``, and ``dispersion`` if used, for each text by hard EM, starting from the
         values given.
-
-    References
-    ----------
-    Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, sections 3 and 4; their
-    ``bayes-seg``. Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL.
     """
 
     algorithm: ClassVar[str] = "bayesseg"
@@ -97,12 +95,11 @@ class BayesSegParams(LexicalParams):
         require(self.prior_strength > 0, "prior_strength must be > 0", self.prior_strength)
         at_least(1, self, "n_segments")
         at_least(0, self, "min_segment_tokens", "segment_cost")
-        require(self.mean_length is None or self.mean_length > 0, "mean_length must be > 0 or None", self.mean_length)
-        require(self.dispersion is None or self.dispersion > 0, "dispersion must be > 0 or None", self.dispersion)
-        length = self.mean_length or self.n_segments
-        require(
-            self.dispersion is None or length is not None, "dispersion needs mean_length or n_segments", self.dispersion
-        )
+        length, dispersion = self.mean_length, self.dispersion
+        require(length is None or length > 0, "mean_length must be > 0 or None", length)
+        require(dispersion is None or dispersion > 0, "dispersion must be > 0 or None", dispersion)
+        has_length = length is not None or self.n_segments is not None
+        require(dispersion is None or has_length, "dispersion needs mean_length or n_segments", dispersion)
         unused = ("prior", "prior_strength", "segment_cost", "mean_length", "dispersion")
         changed = [name for name in unused if getattr(self, name) != getattr(type(self), name)]
         rule = f"{', '.join(changed)} can be given with likelihood='dirichlet' only"
@@ -165,27 +162,19 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     def _cost(self, words: Terms, prior: PriorParameters) -> SegmentCost:
         if self.likelihood == "utiyama-isahara":
             return costs.utiyama_isahara(words)
-        cost = costs.dirichlet(words, self._pseudo_counts(words, prior.strength))
+        pseudo: float | Floats = prior.strength
+        if self.prior == "text":  # an absent word counts as half an occurrence
+            pseudo = pseudo * np.maximum(np.bincount(words.ids, minlength=words.size), 0.5) / len(words.ids)
+        cost = costs.dirichlet(words, pseudo)
         if prior.dispersion is None:
             return cost
         lengths = np.arange(len(words) + 1)
         return costs.add_length_cost(cost, -log_duration(lengths, self._mean_length(len(words)), prior.dispersion))
 
-    def _pseudo_counts(self, words: Terms, strength: float) -> float | Floats:
-        if self.prior == "uniform":
-            return strength
-        counts = np.bincount(words.ids, minlength=words.size)
-        return strength * np.maximum(counts, 0.5) / len(words.ids)  # an absent word counts as half an occurrence
-
     def _search(self, words: Terms, sizes: Ints, prior: PriorParameters) -> tuple[Ints, float]:
-        return search.cheapest_cuts(
-            self._cost(words, prior),
-            sizes,
-            np.full(len(sizes), sizes.sum()),  # topics may be longer than chunks; `sizes` cuts those later
-            minimum=self.min_segment_tokens,
-            penalty=self._penalty(words),
-            segments=self.n_segments,
-        )
+        cost, penalty, minimum = self._cost(words, prior), self._penalty(words), self.min_segment_tokens
+        budget = np.full(len(sizes), sizes.sum())  # topics may be longer than chunks; `sizes` cuts those later
+        return search.cheapest_cuts(cost, sizes, budget, minimum=minimum, penalty=penalty, segments=self.n_segments)
 
     def _learn_prior(self, texts: Sequence[tuple[Terms, Ints]]) -> PriorParameters:
         """Alternate between the optimal segmentations and the best prior for them until the cost stops falling."""
@@ -197,8 +186,8 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
             if not total < least:
                 break
             least, best = total, prior
-            segmented = [(words, cuts) for (words, _), (cuts, _) in zip(texts, results, strict=True)]
-            prior = fit_prior(prior, [(words, cuts, self._mean_length(len(words))) for words, cuts in segmented])
+            pairs = zip(texts, results, strict=True)
+            prior = fit_prior(prior, [(words, cuts, self._mean_length(len(words))) for (words, _), (cuts, _) in pairs])
         return best
 
     def _boundary_probabilities(self, words: Terms, prior: PriorParameters) -> Floats:
@@ -230,18 +219,18 @@ def log_duration(lengths: Ints, mean: float, dispersion: float) -> Floats:
 def fit_prior(prior: PriorParameters, texts: Sequence[tuple[Terms, Ints, float]]) -> PriorParameters:
     """Return the maximum-likelihood prior for segmented texts, found by L-BFGS on logarithms starting from ``prior``.
 
-    Parameters
-    ----------
-    texts : terms, cuts and mean segment length in sentences of each text.
-
-    Raises
-    ------
-    NotConverged : if the search, bounded by e^-10..e^10, fails.
+    A text is given as its terms, cuts and mean segment length in sentences. Raises `NotConverged` if the search,
+    bounded by e^-10..e^10, fails.
     """
     from scipy.optimize import minimize
     from scipy.special import digamma, gammaln
 
-    counted = [(words.size, *_segment_counts(words, cuts)) for words, cuts, _ in texts]
+    counted = list[tuple[int, Ints, Ints]]()  # nonzero term counts of all segments, number of terms of each
+    for words, cuts, _ in texts:
+        totals = np.diff(words.edges[cuts])
+        segment = np.repeat(np.arange(len(totals)), totals)
+        counts = np.unique(segment * words.size + words.ids, return_counts=True)[1]
+        counted.append((words.size, counts, totals))
     durations = [(np.diff(cuts), mean) for _, cuts, mean in texts]
 
     def loss(logs: Floats) -> tuple[float, Floats]:
@@ -259,16 +248,8 @@ def fit_prior(prior: PriorParameters, texts: Sequence[tuple[Terms, Ints, float]]
 
     start = np.log([value for value in prior if value is not None])
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(-_MAX_LOG, _MAX_LOG)] * len(start))
-    if not np.all(np.isfinite(result.x)) or not np.isfinite(result.fun):
+    if not np.all(np.isfinite([*result.x, result.fun])):
         msg = f"learning the prior did not converge: {result.message}"
         raise NotConverged(msg)
     strength, *dispersion = np.exp(result.x).tolist()
     return PriorParameters(strength, dispersion[0] if dispersion else None)
-
-
-def _segment_counts(words: Terms, cuts: Ints) -> tuple[Ints, Ints]:
-    """Return the nonzero term counts of all segments, and the number of terms of each segment."""
-    totals = np.diff(words.edges[cuts])
-    segment = np.repeat(np.arange(len(totals)), totals)
-    _, counts = np.unique(segment * words.size + words.ids, return_counts=True)
-    return counts, totals

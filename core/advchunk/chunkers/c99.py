@@ -34,7 +34,8 @@ class C99Params(LexicalParams):
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
     holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
-    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks.
+    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. From
+    Choi 2000, "Advances in domain independent linear text segmentation", NAACL, sections 3.1 to 3.3; C99 1.2, his code.
 
     Parameters
     ----------
@@ -49,10 +50,6 @@ class C99Params(LexicalParams):
         segment above.
     window : distance in sentences from which on pairs are not compared, >= 2; limits memory to 16 bytes * window per
         sentence. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
-
-    References
-    ----------
-    Choi 2000, "Advances in domain independent linear text segmentation", NAACL, sections 3.1 to 3.3; C99 1.2, his code.
     """
 
     algorithm: ClassVar[str] = "c99"
@@ -106,10 +103,8 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of similarities less than ``reach`` apart, equal to those of the full matrix."""
-        n = len(words)
-        width, smoothing = (
-            min(side, 2 * n - 1) for side in (self.rank_width, self.smoothing_width)
-        )  # the whole matrix
+        n, widest = len(words), 2 * len(words) - 1  # the whole matrix
+        width, smoothing = min(self.rank_width, widest), min(self.smoothing_width, widest)
         ranked = min(reach + smoothing - 1, n)
         rank = bands.local_rank(bands.cosine_band(words, min(ranked + width - 1, n)), width, ranked)
         return rank if smoothing == 1 else bands.local_mean(rank, smoothing, reach)

@@ -52,6 +52,12 @@ class SemanticClusterParams(GroupedParams):
     merge can have a smaller distance than an earlier one; merging stops at the first above ``distance_threshold``.
     Identical sentences are never separated.
 
+    Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
+    agglomerative clustering method", whose Ward2 this is. On the chain: Grimm 1987, "CONISS"; Randriamihamison,
+    Vialaneix & Neuvial 2021, "Applicability and interpretability of Ward's hierarchical agglomerative clustering with
+    or without contiguity constraints". Campello, Moulavi & Sander 2013, "Density-based clustering based on hierarchical
+    density estimates".
+
     Parameters
     ----------
     preset : "chain", the best setting on Choi's group 3-11 (Pk .09 instead of .25): ``connectivity="chain"``,
@@ -66,14 +72,6 @@ class SemanticClusterParams(GroupedParams):
     min_cluster_size : minimum sentences of a passage (of a cluster, unless ``contiguous``), >= 1; also of HDBSCAN's
         clusters, >= 2.
     center : True subtracts the document's mean vector first.
-
-    References
-    ----------
-    Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's
-    hierarchical agglomerative clustering method", whose Ward2 this is. On the chain: Grimm 1987, "CONISS";
-    Randriamihamison, Vialaneix & Neuvial 2021, "Applicability and interpretability of Ward's hierarchical
-    agglomerative clustering with or without contiguity constraints". Campello, Moulavi & Sander 2013,
-    "Density-based clustering based on hierarchical density estimates".
     """
 
     algorithm: ClassVar[str] = "semantic-cluster"
@@ -143,11 +141,9 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
 
 
 def agglomerate(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> Ints:
-    """Merge the two nearest clusters until ``clusters`` remain or none are within ``threshold`` of each other.
+    """Merge the two nearest clusters until ``clusters`` remain or none are within ``threshold``: (n,) labels from 0.
 
-    Returns
-    -------
-    (n,) labels from 0; there may be fewer than ``clusters`` if distances are tied.
+    There may be fewer than ``clusters`` if distances are tied.
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist
@@ -169,13 +165,11 @@ def agglomerate_chain(
 ) -> tuple[Ints, Floats]:
     """Merge the two nearest adjacent runs until ``clusters`` remain or none are within ``threshold`` of each other.
 
+    Returns the cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
+
     Exact: a heap holds the distances of adjacent runs, and a merge changes two of them. With summed rows, "ward" and
     "average" take O(d) each, O(n (log n + d)) in total. "complete" compares two rows at most once, when their runs
     become adjacent: O(n^2 d), in blocks. Ties go to the first in the text.
-
-    Returns
-    -------
-    The cuts, and for each gap the distance of the runs on both sides when they merged or at the end, (n - 1,).
 
     >>> cuts, gaps = agglomerate_chain(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "average", clusters=2)
     >>> cuts.tolist(), gaps.tolist()
@@ -184,15 +178,18 @@ def agglomerate_chain(
     n = left = len(rows)
     rows = rows.astype(np.float64)
     sums = rows.copy()  # indexed by the start of a run
-    begin, end = [*range(-1, n)], [*range(1, n + 2)]  # of the run that ends at i; of the run that starts at i
+    begin, end = [*range(-1, n)], [*range(1, n + 2)]  # of the run that ends at i; of the run that starts at i, else 0
     gaps = [-inf] * (n + 1)
 
     def distance(a: int, b: int, c: int, new: slice, others: slice) -> float:
         """Return the distance of runs a..b and b..c, of which only ``new`` and ``others`` are not yet compared."""
         if linkage == "complete":
             return max(gaps[b], _max_distance(rows[new], rows[others]))
-        x, y = sums[a] / (b - a), sums[b] / (c - b)
-        return round(1 - float(x @ y) if linkage == "average" else _ward(x, y, b - a, c - b), _DIGITS)
+        p, q = b - a, c - b
+        x, y = sums[a] / p, sums[b] / q
+        if linkage == "average":
+            return round(1 - float(x @ y), _DIGITS)
+        return round(float(np.sqrt(2 * p * q / (p + q)) * np.linalg.norm(x - y)), _DIGITS)
 
     for i in range(1, n):
         gaps[i] = distance(i - 1, i, i + 1, slice(i - 1, i), slice(i, i + 1))
@@ -214,15 +211,7 @@ def agglomerate_chain(
         if c < n:
             gaps[c] = distance(a, c, after, slice(a, b), slice(c, after))
             heappush(heap, (gaps[c], a, c, after))
-    cuts = [0]
-    while cuts[-1] < n:
-        cuts.append(end[cuts[-1]])
-    return np.array(cuts, dtype=np.int64), np.array(gaps[1:-1])
-
-
-def _ward(x: Floats, y: Floats, p: int, q: int) -> float:
-    """Return the Ward distance of p rows with mean x and q rows with mean y: sqrt(2 * increase of the scatter)."""
-    return float(np.sqrt(2 * p * q / (p + q)) * np.linalg.norm(x - y))
+    return np.flatnonzero(end), np.array(gaps[1:-1])
 
 
 def _max_distance(x: Floats, y: Floats) -> float:

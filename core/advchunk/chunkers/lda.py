@@ -50,6 +50,10 @@ class LDATopicParams(LexicalParams):
     boundaries; a flat valley is cut in its middle, not at its end. The cutoff at mean - std / 2 is the paper's; the
     published code subtracts half the *variance*.
 
+    Riedl & Biemann 2012, "TopicTiling: A Text Segmentation Algorithm based on LDA", ACL Student Research Workshop;
+    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, "Divergence measures based on the
+    Shannon entropy", IEEE Transactions on Information Theory 37(1).
+
     Parameters
     ----------
     num_topics : number of topics of a document, 2..10,000; a ``model`` has its own. Memory is about 50 bytes * topics *
@@ -72,12 +76,6 @@ class LDATopicParams(LexicalParams):
         in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
     preset : "depth" or "topictiling"; sets parameters above that have their default value.
-
-    References
-    ----------
-    Riedl & Biemann 2012, "TopicTiling: A Text Segmentation Algorithm based on LDA", ACL Student Research Workshop;
-    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Lin 1991, "Divergence measures based on the
-    Shannon entropy", IEEE Transactions on Information Theory 37(1).
     """
 
     algorithm: ClassVar[str] = "lda-topic"
@@ -106,8 +104,8 @@ class LDATopicParams(LexicalParams):
         topics.check_training(self.num_topics, self.iterations, self.seed, self.tolerance)
         at_least(1, self, "block_size", "step", "samples", "n_segments")
         require(self.seed + self.samples <= 2**32, "seed + samples must be at most 2^32", self.seed + self.samples)
-        threshold = self.divergence_threshold
-        require(0 <= threshold <= 1, "divergence_threshold must be in 0..1 bits", threshold)
+        is_valid = 0 <= self.divergence_threshold <= 1
+        require(is_valid, "divergence_threshold must be in 0..1 bits", self.divergence_threshold)
 
 
 @dataclass(kw_only=True)
@@ -141,15 +139,11 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
 
     def fit(self, corpus: Iterable[str | Document]) -> TopicModel:
         """Return the topics of a collection, learned with these parameters, for use as ``model``."""
-        return TopicModel.fit(
-            corpus,
-            num_topics=self.num_topics,
-            iterations=self.iterations,
-            seed=self.seed,
-            tolerance=self.tolerance,
-            wording=self.wording,
-            word_splitter=self.word_splitter,
-        )
+        return TopicModel.fit(corpus, **self._training(0), wording=self.wording, word_splitter=self.word_splitter)
+
+    def _training(self, sample: int) -> dict[str, Any]:
+        options = {"num_topics": self.num_topics, "iterations": self.iterations, "tolerance": self.tolerance}
+        return options | {"seed": self.seed + sample}
 
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text, restricted to the vocabulary of ``model`` if there is one."""
@@ -157,24 +151,15 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Compare the topics on both sides of each gap, and cut where they differ most."""
-        models = [self.model.topics] if self.model else (self._train(words, sample) for sample in range(self.samples))
+        trained = (topics.train(words, **self._training(sample)) for sample in range(self.samples))
+        models = [self.model.topics] if self.model else trained
         divergence = np.array([self._divergence(model, words) for model in models]).mean(axis=0).round(_DECIMALS)
-        gaps = np.zeros_like(divergence)
-        scored = slice(self.step - 1, None, self.step)
+        gaps, scored = np.zeros_like(divergence), slice(self.step - 1, None, self.step)
         gaps[scored] = divergence[scored]
         peaks, depth, threshold = self._select(divergence[scored])
+        cuts = search.cuts_at((peaks + 1) * self.step, len(units))
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
-        inner = (peaks + 1) * self.step
-        return Segmentation(search.cuts_at(inner, len(units)), reason="topic", gaps=gaps, figures=figures)
-
-    def _train(self, words: Terms, sample: int) -> Topics:
-        return topics.train(
-            words,
-            num_topics=self.num_topics,
-            iterations=self.iterations,
-            seed=self.seed + sample,
-            tolerance=self.tolerance,
-        )
+        return Segmentation(cuts, reason="topic", gaps=gaps, figures=figures)
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:
         """Return the difference of the topics before and after each gap: (n - 1,), 0..1."""
@@ -188,9 +173,8 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
 
     def _select(self, divergence: Floats) -> tuple[Ints, Floats, float]:
         """Return the peaks that are boundaries, the depth of each gap, and the threshold of the rule."""
-        depth = signals.depth_scores(-divergence)
+        depth, threshold = signals.depth_scores(-divergence), self.divergence_threshold
         if self.n_segments is None and self.rule == "threshold":
-            threshold = self.divergence_threshold
             return search.find_peaks(divergence, threshold), depth, threshold
         peaks = search.find_peaks(divergence, 0.0)
         deep = depth[peaks]

@@ -29,17 +29,15 @@ class OptimalSemanticParams(Params):
     With a weak embedder, such as the default one, segments of 3 to 5 sentences are often missed; a penalty of 1 works
     better there. A text of fewer than about 8 sentences is rarely cut.
 
-    Parameters
-    ----------
-    penalty : penalty per segment, in units of ln(sentences), >= 0; higher values cut less.
-    n_segments : number of chunks, >= 1; replaces the penalty.
-
-    References
-    ----------
     Ours. Model: Searle, Casella & McCulloch 1992, "Variance Components", chapter 3. Penalties in ln(n): Zhang &
     Siegmund 2007, "A modified Bayes information criterion with applications to the analysis of comparative genomic
     hybridization data", Biometrics 63. Change points from similarities alone: Arlot, Celisse & Harchaoui 2019, "A
     kernel multiple change-point algorithm via model selection", JMLR 20.
+
+    Parameters
+    ----------
+    penalty : penalty per segment, in units of ln(sentences), >= 0; higher values cut less.
+    n_segments : number of chunks, >= 1; replaces the penalty.
     """
 
     algorithm: ClassVar[str] = "optimal-semantic"
@@ -65,12 +63,7 @@ class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Search for the optimum within the token budget."""
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, cost = search.cheapest_cuts(
-            costs.evidence(vectors),
-            units.token_counts(),
-            budget,
-            minimum=self.min_tokens,
-            penalty=0.0 if self.n_segments else self.penalty * np.log(len(units)),
-            segments=self.n_segments,
-        )
+        penalty = 0.0 if self.n_segments else self.penalty * np.log(len(units))
+        evidence, sizes, least, number = costs.evidence(vectors), units.token_counts(), self.min_tokens, self.n_segments
+        cuts, cost = search.cheapest_cuts(evidence, sizes, budget, minimum=least, penalty=penalty, segments=number)
         return Segmentation(cuts, reason="cost", figures={"cost": cost, "segments": len(cuts) - 1})

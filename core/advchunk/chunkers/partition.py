@@ -39,6 +39,10 @@ class GraphPartitionParams(GroupedParams):
     Similarities are computed in blocks, so memory grows with sentences and edges only. More than a million edges raise
     an error, and the fallback takes over: raise ``threshold``, or use ``neighbors``.
 
+    Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks". Traag, Waltman &
+    van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Newman 2004, "Analysis of weighted
+    networks".
+
     Parameters
     ----------
     preset : "neighbors", the best setting on Choi's group 3-11: ``neighbors=5``, ``threshold=0``, ``center=True`` and
@@ -52,12 +56,6 @@ class GraphPartitionParams(GroupedParams):
     center : True subtracts the document's mean vector first.
     min_run : minimum sentences of a passage (of a community, unless ``contiguous``), >= 1; shorter ones are merged with
         the more similar neighbor, ties with the left one.
-
-    References
-    ----------
-    Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks". Traag,
-    Waltman & van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Newman 2004,
-    "Analysis of weighted networks".
     """
 
     algorithm: ClassVar[str] = "graph-partition"
@@ -99,14 +97,12 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Connect similar sentences, detect communities, and project them to passages."""
         n, rows = len(units), signals.center_rows(vectors) if self.center else vectors
-        if self.neighbors is None:
-            edges = graphs.similarity_edges(rows, self.threshold)
-        else:
-            edges = graphs.neighbor_edges(rows, self.neighbors, self.threshold)
+        k, threshold = self.neighbors, self.threshold
+        edges = graphs.similarity_edges(rows, threshold) if k is None else graphs.neighbor_edges(rows, k, threshold)
         labels = graphs.detect_communities(n, edges, self.method, self.resolution, self.seed)
         connected = np.bincount(np.r_[edges.left, edges.right], minlength=n) > 0
-        noisy = np.where(connected, labels, -1)
-        projected = runs.project_labels(noisy, rows, self.min_run, contiguous=self.contiguous)
+        least, contiguous = self.min_run, self.contiguous
+        projected = runs.project_labels(np.where(connected, labels, -1), rows, least, contiguous=contiguous)
         figures = {
             "modularity": graphs.modularity(edges, labels, self.resolution),
             "communities": len(np.unique(labels[connected])),

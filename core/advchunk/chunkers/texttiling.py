@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -49,7 +48,8 @@ class TextTilingParams(LexicalParams):
     itself, and a plateau is cut in its middle; the ends of the text count as boundaries for ``spacing``. A gap that
     ``step`` skips is not scored, and explained with a score of 0.
 
-    A text shorter than two blocks has shorter blocks; one of at most ``step`` sentences is not cut.
+    A text shorter than two blocks has shorter blocks; one of at most ``step`` sentences is not cut. From Hearst 1997,
+    "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics 23(1), section 5.
 
     Parameters
     ----------
@@ -65,21 +65,13 @@ class TextTilingParams(LexicalParams):
         necessary, and short ones are not merged beyond it. Only the last chunk of a segment is smaller; tables, code,
         formulas and the text before them are not cut for it. None disables it.
     preset : "hearst" or "fine"; sets parameters above that have their default value.
-
-    References
-    ----------
-    Hearst 1997, "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics
-    23(1), section 5.
     """
 
     algorithm: ClassVar[str] = "texttiling"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
-        {
-            "hearst": {"block_size": 6, "step": 1, "cutoff_z": -0.5},
-            "fine": {"block_size": 6, "step": 1, "smooth_width": 1, "cutoff_z": 0.0},
-        }
-    )
-
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "hearst": {"block_size": 6, "step": 1, "cutoff_z": -0.5},
+        "fine": {"block_size": 6, "step": 1, "smooth_width": 1, "cutoff_z": 0.0},
+    }
     block_size: int = 10
     step: int = 5
     smooth_width: int = 3
@@ -114,8 +106,7 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Score the gaps by depth, and cut at the peaks."""
-        gaps = np.zeros(len(units) - 1)
-        scored = slice(self.step - 1, None, self.step)
+        gaps, scored = np.zeros(len(units) - 1), slice(self.step - 1, None, self.step)
         cohesion = signals.block_similarity(words, self.block_size)
         depth = gaps[scored] = signals.depth_scores(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)

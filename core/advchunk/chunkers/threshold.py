@@ -14,12 +14,7 @@ from advchunk.numerics.signals import ThresholdRule
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
 
-DEFAULT_AMOUNTS: dict[ThresholdRule, float] = {
-    "percentile": 95.0,
-    "standard_deviation": 3.0,
-    "interquartile": 1.5,
-    "gradient": 95.0,
-}
+DEFAULT_AMOUNTS = {"percentile": 95.0, "standard_deviation": 3.0, "interquartile": 1.5, "gradient": 95.0}
 
 
 @dataclass(kw_only=True)
@@ -32,23 +27,19 @@ class SemanticThresholdParams(Params):
 
     Departs from both: text and offsets are exact, sizes are limited, and by default the vectors of a buffer are
     averaged, weighted by tokens, instead of embedding every sentence 2 buffer_size + 1 times. The result is nearly the
-    same with the default embedder, and close with a transformer.
+    same with the default embedder, and close with a transformer. From Kamradt 2024, "5 Levels Of Text Splitting",
+    level 4; ``langchain_experimental.text_splitter``.
 
     Parameters
     ----------
     buffer_size : number of sentences on each side that are combined with a sentence, >= 0.
-    breakpoint_threshold_type : rule for the threshold: "percentile", "standard_deviation", "interquartile" or
-        "gradient".
+    breakpoint_threshold_type : "percentile", "standard_deviation", "interquartile" or "gradient".
     breakpoint_threshold_amount : percentile (0..100), or number of standard deviations or interquartile ranges (>= 0);
         None means 95, 3, 1.5 or 95.
     n_segments : number of segments, >= 1, instead of a threshold (before size limits; fewer if distances are tied).
     embed_buffer : True embeds the text of each buffer, exactly as LangChain does, instead of averaging vectors; a
         buffer too long for the embedder is embedded in parts.
     center : True subtracts the document's mean vector first, which helps static embedders most.
-
-    References
-    ----------
-    Kamradt 2024, "5 Levels Of Text Splitting", level 4; ``langchain_experimental.text_splitter``.
     """
 
     algorithm: ClassVar[str] = "semantic-threshold"

@@ -29,8 +29,9 @@ class UniversalSemanticParams(Params):
     code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
     .92): use ``threshold_percentile``, which cuts at the document's least similar neighbors, or ``center``.
 
-    Departs from the published code: text is verbatim, and short sentences are not dropped. Both limits apply:
-    ``max_chunk_size`` in words and ``max_tokens`` in tokens.
+    Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026):
+    text is verbatim, and short sentences are not dropped. Both limits apply: ``max_chunk_size`` in words and
+    ``max_tokens`` in tokens.
 
     Parameters
     ----------
@@ -45,10 +46,6 @@ class UniversalSemanticParams(Params):
     sentences : "plain" is the published ``(?<=[.!?])\s+``, which splits "Dr. Smith"; "accurate" does not. A
         ``sentence_splitter`` overrides both.
     max_tokens : maximum tokens of a chunk, context included, >= 1; the default holds 1500 words.
-
-    References
-    ----------
-    Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026.
     """
 
     algorithm: ClassVar[str] = "universal-semantic"
@@ -65,10 +62,8 @@ class UniversalSemanticParams(Params):
         """Check thresholds and word limits too."""
         super().check()
         require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
-        percentile = self.threshold_percentile
-        require(
-            percentile is None or 0 <= percentile <= 100, "threshold_percentile must be in 0..100 or None", percentile
-        )
+        rule, percentile = "threshold_percentile must be in 0..100 or None", self.threshold_percentile
+        require(percentile is None or 0 <= percentile <= 100, rule, percentile)
         at_least(1, self, "max_chunk_size")
         maximum = self.bounds()[1]
         require(0 <= self.min_chunk_size <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
@@ -123,25 +118,17 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None:
             threshold = float(np.percentile(similarity, self.threshold_percentile))
-        inner, reasons, buffer = [], [], words[0]
-        minimum = self.min_chunk_size
+        breaks, buffer, minimum = dict[int, BreakDecision](), words[0], self.min_chunk_size
         for i, value in enumerate(similarity.tolist(), start=1):
             decision = decide_break(value, buffer, words[i], threshold=threshold, minimum=minimum, maximum=maximum)
-            if decision == "continue":
-                buffer += words[i]
-            else:
-                inner.append(i)
-                reasons.append(decision)
-                buffer = words[i]
-        return Segmentation(
-            search.cuts_at(np.array(inner, dtype=np.int64), len(units)),
-            reason=reasons,
-            gaps=1 - similarity,
-            figures={"similarity": similarity, "threshold": threshold, "words": words},
-        )
+            if decision != "continue":
+                breaks[i], buffer = decision, 0
+            buffer += words[i]
+        cuts = search.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
+        figures = {"similarity": similarity, "threshold": threshold, "words": words}
+        return Segmentation(cuts, reason=[*breaks.values()], gaps=1 - similarity, figures=figures)
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Write the published metadata."""
-        return {"chunk_id": index, "word_count": count_words(chunk.text), "strategy": self.algorithm} | (
-            {} if self.domain is None else {"domain": self.domain}
-        )
+        metadata = {"chunk_id": index, "word_count": count_words(chunk.text), "strategy": self.algorithm}
+        return metadata if self.domain is None else metadata | {"domain": self.domain}

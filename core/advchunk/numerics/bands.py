@@ -15,11 +15,9 @@ _BLOCK_ROWS = 512
 
 
 def cosine_band(words: Terms, reach: int) -> Floats:
-    """Return the cosine similarities of the term counts of units less than ``reach`` apart.
+    """Return the cosine similarities of the term counts of units less than ``reach`` apart, (reach, n) float32.
 
-    Returns
-    -------
-    (reach, n) float32, 0 where i + d >= n. A unit without terms has similarity 0 to every unit, itself included.
+    0 where i + d >= n, and for a unit without terms, even with itself.
 
     >>> from advchunk.text.terms import terms_of
     >>> cosine_band(terms_of([["cat", "nap"], ["cat"], []]), 2).round(2)
@@ -39,21 +37,15 @@ def cosine_band(words: Terms, reach: int) -> Floats:
 
 
 def local_rank(band: Floats, width: int, reach: int) -> Floats:
-    """Replace each similarity by the fraction of its neighbors in a square that it exceeds.
+    """Replace each similarity by the fraction of its neighbors in a square that it exceeds: (reach, n) ranks, 0..1.
+
+    From Choi 2000, "Advances in domain independent linear text segmentation", section 3.2.
 
     Parameters
     ----------
     band : (m, n) similarities, with m >= min(n, reach + width - 1).
     width : side of the square centered on each value, in units, odd; clipped at the edges of the matrix.
     reach : number of diagonals to rank, <= n.
-
-    Returns
-    -------
-    (reach, n) ranks in 0..1, of the dtype of ``band``.
-
-    References
-    ----------
-    Choi 2000, "Advances in domain independent linear text segmentation", section 3.2.
 
     >>> local_rank(np.array([[0.9, 0.8, 0.7], [0.1, 0.6, np.nan], [0.2, np.nan, np.nan]]), 3, 1).round(2)
     array([[1.  , 0.88, 0.67]])
@@ -109,17 +101,9 @@ def _squares(
 
 
 def block_sums(band: Floats) -> Floats:
-    """Return the sum of a symmetric matrix over the square of each run of units.
+    """Return the sum of a symmetric matrix over the square of each run of units: ``[d, i]`` is that of i, ..., i + d.
 
     The order of additions is that of the original C99, so that float32 rounds the same.
-
-    Parameters
-    ----------
-    band : (m, n) band of the matrix.
-
-    Returns
-    -------
-    (m, n); ``[d, i]`` is the sum over units i, ..., i + d.
 
     >>> block_sums(np.array([[1.0, 2.0, 3.0], [0.5, 0.1, np.nan]]))[:, :2]
     array([[1. , 2. ],
@@ -129,8 +113,7 @@ def block_sums(band: Floats) -> Floats:
     sums = np.zeros_like(band)
     sums[0] = band[0]
     for d in range(1, m):
-        length = n - d
-        sums[d, :length] = 2 * band[d, :length] + sums[d - 1, :length] + sums[d - 1, 1 : length + 1]
+        sums[d, : n - d] = 2 * band[d, : n - d] + sums[d - 1, : n - d] + sums[d - 1, 1 : n - d + 1]
         if d > 1:
-            sums[d, :length] -= sums[d - 2, 1 : length + 1]
+            sums[d, : n - d] -= sums[d - 2, 1 : n - d + 1]
     return sums

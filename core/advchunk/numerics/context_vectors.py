@@ -23,6 +23,8 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
 
         v_i + weight * (sum over j != i of exp(-|p_i - p_j| / reach) v_j), scaled to length 1
 
+    Ours. The kernel is that of exponential smoothing (Brown 1959), applied in both directions.
+
     Parameters
     ----------
     rows : (n, d) unit vectors of the chunks of one document, in reading order.
@@ -30,14 +32,6 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
     weight : weight of a neighbor at distance 0, >= 0; 0 leaves the rows unchanged. Results are not sensitive to
         changes of weight or reach by a fifth.
     reach : distance in tokens at which the weight has fallen to 1/e, > 0.
-
-    Returns
-    -------
-    (n, d) unit rows.
-
-    References
-    ----------
-    Ours. The kernel is that of exponential smoothing (Brown 1959), applied in both directions.
 
     >>> add_context(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 100])).round(2)
     array([[0.98, 0.18],
@@ -50,10 +44,7 @@ def add_context(rows: Floats, positions: Floats | Ints, *, weight: float = WEIGH
 
 
 def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) -> Floats:
-    """Return, for each row, the sum of all other rows weighted by exp(-distance / reach): (n, d).
-
-    Two recursive passes compute it exactly in O(n d).
-    """
+    """Return, for each row, the sum of all others weighted by exp(-distance / reach): (n, d), exactly in O(n d)."""
     decay = np.exp(-np.diff(positions) / reach).astype(rows.dtype)
     before, after = np.zeros_like(rows), np.zeros_like(rows)
     for i in range(1, len(rows)):
@@ -63,14 +54,9 @@ def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) 
 
 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
-    """Return the vectors of one document's chunks with their context (`add_context`).
+    """Add context (`add_context`) to ``rows``, the (n, d) unit vectors of one document's chunks, in any order.
 
     A chunk is positioned at the mean of its characters; offsets become tokens at the chunks' mean tokens per character.
-
-    Parameters
-    ----------
-    chunks : n chunks of one document, in any order.
-    rows : (n, d) unit vectors of the chunks.
     """
     tokens = sum(chunk.tokens for chunk in chunks) / max(sum(len(chunk.text) for chunk in chunks), 1)
     middles = np.array([tokens * _middle(chunk) for chunk in chunks])
@@ -102,29 +88,20 @@ def sentence_rows(
     reach: float = UNIT_REACH,
     share: float = SHARE,
 ) -> list[Floats]:
-    """Return, for each chunk, the vectors of its units mixed with their context and with the chunk.
+    """Return, for each chunk, the unit vectors of its units (`units_in`) mixed with their context and with the chunk.
 
     A question is often about one sentence of a chunk, which the chunk's own vector hardly represents. Each unit is
     mixed with the units around it (`add_context`), inside the chunk or not, then with its chunk. A chunk is as
-    similar to a question as the most similar of its rows. Chunks of one or two sentences gain little; with a weak
+    similar to a question as the most similar of its rows (ours; ranking a text by its best passage: Callan 1994,
+    "Passage-level evidence in document retrieval", SIGIR). Chunks of one or two sentences gain little; with a weak
     embedder there is no gain.
 
     Parameters
     ----------
-    chunks : c chunks of one document.
     vectors : (c, d) unit vectors of the chunks with context (`chunk_vectors`).
-    units : n units of the document, with sizes.
-    rows : (n, d) unit vectors of the units, from the embedder.
+    units : n units of the document, with sizes; ``rows`` are their (n, d) unit vectors, from the embedder.
     weight, reach : see `add_context`; half the reach used for chunks works best.
     share : weight of the unit in the mix with its chunk, 0..1.
-
-    Returns
-    -------
-    c arrays of (m, d) unit rows, one row for each of the m units in `units_in`.
-
-    References
-    ----------
-    Ours. Ranking a text by its best passage: Callan 1994, "Passage-level evidence in document retrieval", SIGIR.
 
     >>> from advchunk import Span
     >>> units = Units("One. Two.", np.array([0, 5, 9]), np.array([2, 2]))

@@ -31,11 +31,7 @@ def evidence(rows: Floats) -> SegmentCost:
 
     c is the effective number of independent coordinates, the number that would give the observed mean squared product
     of two rows. If a few topics make rows similar, c is too small, which makes the evidence conservative. Prefix sums
-    make a segment O(d), without a Gram matrix.
-
-    References
-    ----------
-    Searle, Casella & McCulloch 1992, "Variance Components", chapter 3.
+    make a segment O(d), without a Gram matrix. From Searle, Casella & McCulloch 1992, "Variance Components", chapter 3.
     """
     n, width = rows.shape
     rows = deviations(rows.astype(np.float64))
@@ -64,17 +60,11 @@ def evidence(rows: Floats) -> SegmentCost:
 def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     """Return the negative log-likelihood of a segment's terms with their distribution integrated out.
 
-    The Dirichlet compound multinomial: for counts n_w with sum N and prior counts a_w with sum A,
+    The Dirichlet compound multinomial: for counts n_w with sum N and prior counts ``pseudo`` a_w > 0 with sum A,
 
         ln G(A) - ln G(N + A) + sum over w of (ln G(n_w + a_w) - ln G(a_w))
 
-    Parameters
-    ----------
-    pseudo : pseudo-counts a_w of the prior, > 0; a number for all terms, or (size,).
-
-    References
-    ----------
-    Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, section 3.1.
+    From Eisenstein & Barzilay 2008, "Bayesian Unsupervised Topic Segmentation", EMNLP, section 3.1.
     """
     from scipy.special import gammaln
 
@@ -94,9 +84,7 @@ def utiyama_isahara(terms: Terms) -> SegmentCost:
 
         ln M + sum over w of n_w ln((N + V) / (n_w + 1))
 
-    References
-    ----------
-    Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
+    From Utiyama & Isahara 2001, "A Statistical Model for Domain-Independent Text Segmentation", ACL, section 3.
     """
     counts, types, length = np.arange(len(terms.ids) + 2.0), len(np.unique(terms.ids)), max(len(terms.ids), 1)
     value = np.diff(counts * np.log1p(counts))

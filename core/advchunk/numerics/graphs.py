@@ -26,8 +26,8 @@ class Edges(NamedTuple):
 
     def lightest(self, n: int) -> Edges:
         """Return the first ``n`` edges, which must be sorted by weight; none if n is negative."""
-        n = max(n, 0)
-        return Edges(self.left[:n], self.right[:n], self.weight[:n])
+        first = slice(max(n, 0))
+        return Edges(self.left[first], self.right[first], self.weight[first])
 
 
 def components(n: int, blocks: Iterable[Edges]) -> Ints:
@@ -57,8 +57,7 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
 
     tree = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     for edges in _merge_blocks(blocks):
-        left, right = np.r_[tree.left, edges.left], np.r_[tree.right, edges.right]
-        weight = np.r_[tree.weight, edges.weight]
+        left, right, weight = _concatenate([tree, edges])
         order = np.lexsort((right, left, weight))
         # Ranks instead of weights: scipy treats weight 0 as no edge, and ties are broken deterministically.
         rank = np.empty(len(order))
@@ -72,9 +71,7 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
 def similarity_edges(rows: Floats, threshold: float) -> Edges:
     """Return the pairs of unit rows whose cosine, rounded to six digits, exceeds ``threshold``; it is their weight.
 
-    Raises
-    ------
-    ConfigurationError : if there are more than a million pairs.
+    More than a million pairs raise `ConfigurationError`.
 
     >>> edges = similarity_edges(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]), 0.7)
     >>> edges.left.tolist(), edges.right.tolist(), edges.weight.tolist()
@@ -129,31 +126,24 @@ def detect_communities(
     nothing gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks").
     Leiden also splits poorly connected communities (Traag, Waltman & van Eck 2019, "From Louvain to Leiden").
 
+    Returns (n,) labels, each the smallest node of its community. A node without edges is a community of its own.
+
     Parameters
     ----------
-    edges : distinct edges with weights > 0.
+    edges : distinct edges with weights > 0, else `ConfigurationError` is raised.
+    method : Louvain needs ``advchunk[graph]``, Leiden ``advchunk[leiden]``, else `MissingExtra` is raised.
     resolution : resolution of the modularity, > 0; higher values give smaller communities.
     seed : seed of the order in which nodes are visited, >= 0.
-
-    Returns
-    -------
-    (n,) labels, each the smallest node of its community. A node without edges is a community of its own.
-
-    Raises
-    ------
-    ConfigurationError : if a weight is not positive.
-    MissingExtra : without ``advchunk[graph]`` (Louvain) or ``advchunk[leiden]``.
 
     >>> detect_communities(5, Edges(np.array([0, 0, 1, 3]), np.array([1, 2, 2, 4]), np.ones(4))).tolist()
     [0, 0, 0, 3, 3]
     """
     require(bool(np.all(edges.weight > 0)), "weights must be > 0", float(edges.weight.min(initial=np.inf)))
     label = np.arange(n, dtype=np.int64)
-    if not len(edges.left):
-        return label
-    groups = _louvain(n, edges, resolution, seed) if method == "louvain" else _leiden(edges, resolution, seed)
-    for group in groups:
-        label[group] = min(group)
+    if len(edges.left):
+        groups = _louvain(n, edges, resolution, seed) if method == "louvain" else _leiden(edges, resolution, seed)
+        for group in groups:
+            label[group] = min(group)
     return label
 
 
@@ -187,15 +177,10 @@ def modularity(edges: Edges, labels: Ints, resolution: float = 1.0) -> float:
 
     With m the total edge weight, W_c the weight within community c, and K_c the summed degrees of its nodes:
 
-        Q = sum over c of W_c / m - resolution * (K_c / 2m)^2
+        Q = sum over c of W_c / m - resolution * (K_c / 2m)^2 <= 1
 
-    Returns
-    -------
-    A number <= 1; 0 if there are no edges, where it is undefined.
-
-    References
-    ----------
-    Newman 2004, "Analysis of weighted networks"; with a resolution, Reichardt & Bornholdt 2006.
+    0 if there are no edges, where it is undefined. From Newman 2004, "Analysis of weighted networks"; with a
+    resolution, Reichardt & Bornholdt 2006.
     """
     total = float(edges.weight.sum())
     if not total:

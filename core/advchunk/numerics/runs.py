@@ -20,14 +20,10 @@ def segment_labels(
 
 
 def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
-    """Give every unit a label, and merge clusters or runs that are too small with their neighbors.
+    """Give every unit a label, and merge clusters or runs that are too small with the more similar neighbors.
 
-    Parameters
-    ----------
-    labels : (n,) cluster of each unit; -1 for units that join the run around them (`assign_noise`).
-    rows : (n, d) unit rows; a unit or run joins the more similar neighbor.
-    least : minimum units of a run if ``contiguous`` (`merge_short_runs`), else of a cluster, >= 1; the units of smaller
-        clusters join the runs around them.
+    Units with label -1, and those of clusters of fewer than ``least`` units, join the run around them (`assign_noise`).
+    If ``contiguous``, runs instead of clusters have at least ``least`` units (`merge_short_runs`).
     """
     if contiguous:
         return merge_short_runs(assign_noise(labels, rows), rows, least)
@@ -55,10 +51,9 @@ def assign_noise(labels: Ints, rows: Floats) -> Ints:
         elif start == 0:
             assigned[:end] = labels[end]
         else:
-            left, right = (
-                rows[a:b].sum(axis=0, dtype=np.float64) for a, b in (ends[i - 1 : i + 1], ends[i + 1 : i + 3])
-            )
-            gain = np.cumsum(rows[start:end] @ (unit_rows(right) - unit_rows(left)))
+            runs = ends[i - 1 : i + 1], ends[i + 1 : i + 3]
+            left, right = (unit_rows(rows[a:b].sum(axis=0, dtype=np.float64)) for a, b in runs)
+            gain = np.cumsum(rows[start:end] @ (right - left))
             score = -np.r_[0.0, gain].round(DIGITS)
             middle = end - int(score[::-1].argmax())
             assigned[start:middle], assigned[middle:end] = labels[start - 1], labels[end]

@@ -32,17 +32,12 @@ def run_cuts(labels: Ints | Floats) -> Ints:
 
 
 def cheapest_cuts(
-    cost: SegmentCost,
-    sizes: Ints,
-    budget: Ints,
-    *,
-    minimum: int = 0,
-    penalty: float = 0.0,
-    segments: int | None = None,
+    cost: SegmentCost, sizes: Ints, budget: Ints, *, minimum: int = 0, penalty: float = 0.0, segments: int | None = None
 ) -> tuple[Ints, float]:
     """Return the segmentation that minimizes the summed cost plus ``penalty`` per segment: the exact optimum.
 
-    Size limits are part of the search and make it faster: O(n m d) for segments of at most m units.
+    Also returns its total cost, penalties included. Ties go to the longest last segment. Size limits are part of the
+    search and make it faster: O(n m d) for segments of at most m units.
 
     Parameters
     ----------
@@ -50,10 +45,6 @@ def cheapest_cuts(
     budget : (n,) maximum tokens of a segment that starts at each unit; a single unit is always allowed.
     minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
     segments : number of segments; the nearest number that the budget allows is used. None leaves it to the cost.
-
-    Returns
-    -------
-    The cuts and their total cost, penalties included. Ties go to the longest last segment.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
@@ -91,22 +82,14 @@ def cheapest_cuts(
 def boundary_probabilities(cost: SegmentCost, backwards: SegmentCost, n: int, penalty: float = 0.0) -> Floats:
     """Return the probability of a boundary at each gap, (n - 1,), if segmentations have probability ~ exp(-cost).
 
-    The forward-backward recursion sums over all segmentations.
-
-    Parameters
-    ----------
-    backwards : cost of segments of the same units in reverse order.
+    The forward-backward recursion sums over all segmentations. ``backwards`` is the cost of the reversed units.
     """
-    before, after = _log_weights(cost, n, penalty), _log_weights(backwards, n, penalty)
+    weights = np.zeros((2, n + 1))  # logarithms of the summed weights of all segmentations of the first 0..n units
+    for row, direction in zip(weights, (cost, backwards), strict=True):
+        for end, value in enumerate(direction(np.zeros(n, dtype=np.int64)), start=1):
+            row[end] = np.logaddexp.reduce(row[:end] - value - penalty)
+    before, after = weights
     return np.asarray(np.exp(before[1:-1] + after[-2:0:-1] - before[-1]))
-
-
-def _log_weights(cost: SegmentCost, n: int, penalty: float) -> Floats:
-    """Return the logarithm of the summed weights of all segmentations of the first 0..n units."""
-    weights = np.zeros(n + 1)
-    for end, value in enumerate(cost(np.zeros(n, dtype=np.int64)), start=1):
-        weights[end] = np.logaddexp.reduce(weights[:end] - value - penalty)
-    return weights
 
 
 def fewest_segments(sizes: Ints, budget: Ints) -> int:
@@ -150,22 +133,17 @@ def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Fl
     The inside density is the summed similarity within segments divided by their area. It is a ratio of two sums over
     all segments, not an additive cost, so `cheapest_cuts` cannot optimize it. Each segment is split where its own
     halves are densest; the segment whose split makes the whole text densest is split first. Ties go to the last
-    position. Memory is O(n m), time O(n) per split, up to O(n^2).
+    position, as in Choi's code. Memory is O(n m), time O(n) per split, up to O(n^2). From Choi 2000, "Advances in domain
+    independent linear text segmentation", section 3.3.
 
     Parameters
     ----------
-    sums : (m, n); ``sums[d, i]`` is the sum over units i, ..., i + d (`bands.block_sums`). Sum and area count only
-        pairs less than m units apart.
-    sizes : (n,) tokens of each unit.
-    minimum : minimum tokens of a segment.
+    sums : (m, n) sums of `bands.block_sums`. Sum and area count only pairs less than m units apart.
+    sizes : (n,) tokens of each unit; ``minimum`` of them in a segment.
 
     Returns
     -------
     The inner cuts in the order of the splits, (k,); the density before the first split and after each, (k + 1,).
-
-    References
-    ----------
-    Choi 2000, "Advances in domain independent linear text segmentation", section 3.3; ties as in his code.
     """
     m, n = sums.shape
     token = np.r_[0, np.cumsum(sizes)]

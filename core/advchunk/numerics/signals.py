@@ -31,9 +31,9 @@ def center_rows(x: Floats) -> Floats:
 
 def deviations(x: Floats) -> Floats:
     """Subtract the mean row from unit rows; differences within rounding error become zero."""
-    difference = x - x.mean(axis=0)
+    difference = np.asarray(x - x.mean(axis=0))
     difference[np.linalg.norm(difference, axis=1) < _ROUNDING] = 0
-    return np.asarray(difference)
+    return difference
 
 
 def neighbor_similarity(vectors: Floats) -> Floats:
@@ -51,15 +51,14 @@ def breakpoint_threshold(distances: Floats, rule: ThresholdRule, amount: float) 
     The threshold is a percentile of the distances, their mean plus ``amount`` standard deviations or interquartile
     ranges, or a percentile of their gradient, which then is the score.
     """
-    if rule == "percentile":
-        return distances, float(np.percentile(distances, amount))
     if rule == "standard_deviation":
         return distances, cutoff(distances, amount)
     if rule == "interquartile":
         low, high = np.percentile(distances, [25, 75])
         return distances, float(distances.mean() + amount * (high - low))
-    gradient = np.gradient(distances) if len(distances) > 1 else np.zeros_like(distances)
-    return gradient, float(np.percentile(gradient, amount))
+    if rule == "gradient":
+        distances = np.gradient(distances) if len(distances) > 1 else np.zeros_like(distances)
+    return distances, float(np.percentile(distances, amount))
 
 
 def threshold_for_chunks(distances: Floats, number: int) -> float:
@@ -67,29 +66,18 @@ def threshold_for_chunks(distances: Floats, number: int) -> float:
 
     LangChain uses a percentile, where rounding can give one more or one less.
     """
-    if number > len(distances):
-        return -np.inf
-    return float(np.sort(distances)[len(distances) - number])
+    return float(np.sort(distances)[-number]) if number <= len(distances) else -np.inf
 
 
 def block_similarity(words: Terms, block: int) -> Floats:
-    """Return the cosine similarity of the term counts of up to ``block`` units before and after each gap.
+    """Return the cosine similarity of the term counts of up to ``block`` units before and after each gap, (n - 1,).
 
-    At the ends of the text both blocks are shortened to the same length. Sums are integers, so equal blocks have
-    bitwise equal cosines.
+    0 if a block has no terms. At the ends of the text both blocks are shortened to the same length. Sums are integers,
+    so equal blocks have bitwise equal cosines. From Hearst 1997, "TextTiling", section 5.
 
     A product of two counts contributes to a run of neighboring gaps: it is added at the start of the run, subtracted
     after its end, and a cumulative sum gives all gaps. Time is O(t block) for t distinct (unit, term) pairs, memory
     O(t), regardless of the vocabulary.
-
-    Returns
-    -------
-    (n - 1,) similarities, 0..1; 0 if a block has no terms.
-
-    References
-    ----------
-    Hearst 1997, "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics
-    23(1), section 5.
 
     >>> from advchunk.text.terms import terms_of
     >>> block_similarity(terms_of([["cat"], ["cat"], ["dog"], ["dog"]]), 2).tolist()
@@ -125,11 +113,7 @@ def block_similarity(words: Terms, block: int) -> Floats:
 
 
 def running_mean(scores: Floats, weights: Floats) -> Floats:
-    """Return the weighted mean of each score and its neighbors; windows are truncated at the ends.
-
-    Parameters
-    ----------
-    weights : symmetric weights, an odd number of them, centered on the score itself.
+    """Return the mean of each score and its neighbors by an odd number of symmetric weights, fewer at the ends.
 
     >>> running_mean(np.array([0.0, 3.0, 6.0, 0.0]), np.ones(3)).tolist()
     [1.5, 3.0, 3.0, 3.0]
@@ -149,11 +133,8 @@ def cutoff(scores: Floats, z: float) -> float:
 def depth_scores(similarity: Floats) -> Floats:
     """Return the depth score of each gap, >= 0: how far it lies below the peaks on both sides.
 
-    From each gap, climb left and right while the similarity does not fall; the depth is the sum of both climbs.
-
-    References
-    ----------
-    Hearst 1997, section 5.3.
+    From each gap, climb left and right while the similarity does not fall; the depth is the sum of both climbs (Hearst
+    1997, section 5.3).
 
     >>> depth_scores(np.array([4.0, 1.0, 1.0, 3.0, 2.0])).tolist()
     [0.0, 5.0, 5.0, 0.0, 1.0]
@@ -173,23 +154,14 @@ def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
     >>> before.tolist(), after.tolist()
     ([[1.0], [3.0]], [[6.0], [4.0]])
     """
-    n, total = len(rows), np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
-    gap = np.arange(1, n)
-    first, last = np.maximum(gap - width, 0), np.minimum(gap + width, n)
-    return total[gap] - total[first], total[last] - total[gap]
+    total, gap = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)]), np.arange(1, len(rows))
+    return total[gap] - total[np.maximum(gap - width, 0)], total[np.minimum(gap + width, len(rows))] - total[gap]
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
-    """Return the Jensen-Shannon divergence of the rows of ``p`` and ``q`` in bits, (n,) in 0..1.
+    """Return the Jensen-Shannon divergence of the rows of ``p`` and ``q``, (n, k) values >= 0, in bits: (n,) in 0..1.
 
-    0 for proportional rows, 1 for rows without common support. Rows are scaled to sum to 1.
-
-    Parameters
-    ----------
-    p, q : (n, k) values >= 0; no row is all zero.
-
-    References
-    ----------
+    0 for proportional rows, 1 for rows without common support. Rows are scaled to sum to 1; none may be all zero. From
     Lin 1991, "Divergence measures based on the Shannon entropy", IEEE Transactions on Information Theory 37(1).
 
     >>> jensen_shannon(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[0.0, 2.0], [2.0, 2.0]])).tolist()

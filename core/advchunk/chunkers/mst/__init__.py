@@ -1,1 +1,1 @@
-"""MST semantic chunking: the chunker, its distances, and its pieces."""
+"""MST semantic chunking: the chunker and its distances."""

@@ -1,19 +1,23 @@
 """MST semantic chunking: paragraphs grouped by a minimum spanning tree."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.mst.distances import MSTSemanticParams, document_stats, edges_within, pair_distances
-from advchunk.chunkers.mst.pieces import tile_pieces
 from advchunk.chunkers.params import RESOURCE
+from advchunk.layout import fit_to_blocks, protected, tile_prose
 from advchunk.numerics import graphs, runs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.records import Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.text import splitters
+from advchunk.text import splitters, tiling
+from advchunk.text.tiling import Tiler
+
+_HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its line breaks carry no meaning
 
 
 @dataclass(kw_only=True)
@@ -35,8 +39,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
         """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
         if self.prechunker is not None:
             return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
-        pieces = tile_pieces(document, self.granularity, self.sentence_tiler, limits)
-        return self.fit_units(document, pieces, limits)
+        return self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Group the pieces that edges within lambda connect."""
@@ -63,3 +66,41 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             labels = begin[graphs.components(len(begin), run_edges)][run]
         figures = {**stats._asdict(), "labels": labels, "tree": tree}
         return runs.segment_labels(labels, contiguous=self.contiguous, figures=figures)
+
+
+def tile_pieces(
+    document: Document, granularity: Literal["paragraph", "sentence"], sentences: Tiler, limits: Limits
+) -> Units:
+    """Return a piece for every heading, list item, quote, code block, table, formula and paragraph, with its tokens.
+
+    With granularity "sentence", prose is split into sentences as well. A paragraph over ``max_tokens`` is split into
+    lines, unless it is hard-wrapped, and a line over ``max_tokens`` into sentences.
+    """
+    tiler = sentences if granularity == "sentence" else tiling.paragraphs
+    pieces = fit_to_blocks(tile_prose(document, tiler), document)
+    protected_starts = {start for start, _ in protected(document).spans}
+    counts = limits.counter.counts(pieces.strings())
+    edges, sizes = [0], list[int]()
+    for (start, end), size in zip(pairwise(pieces.edges.tolist()), counts.tolist(), strict=True):
+        if size <= limits.max_tokens or start in protected_starts:
+            edges.append(end)
+            sizes.append(size)
+        else:
+            parts = _split_paragraph(document.text[start:end], sentences, limits)
+            edges += (parts.edges[1:] + start).tolist()
+            sizes += parts.token_counts().tolist()
+    return Units(document.text, np.array(edges, dtype=np.int64), np.array(sizes, dtype=np.int64))
+
+
+def _split_paragraph(paragraph: str, sentences: Tiler, limits: Limits) -> Units:
+    """Return the pieces of a long paragraph, with their tokens."""
+    lines = tiling.lines(paragraph)
+    if max(map(len, lines.strings())) <= _HARD_WRAP:
+        lines = Units(paragraph, lines.edges[[0, -1]])
+    sizes = limits.counter.counts(lines.strings())
+    long = np.flatnonzero(sizes > limits.max_tokens).tolist()
+    if not long:
+        return Units(paragraph, lines.edges, sizes)
+    inner = [sentences(paragraph[a:b]).edges + a for a, b in (lines.edges[i : i + 2].tolist() for i in long)]
+    parts = Units(paragraph, np.unique(np.concatenate([lines.edges, *inner])))
+    return Units(paragraph, parts.edges, limits.counter.counts(parts.strings()))

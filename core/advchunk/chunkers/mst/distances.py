@@ -20,7 +20,7 @@ _TOLERANCE = 1e-5  # error of a float32 cosine
 class MSTSemanticParams(GroupedParams):
     """Group paragraphs by a minimum spanning tree over semantic distance, position and length.
 
-    Version 2 of the published algorithm. Every pair of pieces less than max(5, 3 %) apart is an edge. Its weight is the
+    Version 2 of the published algorithm (Haruno19, "MST Semantic Chunker", ``mstchunker.py``, 2025). Every pair of pieces less than max(5, 3 %) apart is an edge. Its weight is the
     cosine distance, plus a penalty for the pieces in between, minus a reward for short pieces close together and for a
     heading before its text. The weights of these three terms and the threshold lambda adapt to the document's density
     and fragmentation. The tree is cut above lambda; each connected component is a chunk, packed to ``max_tokens`` in
@@ -60,10 +60,6 @@ class MSTSemanticParams(GroupedParams):
     immediate_window : distance in pieces at which a short piece is rewarded with a later one, >= 0.
     vicinity_reward, heading_reward : rewards of two short pieces, and of a heading.
     alpha_slope, alpha_base, lambda_decay : lambda = m ** (slope * m + base) * exp(-decay / m) for a mean distance m.
-
-    References
-    ----------
-    Haruno19, "MST Semantic Chunker", version 2, ``mstchunker.py``, 2025.
     """
 
     algorithm: ClassVar[str] = "mst-semantic"
@@ -105,20 +101,17 @@ class MSTSemanticParams(GroupedParams):
         percentile = self.lambda_percentile
         require(percentile is None or 0 <= percentile <= 100, "lambda_percentile must be in 0..100 or None", percentile)
         one_at_most(self, "lambda_", "lambda_percentile", "n_segments")
-        at_least(0, self, "scaling_factor", "gamma", "long_term_window", "immediate_window")
-        at_least(0, self, "vicinity_reward", "heading_reward")
+        windows, rewards = ("long_term_window", "immediate_window"), ("vicinity_reward", "heading_reward")
+        at_least(0, self, "scaling_factor", "gamma", *windows, *rewards)
         base, slope = self.semantic_base, self.semantic_density
         # The density is in -1..1, and the weight must not be negative.
         require(base >= slope >= 0, "semantic_base >= semantic_density >= 0", (base, slope))
 
 
 class DocumentStats(NamedTuple):
-    """Statistics of a document that the published algorithm adapts to.
+    """Statistics of a document that the published algorithm adapts to."""
 
-    ``reach`` is the distance in pieces from which on two pieces are not compared.
-    """
-
-    reach: int
+    reach: int  # distance in pieces from which on two pieces are not compared
     semantic_density: float
     fragmentation: float
     semantic_weight: float
@@ -129,10 +122,7 @@ class DocumentStats(NamedTuple):
 
 
 def document_stats(vectors: Floats, sizes: Ints, p: MSTSemanticParams) -> DocumentStats:
-    """Return the statistics of at least two pieces with (n, d) unit vectors and (n,) tokens.
-
-    Means over all pairs are computed from sums over pieces in O(n d).
-    """
+    """Return the statistics of at least two pieces with (n, d) unit vectors and (n,) tokens, in O(n d)."""
     n = len(vectors)
     reach = min(max(p.base_threshold, int(n * p.scaling_factor)), n)
     offsets = np.arange(1, reach)
@@ -185,20 +175,17 @@ def edges_within(
         if runs[top] == runs[min(top + height + band, n) - 1]:
             continue
         i, k = np.nonzero(_diagonal_similarity(vectors, top, height, band) >= required)
-        crossing = runs[top + i] != runs[top + i + k + 1]
-        all_left, all_right = (top + i)[crossing], (top + i + k + 1)[crossing]
-        for first in range(0, len(all_left), _BLOCK_PAIRS):
-            left, right = all_left[first : first + _BLOCK_PAIRS], all_right[first : first + _BLOCK_PAIRS]
+        pairs = np.array([top + i, top + i + k + 1])
+        pairs = pairs[:, runs[pairs[0]] != runs[pairs[1]]]
+        for first in range(0, pairs.shape[1], _BLOCK_PAIRS):
+            left, right = pairs[:, first : first + _BLOCK_PAIRS]
             weight = pair_distances(vectors, sizes, left, right, stats, p)
             keep = weight <= limit
             yield Edges(left[keep], right[keep], weight[keep])
 
 
 def _diagonal_similarity(vectors: Floats, top: int, height: int, band: int) -> Floats:
-    """Return the cosines of ``height`` pieces from ``top``: row i, column k for the pieces i and i + k + 1.
-
-    Entries past the end of the text are nan.
-    """
+    """Return the cosines of ``height`` pieces from ``top``: row i, column k for pieces i and i + k + 1, or nan."""
     rows = vectors[top : top + height]
     similarity = np.full((len(rows), len(rows) + band), -np.inf, dtype=vectors.dtype)
     others = vectors[top : top + len(rows) + band]
@@ -228,15 +215,13 @@ def _reward(left: Ints, right: Ints, offset: Ints | int, p: MSTSemanticParams) -
     short = p.short_threshold
     both = (a < short) & (b < short) & (np.asarray(offset) <= p.long_term_window)
     heading = (a < short) & (np.asarray(offset) == p.immediate_window)  # only the left piece: a heading comes first
-    return np.asarray(
-        -p.vicinity_reward * np.exp(-np.minimum(a, b) / short) * both - p.heading_reward * np.exp(-a / short) * heading
-    )
+    vicinity = -p.vicinity_reward * np.exp(-np.minimum(a, b) / short) * both
+    return np.asarray(vicinity - p.heading_reward * np.exp(-a / short) * heading)
 
 
 def _max_reward(offset: Ints, p: MSTSemanticParams) -> Floats:
-    return np.asarray(
-        -p.vicinity_reward * (offset <= p.long_term_window) - p.heading_reward * (offset == p.immediate_window)
-    )
+    vicinity, heading = offset <= p.long_term_window, offset == p.immediate_window
+    return np.asarray(-p.vicinity_reward * vicinity - p.heading_reward * heading)
 
 
 def _summed_similarity(vectors: Floats, reach: int) -> float:
