@@ -17,7 +17,7 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every setting of the strategy, by its environment variable, in lower case and without ``BIO_MCP_``.
+    """The settings of the strategy, by environment variable, in lower case and without ``BIO_MCP_``.
 
     >>> settings = Settings.from_environment({"BIO_MCP_CHUNKER_MAX_TOKENS": "500", "BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})
     >>> settings.chunker(mesh=True)
@@ -61,9 +61,8 @@ class Settings:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the chunker, and of its adapters."""
-        sizes = {
-            f"{name}_tokens": getattr(self, f"chunker_{name}_tokens") for name in ("target", "max", "min", "overlap")
-        }
+        names = ("target_tokens", "max_tokens", "min_tokens", "overlap_tokens")
+        sizes = {name: getattr(self, f"chunker_{name}") for name in names}
         return {**sizes, "namespace": self.uuid_namespace, "chunker_version": self.chunker_version}
 
     @property
