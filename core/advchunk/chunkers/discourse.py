@@ -151,11 +151,8 @@ def segment_costs(
 
     Parameters
     ----------
-    sizes : (n,) tokens.
-    starters : (n,) True for the units that start a segment.
-    cut_costs : (n,) costs of a cut before each unit.
-    target : tokens of a segment.
-    weight : cost of a segment of size 0, or of twice the target.
+    sizes, starters, cut_costs : (n,) by unit: tokens, True if it starts a segment, cost of a cut before it.
+    target, weight : tokens of a segment; cost of a segment of size 0, or of twice the target.
     """
     total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 

@@ -1,4 +1,4 @@
-"""What the adapters share: the chunks of files, and metadata in the document models of frameworks."""
+"""Chunks of files, and metadata in the document models of frameworks, for the adapters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

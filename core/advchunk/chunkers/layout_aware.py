@@ -85,9 +85,14 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         require(is_valid, f"detector must be a callable or one of {', '.join(_DETECTORS)}", self.detector)
 
     def chunk_file(
-        self, source: str | PathLike[str] | bytes, *, id: str = "", metadata: Mapping[str, Any] | None = None,
-        pages: Iterable[int] | None = None, password: str | None = None
-    ) -> list[Chunk]:  # fmt: skip
+        self,
+        source: str | PathLike[str] | bytes,
+        *,
+        id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        pages: Iterable[int] | None = None,
+        password: str | None = None,
+    ) -> list[Chunk]:
         """Return the chunks of a PDF (`readers.pdf.read`)."""
         return self.chunk(self._read_pdf(source, id=id, metadata=metadata, pages=pages, password=password))
 

@@ -23,7 +23,7 @@ class SectionedChunker(VectorsChunker):
 
     Parameters
     ----------
-    inner : chunker of each section, of which only the decisions are used; None is `OptimalSemanticChunker`, same embedder.
+    inner : chunker of each section (only its decisions count); None is `OptimalSemanticChunker` with the same embedder.
     """
 
     inner: Any = field(default=None, repr=False, metadata=RESOURCE)
