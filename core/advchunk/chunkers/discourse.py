@@ -133,14 +133,14 @@ def segment_opening(opening: Connective | None, inside: bool, before: str) -> Co
     One ``inside`` a sentence only starts a segment if the unit before ends with a semicolon, colon or dash.
     """
     is_strong = opening is not None and opening.strength == "strong"
-    return opening if is_strong and (not inside or _last(before) in BREAKS) else None
+    return opening if is_strong and (not inside or before.rstrip()[-1:] in BREAKS) else None
 
 
 def clause_cut_cost(opening: Connective | None, inside: bool, before: str) -> float:
     """Return the cost of a cut before a unit, in ln(n): 0 between sentences."""
     if not inside:
         return 0.0
-    is_coordinate = _last(before) in BREAKS or (opening is not None and opening.kind == "conjunction")
+    is_coordinate = before.rstrip()[-1:] in BREAKS or (opening is not None and opening.kind == "conjunction")
     return _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
 
 
@@ -168,7 +168,3 @@ def segment_costs(
 def _ends_sentence(text: str) -> bool:
     stripped = text.rstrip()
     return stripped.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS or text[len(stripped) :].count("\n") > 1
-
-
-def _last(text: str) -> str:
-    return text.rstrip()[-1:]

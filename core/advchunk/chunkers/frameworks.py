@@ -35,13 +35,10 @@ def chunk_files(
             documents[i] = chunker.read_file(path, metadata={key: str(path)})
         except (OSError, ConfigurationError, MissingExtra) as error:
             handle(Failure(i, str(path), error))
-    indexes = list(documents)
-
-    def handle_document(failure: Failure) -> None:
-        handle(replace(failure, index=indexes[failure.index]))
-
-    read = list(documents.values())
-    return read, chunker.chunk_many(read, on_error=handle_document, progress=progress)
+    indexes, read = list(documents), list(documents.values())
+    return read, chunker.chunk_many(
+        read, on_error=lambda failure: handle(replace(failure, index=indexes[failure.index])), progress=progress
+    )
 
 
 def mark_written(metadata: dict[str, Any], user: Mapping[str, Any]) -> dict[str, Any]:

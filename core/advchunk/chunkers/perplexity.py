@@ -130,9 +130,8 @@ def _overlap(explanation: Explanation, limits: Limits) -> list[Chunk]:
     if units is None or segmentation is None:
         return explanation.chunks
     minima = segmentation.figures.get("minima", ())  # a single unit has none
-    repeated = {
-        int(units.edges[i + 1]): int(units.edges[i]) for i in minima if units.strength[i + 1] < Strength.HARD_BREAK
-    }
+    edges, is_soft = units.edges.tolist(), units.strength < Strength.HARD_BREAK
+    repeated = {edges[i + 1]: edges[i] for i in minima if is_soft[i + 1]}
     chunks = []
     for chunk in explanation.chunks:
         start = repeated.get(chunk.start, chunk.start)

@@ -51,10 +51,9 @@ class Settings:
         """
         values = os.environ if environment is None else environment
         settings = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
-        for name in sorted(values):
-            if name.startswith(_PREFIXES) and name not in settings:
-                msg = f"there is no setting {name}{did_you_mean(name, settings)}"
-                raise ConfigurationError(msg)
+        if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in settings):
+            msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], settings)}"
+            raise ConfigurationError(msg)
         present = {field.name: (name, type(field.default)) for name, field in settings.items() if name in values}
         return cls(**{field: _convert(name, values[name], kind) for field, (name, kind) in present.items()})
 

@@ -66,7 +66,7 @@ def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> 
 
 
 def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, int]]:
-    """Return overlapping runs of units, each of at most ``max_size``, or of four units if those are larger.
+    """Return runs of units, each of at most ``max_size``, or of four units if those are larger.
 
     A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
 
