@@ -16,8 +16,7 @@ from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.files import chunk_files
-from advchunk.chunkers.frameworks import flatten_places, flatten_spans, mark_written, user_metadata
+from advchunk.chunkers.frameworks import chunk_files, flatten_places, flatten_spans, mark_written, user_metadata
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
 from advchunk.engine.runner import error_handler
 from advchunk.errors import MissingExtra, require

@@ -26,8 +26,7 @@ from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.files import chunk_files
-from advchunk.chunkers.frameworks import flatten_places, flatten_spans, mark_written, user_metadata
+from advchunk.chunkers.frameworks import chunk_files, flatten_places, flatten_spans, mark_written, user_metadata
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.engine.runner import error_handler
 from advchunk.errors import require

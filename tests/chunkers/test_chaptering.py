@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, RecursiveChunker
-from advchunk.chunkers.chaptering import prompts
+from advchunk.chunkers.chaptering import chunker as chaptering
 from advchunk.chunkers.chaptering.chapters import (
     Chapter,
     ChapterWindow,
@@ -84,7 +84,7 @@ def test_the_prompt_has_examples_outline_limit_and_numbered_lines():
 
 
 def test_the_examples_follow_the_instructions():
-    roles, turns = zip(*prompts.CHAPTERING_PROMPT, strict=True)
+    roles, turns = zip(*chaptering.chaptering_prompt(), strict=True)
     assert roles == ("user", "assistant") * 3 + ("user",)
     for shown, answer in zip(turns[:-1:2], turns[1::2], strict=True):
         numbers = [int(number) for number in re.findall(r"(?m)^\[(\d+)\]", shown.partition("<lines>\n")[2])]
@@ -505,7 +505,7 @@ def test_answers_are_cached(tmp_path, monkeypatch):
     assert calls(name="another") == 1
     assert calls(temperature=0.0) == 1
     assert calls(max_section_tokens=99) == 1
-    monkeypatch.setattr(prompts, "CHAPTERING_VERSION", "chaptering-next")
+    monkeypatch.setattr(chaptering, "CHAPTERING_VERSION", "chaptering-next")
     assert calls() == 1
     assert calls() == 0
 

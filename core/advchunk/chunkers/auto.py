@@ -45,9 +45,7 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = UniversalSemanticChunker.version + sum(
-        chunker.version for chunker in set(_CHUNKERS.values())
-    )
+    version: ClassVar[int] = UniversalSemanticChunker.version + sum(c.version for c in {*_CHUNKERS.values()})
     max_tokens: int = UniversalSemanticParams.max_tokens
     markup: Markup = "auto"
     experimental: bool | None = None
@@ -78,17 +76,15 @@ class AutoChunker(AutoParams, VectorsChunker):
             gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)
         # Resources may have no useful ==.
         own = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
-        own |= {
-            name: value for name in resources(self) if (value := getattr(self, name)) is not getattr(AutoChunker, name)
-        }
+        chosen = {name: getattr(self, name) for name in resources(self)}
+        own |= {name: value for name, value in chosen.items() if value is not getattr(AutoChunker, name)}
         accepted = {field.name for field in fields(chunker)}
         return chunker(**{name: value for name, value in {**own, **options}.items() if name in accepted})
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on units as `UniversalSemanticChunker` does."""
-        return UniversalSemanticChunker(
-            embedder=self.embedder, batch_size=self.batch_size, cache=self.cache, max_tokens=self.max_tokens
-        ).decide(units, limits)
+        options = {name: getattr(self, name) for name in ("embedder", "batch_size", "cache", "max_tokens")}
+        return UniversalSemanticChunker(**options).decide(units, limits)
 
     def job(self, index: int, document: str | Document, on_failure: OnFailure, failed: str = "") -> Job[Explanation]:
         """Return the job of the document's chunker."""
@@ -99,11 +95,10 @@ class AutoChunker(AutoParams, VectorsChunker):
             on_failure(Failure(index, source, error))
             return Job(completed(Explanation(Document("", id=source), [])))
         job = chunker.job(index, document, on_failure, failed)
-        return replace(job, plan=_add_chunker(job.plan, chunker.algorithm))
 
+        def add_chunker() -> Plan[Explanation]:
+            explanation, name = (yield from job.plan), chunker.algorithm
+            chunks = [replace(chunk, metadata={"chunker": name, **chunk.metadata}) for chunk in explanation.chunks]
+            return replace(explanation, chunks=chunks)
 
-def _add_chunker(plan: Plan[Explanation], name: str) -> Plan[Explanation]:
-    """Write the name of its chunker into the metadata of each chunk."""
-    explanation = yield from plan
-    chunks = [replace(chunk, metadata={"chunker": name, **chunk.metadata}) for chunk in explanation.chunks]
-    return replace(explanation, chunks=chunks)
+        return replace(job, plan=add_chunker())

@@ -24,7 +24,6 @@ from advchunk.text.splitters import Edus
 _SIZE_WEIGHT = 4.0  # cost of a segment of size 0, or of twice the target
 _CLAUSE_CUT, _SUBORDINATE_CUT = 8.0, 16.0  # cost of a cut before a coordinate clause, or a subordinate one
 _CONNECTIVE_COST = 1e6  # of a strong connective inside a segment: more than all other costs together
-
 _SENTENCE_ENDS = frozenset(".!?…。！？．")  # noqa: RUF001
 _CLOSING = "\"'”’»›)]）」』】》*_"  # noqa: RUF001
 
@@ -117,17 +116,12 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         openings, before = [lexicon.opening(text) for text in texts], ["", *texts[:-1]]
         inside = [False, *(units.strength[1:-1] == Strength.WITHIN_SENTENCE).tolist()]
         starters = list(map(segment_opening, openings, inside, before))
-        cut_costs = np.array(list(map(clause_cut_cost, openings, inside, before)))
-        cost = segment_costs(
-            costs.evidence(vectors),
-            units.token_counts(),
-            np.array([connective is not None for connective in starters]),
-            cut_costs * scale,
-            self.target,
-            _SIZE_WEIGHT * scale,
-        )
+        is_start = np.array([connective is not None for connective in starters])
+        cut_costs, sizes = np.array(list(map(clause_cut_cost, openings, inside, before))), units.token_counts()
+        evidence, weight = costs.evidence(vectors), _SIZE_WEIGHT * scale
+        cost = segment_costs(evidence, sizes, is_start, cut_costs * scale, self.target, weight)
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, total = search.cheapest_cuts(cost, units.token_counts(), budget, minimum=self.min_tokens)
+        cuts, total = search.cheapest_cuts(cost, sizes, budget, minimum=self.min_tokens)
         connectives = [starters[cut] for cut in cuts[1:-1].tolist()]
         reasons = [f"connective: {opening.words}" if opening else "coherence" for opening in connectives]
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})
@@ -136,20 +130,17 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 def segment_opening(opening: Connective | None, inside: bool, before: str) -> Connective | None:
     """Return the strong connective with which a unit starts a segment, or None.
 
-    Parameters
-    ----------
-    inside : True if the unit begins inside a sentence; then only a semicolon, colon or dash lets it start a segment.
-    before : the unit before.
+    One ``inside`` a sentence only starts a segment if the unit before ends with a semicolon, colon or dash.
     """
     is_strong = opening is not None and opening.strength == "strong"
-    return opening if is_strong and (not inside or _last(before) in BREAKS) else None
+    return opening if is_strong and (not inside or before.rstrip()[-1:] in BREAKS) else None
 
 
 def clause_cut_cost(opening: Connective | None, inside: bool, before: str) -> float:
     """Return the cost of a cut before a unit, in ln(n): 0 between sentences."""
     if not inside:
         return 0.0
-    is_coordinate = _last(before) in BREAKS or (opening is not None and opening.kind == "conjunction")
+    is_coordinate = before.rstrip()[-1:] in BREAKS or (opening is not None and opening.kind == "conjunction")
     return _CLAUSE_CUT if is_coordinate else _SUBORDINATE_CUT
 
 
@@ -160,11 +151,8 @@ def segment_costs(
 
     Parameters
     ----------
-    sizes : (n,) tokens.
-    starters : (n,) True for the units that start a segment.
-    cut_costs : (n,) costs of a cut before each unit.
-    target : tokens of a segment.
-    weight : cost of a segment of size 0, or of twice the target.
+    sizes, starters, cut_costs : (n,) by unit: tokens, True if it starts a segment, cost of a cut before it.
+    target, weight : tokens of a segment; cost of a segment of size 0, or of twice the target.
     """
     total, before = np.r_[0, np.cumsum(sizes)], np.r_[0, np.cumsum(starters)]
 
@@ -180,7 +168,3 @@ def segment_costs(
 def _ends_sentence(text: str) -> bool:
     stripped = text.rstrip()
     return stripped.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS or text[len(stripped) :].count("\n") > 1
-
-
-def _last(text: str) -> str:
-    return text.rstrip()[-1:]

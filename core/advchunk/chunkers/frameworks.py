@@ -1,13 +1,44 @@
-"""Metadata of chunks in the document models of frameworks, shared by the adapters."""
+"""Chunks of files, and metadata in the document models of frameworks, for the adapters."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from advchunk.chunkers.base import Chunker
+from advchunk.engine.runner import Failure, OnError, Progress, error_handler
+from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.layout import Locator
-from advchunk.records import Span
+from advchunk.records import Chunk, Document, Span
 
 WRITTEN_KEYS = "advchunk_keys"
 """The metadata key that lists, separated by spaces, the keys that an adapter wrote about a chunk itself."""
+
+
+def chunk_files(
+    chunker: Chunker, paths: Iterable[str | Path], key: str, *, on_error: OnError = "raise", progress: Progress = None
+) -> tuple[list[Document], list[list[Chunk]]]:
+    """Return the documents of the files that can be read (`Chunker.read_file`), and the chunks of each.
+
+    A file that cannot be read is a failure like any other.
+
+    Parameters
+    ----------
+    key : metadata key for the path of a file.
+    on_error : see `Chunker.chunk_many`; the index of a `Failure` is that of the file in ``paths``.
+    """
+    require(not isinstance(paths, (str, bytes, PathLike)), "paths must be several, such as [path]", paths)
+    handle, documents = error_handler(on_error), dict[int, Document]()
+    for i, path in enumerate(paths):
+        try:
+            documents[i] = chunker.read_file(path, metadata={key: str(path)})
+        except (OSError, ConfigurationError, MissingExtra) as error:
+            handle(Failure(i, str(path), error))
+    indexes, read = list(documents), list(documents.values())
+    return read, chunker.chunk_many(
+        read, on_error=lambda failure: handle(replace(failure, index=indexes[failure.index])), progress=progress
+    )
 
 
 def mark_written(metadata: dict[str, Any], user: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from advchunk.records import Block, Chunk, Document, Explanation, Span, Strength
 from advchunk.sizes import Limits
 from advchunk.text import tiling
 
-_WHOLE = frozenset({"caption", "reference"})
+_WHOLE, _CAPTIONED = frozenset({"caption", "reference"}), ("caption", "table")
 _REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited", "literature"})
 
 
@@ -52,7 +52,6 @@ class GrobidSectionParams(Params):
     """
 
     algorithm: ClassVar[str] = "grobid-section"
-
     markup: Markup = "tei"
     references: Literal["keep", "drop"] = "keep"
 
@@ -81,24 +80,16 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
 
     def limits(self, document: Document) -> Limits:
         """Return the limits, under which tables in Results are not cut."""
-        sections = _Sections(document)
-        tables = [
-            block
-            for block in document.blocks or ()
-            if block.kind == "table" and "Results" in sections.parts_at(block.span.start)
-        ]
-        return replace(super().limits(document), atomic=block_spans(document, tables))
+        sections, tables = _Sections(document), [block for block in document.blocks or () if block.kind == "table"]
+        atomic = [table for table in tables if "Results" in sections.parts_at(table.span.start)]
+        return replace(super().limits(document), atomic=block_spans(document, atomic))
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units within the budget: captions and references are whole if they fit, and captions keep their table."""
         blocks = document.blocks or ()
         units = super().fit_units(document, _join_whole(units, blocks), limits)
-        tables = [
-            table.span.start for above, table in pairwise(blocks) if (above.kind, table.kind) == ("caption", "table")
-        ]
-        if not tables:
-            return units
-        return replace(units, strength=np.where(np.isin(units.edges, tables), Strength.KEEP_WITH_NEXT, units.strength))
+        pairs = [below.span.start for above, below in pairwise(blocks) if (above.kind, below.kind) == _CAPTIONED]
+        return replace(units, strength=np.where(np.isin(units.edges, pairs), Strength.KEEP_WITH_NEXT, units.strength))
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return units with a hard break before each section, except those that are joined because they are short."""
@@ -150,30 +141,23 @@ class _Sections:
 
     def _top_level(self, headings: Sequence[Block]) -> int:
         """Return the level of the outermost sections; the title of the paper may be above."""
-        levels = [block.level for block in headings]
-        if not levels:
+        if not headings:
             return 0
-        first = parse_heading(self._title(headings[0]))
+        levels, first = [block.level for block in headings], parse_heading(self._title(headings[0]))
         has_title = not (first.rank or first.number) and levels[0] < min(levels[1:], default=0)
         return min(levels[has_title:])
 
     def _title(self, block: Block) -> str:
         return heading_text(self._document.text[slice(*block.span)])
 
-    def _at(self, offset: int) -> int:
-        """Return the section of the text at an offset, or below the heading there; -1 before all."""
+    def group_at(self, offset: int) -> tuple[int, tuple[str, ...]]:
+        """Return the key that sections must have in common to share a chunk, of the text at or below an offset."""
         place = bisect_right(self.starts, offset) - 1
-        return self._texts[place] if place >= 0 else -1
+        return (self._outermost[self._texts[place]], self._parts[self._texts[place]]) if place >= 0 else (-1, ())
 
     def parts_at(self, offset: int) -> tuple[str, ...]:
         """Return the parts of `IMRAD` at an offset."""
-        place = self._at(offset)
-        return self._parts[place] if place >= 0 else ()
-
-    def group_at(self, offset: int) -> tuple[int, tuple[str, ...]]:
-        """Return the key that sections must have in common to share a chunk."""
-        place = self._at(offset)
-        return (self._outermost[place], self._parts[place]) if place >= 0 else (-1, ())
+        return self.group_at(offset)[1]
 
     def titled_blocks(self) -> tuple[Block, ...]:
         """Return the blocks; titles of the outermost headings that name parts begin with these."""
@@ -204,9 +188,9 @@ def _add_parts(chunk: Chunk, parts: Sequence[str]) -> Chunk:
     if not parts:
         return chunk
     metadata = {**chunk.metadata, "imrad": ", ".join(parts)}
-    if " > " in (section := str(metadata.get("section", ""))):
-        first, _, own = section.partition(" > ")
-        metadata["section"] = own if set(first.split(" and ")) <= set(IMRAD) else section
+    first, _, own = str(metadata.get("section", "")).partition(" > ")
+    if own and set(first.split(" and ")) <= set(IMRAD):
+        metadata["section"] = own
     return replace(chunk, metadata=metadata)
 
 
@@ -241,13 +225,11 @@ def _drop_references(document: Document) -> Document:
         kept[last:-1] = False
     if kept.all():
         return document
-    moved, offsets = np.cumsum(kept) - 1, document.offsets
+    moved, offsets, places = (np.cumsum(kept) - 1).tolist(), document.offsets, np.flatnonzero(kept[:-1])
     if offsets is not None:
-        places = np.flatnonzero(kept[:-1])
         offsets = offsets[np.append(places, places[-1:] + 1 if len(places) else 0)]
-    shifted = tuple(
-        replace(block, span=Span(int(moved[block.span.start]), int(moved[block.span.end - 1]) + 1)) for block in blocks
-    )
+    spans = [Span(moved[start], moved[end - 1] + 1) for start, end in (block.span for block in blocks)]
+    shifted = tuple(replace(block, span=span) for block, span in zip(blocks, spans, strict=True))
     return replace(document, text="".join(compress(text, kept)), blocks=shifted, offsets=offsets)
 
 

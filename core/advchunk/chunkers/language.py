@@ -39,8 +39,7 @@ class LanguageModelChunker(SegmentingChunker):
     def load(self) -> None:
         """Load the language model too."""
         super().load()
-        model = self.model.model
-        rule = f"the lm of {self.algorithm} must have {self.lm_method}"
+        model, rule = self.model.model, f"the lm of {self.algorithm} must have {self.lm_method}"
         require(hasattr(model, self.lm_method), rule, type(model).__name__)
 
     @property
@@ -102,11 +101,9 @@ class ChatChunker(ChatParams, SegmentingChunker):
 
 
 def join_segments(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
-    """Join neighboring segments, from the left, while they are within the budget. A segment over the budget stays alone.
+    """Join neighboring segments, from the left, while they are within the budget; one over it stays alone.
 
-    Parameters
-    ----------
-    repeat : count the unit before each joined segment with it.
+    With ``repeat``, the unit before each joined segment counts with it.
     """
     sizes, starts, full = RunSizes(units, limits.counter), list[int](), 0
     for start, end in pairwise(cuts.tolist()):

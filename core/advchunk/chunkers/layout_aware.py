@@ -53,7 +53,6 @@ class LayoutAwareParams(Params):
     """
 
     algorithm: ClassVar[str] = "layout-aware"
-
     hard_stops: Literal["region", "column", "section"] = "region"
     split_tables: bool = False
     furniture: Literal["drop", "keep"] = "drop"
@@ -125,24 +124,17 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
             return reader(text, id=document.id, metadata=document.metadata, furniture=self.furniture)
         is_plain = formats.detect_format(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
         if self.markup == "auto" and is_plain:
-            msg = (
-                "layout-aware must be given regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "
-                f'Document with blocks; for a text without pages pass markup="markdown"; got {text[:40]!r}'
-            )
+            msg = "layout-aware must be given regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "
+            msg += f'Document with blocks; for a text without pages pass markup="markdown"; got {text[:40]!r}'
             raise ConfigurationError(msg)
         return super().read(document)
 
     def hard_breaks(self, document: Document) -> Iterator[int]:
         """Return the offsets of hard stops."""
         for above, group in pairwise(_group_regions(document.text, document.blocks or ())):
-            last, first = above[-1], group[0]
-            if (
-                self.hard_stops == "region"
-                or first.kind == "heading"
-                or _has_whole(above)
-                or _has_whole(group)
-                or (self.hard_stops == "column" and _is_elsewhere(last.places, first.places))
-            ):
+            first = group[0]
+            is_apart = self.hard_stops == "region" or first.kind == "heading" or _has_whole(above) or _has_whole(group)
+            if is_apart or (self.hard_stops == "column" and _is_elsewhere(above[-1].places, first.places)):
                 yield first.span.start
 
     def limits(self, document: Document) -> Limits:
@@ -159,9 +151,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
             if _has_whole(group) and len(group) > 1:
                 inside = (units.edges > group[0].span.start) & (units.edges < group[-1].span.end)
                 for start, end in (block.span for block in group if block.kind in _WHOLE):
-                    inside &= (units.edges <= start) | (
-                        units.edges >= end
-                    )  # rows of a table that is cut may end chunks
+                    inside &= (units.edges <= start) | (units.edges >= end)  # rows of a cut table may end chunks
                 strength[inside] = Strength.KEEP_WITH_NEXT
         return replace(units, strength=strength)
 

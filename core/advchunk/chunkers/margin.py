@@ -1,9 +1,11 @@
 """Margin sampling: ask a language model at each gap how much likelier it is to split there than to keep."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
@@ -19,36 +21,24 @@ from advchunk.sizes import Limits, RunSizes
 from advchunk.text.sentences import language_code
 
 MARGIN_OPTIONS: Final = ("1", "2")  # split, keep
-
-# The published prompts, reworded. The growing passage comes late, so that the model need not read it again.
-MARGIN_PROMPTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "en": (
-            "You know how texts are built. Decide where a text is divided into chunks, by its logic and its meaning. "
-            "You are given a passage and the sentence after it. Choose one of two:\n"
-            "1. Split: the passage is complete, and the sentence begins another part.\n"
-            "2. Keep: the sentence belongs to the passage.\n\n"
-            "Passage: {before}\n\nSentence: {sentence}\n\nAnswer 1 or 2."
-        ),
-        "zh": (
-            "你熟悉文章的结构。请根据逻辑和含义判断文本应在何处分块。下面给出一段文字和紧接其后的一句话，请从两种方案中选择一种：\n"
-            "1. 分割：这段文字已经完整，这句话开始新的部分；\n"
-            "2. 不分割：这句话属于这段文字。\n\n"
-            "文字：{before}\n\n句子：{sentence}\n\n请回答1或2。"
-        ),
-    }
-)
 _HAN, _LETTER = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]"), re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")  # only Japanese has them
+
+
+@cache
+def margin_prompts() -> Mapping[str, str]:
+    """Return the published prompts by language, reworded; the passage comes late, so that it is read once as it grows."""
+    prompts: Mapping[str, str] = json.loads(files("advchunk.chunkers").joinpath("margin.json").read_text("utf-8"))
+    return prompts
 
 
 @dataclass(kw_only=True)
 class MarginSamplingParams(Params):
     """Cut where a language model would rather split than keep, then join meta-chunks up to ``max_tokens``.
 
-    At each gap the model is shown the text before it and the sentence after it, and asked for "1" (split) or "2" (keep).
-    The margin is P(split) - P(keep), from one forward pass. The text is cut where the margin is at least the threshold,
-    which is the mean of the last few margins once there are enough.
+    At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
+    margin is P(split) - P(keep), from one forward pass. The text is cut where it is at least the threshold, which is the
+    mean of the last few margins once there are enough.
 
     Departs from the published code: text is verbatim, the prompts are reworded, and if the text before the gap and the
     sentence together exceed a chunk, it cuts without asking. Margins have the opposite sign: higher is likelier a boundary.
@@ -59,7 +49,7 @@ class MarginSamplingParams(Params):
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
         previous sentence, which costs the same at each gap and needs no earlier answer.
-    prompt : the prompt, with ``{before}`` and ``{sentence}``; None is one of `MARGIN_PROMPTS`.
+    prompt : the prompt, with ``{before}`` and ``{sentence}``; None is one of `margin_prompts`.
     prompt_language : of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or most of the text is.
     combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
 
@@ -117,7 +107,8 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         pairs = tuple(question(gap - 1, gap) for gap in range(1, len(units)) if is_pair and fits(gap - 1, gap))
         answers = iter((yield Choose(pairs, model)) if pairs else ())
         for gap in range(1, len(units)):
-            thresholds.append(self._threshold(margins))
+            is_mean = self.window is not None and len(margins) >= self.window
+            thresholds.append(float(np.mean(margins[-(self.window or 0) :])) if is_mean else self.threshold)
             start = gap - 1 if is_pair else cuts[-1]
             if not fits(start, gap):
                 cuts.append(gap)
@@ -125,30 +116,20 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
                 continue
             split, keep = next(answers) if is_pair else (yield Choose((question(start, gap),), model))[0]
             margins.append(split - keep)
-            gaps[gap - 1] = split - keep
-            if split - keep >= thresholds[-1]:
+            gaps[gap - 1] = margins[-1]
+            if margins[-1] >= thresholds[-1]:
                 cuts.append(gap)
                 reasons[gap] = "margin"
         joined = search.cuts_at(np.array(cuts), len(units))
-        if self.combine:
-            joined = join_segments(joined, units, limits)
-        return Segmentation(
-            joined,
-            reason=[reasons[cut] for cut in joined[1:-1].tolist()],
-            gaps=gaps,
-            figures={"margins": np.array(margins), "thresholds": np.array(thresholds)},
-        )
+        joined = join_segments(joined, units, limits) if self.combine else joined
+        figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
+        return Segmentation(joined, reason=[reasons[cut] for cut in joined[1:-1].tolist()], gaps=gaps, figures=figures)
 
     def prompt_for(self, text: str) -> str:
         """Return the prompt for a text."""
         if self.prompt is not None:
             return self.prompt
         if self.prompt_language != "auto":
-            return MARGIN_PROMPTS[self.prompt_language]
+            return margin_prompts()[self.prompt_language]
         mostly_han = 2 * len(_HAN.findall(text)) > len(_LETTER.findall(text)) and not _KANA.search(text)
-        return MARGIN_PROMPTS["zh" if mostly_han or language_code(self.language) == "zh" else "en"]
-
-    def _threshold(self, margins: list[float]) -> float:
-        if self.window is None or len(margins) < self.window:
-            return self.threshold
-        return float(np.mean(margins[-self.window :]))
+        return margin_prompts()["zh" if mostly_han or language_code(self.language) == "zh" else "en"]

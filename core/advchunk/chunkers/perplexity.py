@@ -32,15 +32,13 @@ class PerplexityParams(Params):
     ----------
     threshold : smallest drop of a minimum below its higher neighbor, >= 0, in nats, or in the unit of "perplexity".
     threshold_percentile : percentile (0..100) of the drops of the text's own minima to use as the threshold, or None.
-    boundary : "after" the minimum, which ends its chunk, as published; or "overlap", which also repeats it at the start of
-        the next chunk, if that has room.
+    boundary : "after" the minimum, as published; or "overlap", which repeats it at the start of the next chunk, if it fits.
     measure : of a sentence, the mean "cross-entropy" of its tokens in nats, as in the published code; or the mean of their
         "perplexity", as in the paper, which the few least likely tokens dominate.
     combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
     max_context : tokens of context of a token, >= 16; None is what the model can read, but at most 8192.
     max_memory : MiB of the model's keys and values, >= 1, if that is fewer tokens; None is unlimited.
-    evict : share of the context, the oldest, that is dropped when it is full, > 0 and < 1; the rest is kept. So the memory,
-        and the time per token, of long texts are bounded.
+    evict : share of a full context, the oldest, that is dropped, > 0 and < 1; this bounds memory, and the time per token.
 
     References
     ----------
@@ -90,28 +88,22 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
     @property
     def model(self) -> CausalLM:
         """The language model."""
-        return as_causal(
-            self.lm,
-            measure=self.measure,
-            max_context=self.max_context,
-            max_memory=self.max_memory,
-            evict=self.evict,
-        )
+        options = {name: getattr(self, name) for name in ("measure", "max_context", "max_memory", "evict")}
+        return as_causal(self.lm, **options)
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Repeat minima in the next chunk, if ``boundary`` is "overlap"."""
         explanation = yield from super().plan(document)
-        if self.boundary == "after":
-            return explanation
-        return replace(explanation, chunks=_overlap(explanation, self.limits(document)))
+        is_overlap = self.boundary == "overlap"
+        return replace(explanation, chunks=_overlap(explanation, self.limits(document))) if is_overlap else explanation
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask for the surprise of the units, cut after its minima, join meta-chunks."""
         (surprise,) = yield Score(((units.text, tuple(units.edges.tolist())),), self.model)
         gaps = minimum_drops(surprise)
-        threshold = self.threshold
-        if self.threshold_percentile is not None and np.any(gaps):
-            threshold = float(np.percentile(gaps[gaps > 0], self.threshold_percentile))
+        threshold, percentile = self.threshold, self.threshold_percentile
+        if percentile is not None and np.any(gaps):
+            threshold = float(np.percentile(gaps[gaps > 0], percentile))
         minima = np.flatnonzero((gaps > 0) & (gaps >= threshold))
         cuts = search.cuts_at(minima + 1, len(units))
         if self.combine:
@@ -121,24 +113,15 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
 
 
 def minimum_drops(surprise: Floats) -> Floats:
-    """Return the drop of each unit below its higher neighbor if it is a minimum, else 0.
+    """Return the (n - 1,) drops of n units below their higher neighbors, by the gap after each; 0 if it is not a minimum.
 
     A unit as high as the next is a minimum if it is below the one before. The first and the last unit are not minima.
-
-    Parameters
-    ----------
-    surprise : (n,)
-
-    Returns
-    -------
-    (n - 1,) by the gap after each unit.
 
     >>> minimum_drops(np.array([3.0, 1.0, 2.0, 2.0, 0.5, 0.5, 0.7])).tolist()
     [0.0, 2.0, 0.0, 0.0, 1.5, 0.0]
     """
     before, after = surprise[:-2] - surprise[1:-1], surprise[2:] - surprise[1:-1]
-    lower = (before > 0) & (after >= 0)
-    return np.asarray(np.r_[0.0, np.where(lower, np.maximum(before, after), 0.0)])
+    return np.asarray(np.r_[0.0, np.where((before > 0) & (after >= 0), np.maximum(before, after), 0.0)])
 
 
 def _overlap(explanation: Explanation, limits: Limits) -> list[Chunk]:
@@ -147,9 +130,8 @@ def _overlap(explanation: Explanation, limits: Limits) -> list[Chunk]:
     if units is None or segmentation is None:
         return explanation.chunks
     minima = segmentation.figures.get("minima", ())  # a single unit has none
-    repeated = {
-        int(units.edges[i + 1]): int(units.edges[i]) for i in minima if units.strength[i + 1] < Strength.HARD_BREAK
-    }
+    edges, is_soft = units.edges.tolist(), units.strength < Strength.HARD_BREAK
+    repeated = {edges[i + 1]: edges[i] for i in minima if is_soft[i + 1]}
     chunks = []
     for chunk in explanation.chunks:
         start = repeated.get(chunk.start, chunk.start)

@@ -53,45 +53,38 @@ class Entry(NamedTuple):
         return "experimental" if issubclass(self.chunker, ExperimentalChunker) else "stable"
 
 
-TABLE: dict[str, Entry] = {
-    "sliding-window": Entry(SlidingWindowChunker, "baseline"),
-    "recursive": Entry(RecursiveChunker, "baseline"),
-    "semantic-threshold": Entry(
-        SemanticThresholdChunker, "Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter"
-    ),
-    "mst-semantic": Entry(MSTSemanticChunker, "MST Semantic Chunker v2"),
-    "universal-semantic": Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
-    "optimal-semantic": Entry(
-        OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"
-    ),
-    "perplexity": Entry(PerplexityChunker, "Zhao et al. 2024 (Meta-Chunking, PPL chunking)", "transformers"),
-    "margin-sampling": Entry(
-        MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"
-    ),
-    "auto": Entry(AutoChunker, "ours: by the format of a document"),
-    "biomedical-abstract": Entry(BiomedicalAbstractChunker, "Bio-MCP chunking strategy v1.2.0"),
-    "texttiling": Entry(TextTilingChunker, "Hearst 1997, over sentences"),
-    "c99": Entry(C99Chunker, "Choi 2000"),
-    "bayesseg": Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
-    "lda-topic": Entry(LDATopicChunker, "Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003", "lda"),
-    "semantic-cluster": Entry(
-        SemanticClusterChunker, "Ward 1963, also of neighbors only; HDBSCAN (Campello et al. 2013)", "cluster"
-    ),
-    "graph-partition": Entry(
-        GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"
-    ),
-    "llm-chaptering": Entry(
-        LLMChapteringChunker,
-        "ours: numbered lines, answers in headings; after Duarte et al. 2024 (LumberChunker)",
-        "llm",
-    ),
-    "discourse": Entry(DiscourseSegmenterChunker, "ours: after Marcu 2000; connectives after Prasad et al. 2008"),
-    "grobid-section": Entry(GrobidSectionChunker, "GROBID's TEI; IMRaD (Sollaci & Pereira 2004)"),
-    "layout-aware": Entry(
-        LayoutAwareChunker,
-        "ours: regions of Docling, layoutparser, docTR or rapid-layout; Ha et al. 1995 (X-Y cuts)",
-        "layout",
-    ),
+TABLE = {
+    entry.chunker.algorithm: entry
+    for entry in (
+        Entry(SlidingWindowChunker, "baseline"),
+        Entry(RecursiveChunker, "baseline"),
+        Entry(SemanticThresholdChunker, "Kamradt 2024; LangChain's SemanticChunker, LlamaIndex's SemanticSplitter"),
+        Entry(MSTSemanticChunker, "MST Semantic Chunker v2"),
+        Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
+        Entry(OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"),
+        Entry(PerplexityChunker, "Zhao et al. 2024 (Meta-Chunking, PPL chunking)", "transformers"),
+        Entry(MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"),
+        Entry(AutoChunker, "ours: by the format of a document"),
+        Entry(BiomedicalAbstractChunker, "Bio-MCP chunking strategy v1.2.0"),
+        Entry(TextTilingChunker, "Hearst 1997, over sentences"),
+        Entry(C99Chunker, "Choi 2000"),
+        Entry(BayesSegChunker, "Eisenstein & Barzilay 2008; Utiyama & Isahara 2001"),
+        Entry(LDATopicChunker, "Riedl & Biemann 2012 (TopicTiling); Blei et al. 2003", "lda"),
+        Entry(SemanticClusterChunker, "Ward 1963, also of neighbors only; HDBSCAN (Campello et al. 2013)", "cluster"),
+        Entry(GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"),
+        Entry(
+            LLMChapteringChunker,
+            "ours: numbered lines, answers in headings; after Duarte et al. 2024 (LumberChunker)",
+            "llm",
+        ),
+        Entry(DiscourseSegmenterChunker, "ours: after Marcu 2000; connectives after Prasad et al. 2008"),
+        Entry(GrobidSectionChunker, "GROBID's TEI; IMRaD (Sollaci & Pereira 2004)"),
+        Entry(
+            LayoutAwareChunker,
+            "ours: regions of Docling, layoutparser, docTR or rapid-layout; Ha et al. 1995 (X-Y cuts)",
+            "layout",
+        ),
+    )
 }
 
 
@@ -115,8 +108,7 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
 
     Raises
     ------
-    ConfigurationError : no such name or parameter, a value that breaks a rule, or an
-        experimental name without ``experimental=True``, `settings` or ``ADVCHUNK_EXPERIMENTAL=1``.
+    ConfigurationError : no such name or parameter, a value that breaks a rule, or an experimental name that is not allowed.
 
     >>> create("recursive", max_tokens=300).chunk("Short.")[0].spans
     (Span(start=0, end=6),)
@@ -141,19 +133,21 @@ def describe(name: str) -> dict[str, Any]:
     >>> describe("mst-semantic")["parameters"]["max_tokens"]
     400
     """
-    entry = _entry(name)
+    entry, params = _entry(name), params_of(_entry(name).chunker)
     experimental = entry.group == "experimental"
+    rows = sensitivities()["chunkers"].items()  # with and without presets
+    sensitive = [row["warning"] for label, row in rows if label.partition(",")[0] == name and "warning" in row]
     return {
         "name": name,
         "group": entry.group,
         "experimental": experimental,
-        "warnings": [*(_WARNINGS if experimental else ()), *_sensitivity_warnings(name)],
+        "warnings": [*(_WARNINGS if experimental else ()), *sensitive],
         "needs": required_model(name),
         "extra": entry.extra,
         "source": entry.source,
         "summary": summary(name),
-        "documentation": getdoc(params_of(entry.chunker)) or "",
-        "parameters": {f.name: f.default for f in fields(params_of(entry.chunker))},
+        "documentation": getdoc(params) or "",
+        "parameters": {f.name: f.default for f in fields(params)},
         "presets": {name: dict(values) for name, values in entry.chunker.presets.items()},
         "resources": resources(entry.chunker),
     }
@@ -162,15 +156,8 @@ def describe(name: str) -> dict[str, Any]:
 @cache
 def sensitivities() -> Mapping[str, Any]:
     """Return the results of benchmarks/robustness.py; ``chunkers`` is by name, or by name and preset."""
-    text = files("advchunk.chunkers").joinpath("sensitivity.json").read_text(encoding="utf-8")
-    results: Mapping[str, Any] = json.loads(text)
+    results: Mapping[str, Any] = json.loads(files("advchunk.chunkers").joinpath("sensitivity.json").read_text("utf-8"))
     return results
-
-
-def _sensitivity_warnings(name: str) -> list[str]:
-    """Return the warnings about the sensitivity of a chunker, with and without its presets."""
-    rows = sensitivities()["chunkers"].items()
-    return [row["warning"] for label, row in rows if label.partition(",")[0] == name and "warning" in row]
 
 
 def params_of(chunker: type[Chunker]) -> type[Params]:

@@ -23,8 +23,7 @@ class SectionedChunker(VectorsChunker):
 
     Parameters
     ----------
-    inner : a chunker that cuts each section; only its decisions are used, not its sizes, context and so on. None is
-        `OptimalSemanticChunker` with this one's embedder.
+    inner : chunker of each section (only its decisions count); None is `OptimalSemanticChunker` with the same embedder.
     """
 
     inner: Any = field(default=None, repr=False, metadata=RESOURCE)
@@ -64,10 +63,9 @@ class SectionedChunker(VectorsChunker):
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on all sections side by side, so that a model gets them in one batch."""
         sections, inner = list(pairwise([*units.hard_breaks().tolist(), len(units)])), self.inner_chunker
+        single = Segmentation(np.array([0, 1]))
         parts = yield from gather(
-            inner.decide(units.part(start, end), limits)
-            if end - start > 1
-            else completed(Segmentation(np.array([0, 1])))
+            inner.decide(units.part(start, end), limits) if end - start > 1 else completed(single)
             for start, end in sections
         )
         return _join(sections, parts)
@@ -75,9 +73,8 @@ class SectionedChunker(VectorsChunker):
 
 def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
     """Return the segmentations of all sections as one of the document."""
-    n = sections[-1][1]
-    cuts, reasons, labels = [0], list[str](), np.zeros(n, dtype=np.int64)
-    gaps, rows = np.full(n - 1, np.nan), None
+    n, cuts, reasons, rows = sections[-1][1], [0], list[str](), None
+    labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):
         inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
         reasons += [*(["section"] if start else []), *inner]
@@ -88,10 +85,8 @@ def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) ->
         if part.rows is not None:
             rows = np.zeros((n, part.rows.shape[1]), part.rows.dtype) if rows is None else rows
             rows[start:end] = part.rows
-    is_grouped = any(part.labels is not None for part in parts)
-    return Segmentation(
-        np.array(cuts), labels if is_grouped else None, reasons, None if np.isnan(gaps).all() else gaps, rows=rows
-    )
+    groups = labels if any(part.labels is not None for part in parts) else None
+    return Segmentation(np.array(cuts), groups, reasons, None if np.isnan(gaps).all() else gaps, rows=rows)
 
 
 def _labels(part: Segmentation) -> Ints:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import lm as models
 from advchunk import ConfigurationError
-from advchunk.chunkers.margin import MARGIN_OPTIONS, MARGIN_PROMPTS, MarginSamplingChunker, MarginSamplingParams
+from advchunk.chunkers.margin import MARGIN_OPTIONS, MarginSamplingChunker, MarginSamplingParams, margin_prompts
 from advchunk.models.counters import as_counter
 from advchunk.models.prompts import fill_prompt
 
-EN, ZH = MARGIN_PROMPTS["en"], MARGIN_PROMPTS["zh"]
+EN, ZH = margin_prompts()["en"], margin_prompts()["zh"]
 
 
 class Scripted:
@@ -147,7 +147,7 @@ def test_the_language_of_the_prompt(params, text, prompt):
 
 
 def test_prompts_offer_the_options():
-    for prompt in MARGIN_PROMPTS.values():
+    for prompt in margin_prompts().values():
         assert all(f"\n{option}. " in prompt for option in MARGIN_OPTIONS)
         assert prompt.index("{before}") < prompt.index("{sentence}")
     assert fill_prompt("{before}, {sentence}", before="{sentence}\\1", sentence="{x}") == "{sentence}\\1, {x}"

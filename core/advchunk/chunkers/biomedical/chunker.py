@@ -28,11 +28,9 @@ from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
 
 _NOT_ABSTRACTS = frozenset({"tei", "jats", "docling"})
-
 # How a sentence that is too long is split.
-_SPLIT_LEVELS = (
-    QuantityTiler(tiling.clauses), QuantityTiler(tiling.words), tiling.words, tiling.graphemes, tiling.characters
-)  # fmt: skip
+_WITH_QUANTITIES = QuantityTiler(tiling.clauses), QuantityTiler(tiling.words)
+_SPLIT_LEVELS = (*_WITH_QUANTITIES, tiling.words, tiling.graphemes, tiling.characters)
 
 
 @dataclass(kw_only=True)
@@ -87,8 +85,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Decide on the whole abstract, then build each chunk with the text that it repeats."""
-        contexts = self._contexts(document)
-        limits = self._limits(document, contexts)
+        limits = self._limits(document, contexts := self._contexts(document))
         units = self.tile(document, limits)
         segmentation = self._cheapest(units, limits, contexts)
         chunks = _build_chunks(units, segmentation.cuts.tolist(), limits, contexts)
@@ -120,9 +117,8 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
         """Write the metadata of each chunk, and add the chunk of the title before them."""
         document, contexts = explanation.document, self._contexts(explanation.document)
-        sections, previous_end = contexts.sections, 0
+        sections, previous_end, prefix = contexts.sections, 0, "s" if contexts.sections.labels else "w"
         chunks = [] if contexts.with_title else self._title_chunks(document, title_lines(document))
-        prefix = "s" if sections.labels else "w"
         edges = [] if explanation.units is None else explanation.units.edges.tolist()
         is_sentence = np.array([edge not in sections.labels for edge in edges])
         for number, chunk in enumerate(explanation.chunks):
@@ -178,8 +174,8 @@ def _build_chunks(units: Units, cuts: Sequence[int], limits: Limits, contexts: C
 
 def _shift(limits: Limits, origin: int, start: int, own: tuple[str, int], other: tuple[str, int]) -> Limits:
     """Return limits of a text that begins at ``origin``, with a chunk of it at ``start``; it repeats whole sentences only."""
-    everything = SpanSet([Span(0, sys.maxsize)])
-    return replace(limits, context=lambda at: own if at + origin == start else other, verbatim=everything)
+    whole = SpanSet([Span(0, sys.maxsize)])
+    return replace(limits, context=lambda at: own if at + origin == start else other, verbatim=whole)
 
 
 def _hash(document: Document) -> str:
@@ -189,7 +185,6 @@ def _hash(document: Document) -> str:
 
 
 def _truncate_words(text: str, max_tokens: int, counter: Counter) -> str:
-    """Return as many words of a text as fit ``max_tokens``."""
     words = tiling.words(text)
     end = RunSizes(words, counter).furthest(0, len(words), max_tokens)
     fitting = text[: words.edges[end]].rstrip()

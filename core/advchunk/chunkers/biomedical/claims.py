@@ -58,11 +58,7 @@ class Claim(NamedTuple):
 
 
 def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
-    """Find the numeric claims of a text (see the module).
-
-    Parameters
-    ----------
-    sentences : the sentences of the text; None is `sentences.sentences`.
+    """Find the numeric claims of a text (see the module); ``sentences`` is by default its `sentences.sentences`.
 
     >>> text = "We enrolled 90. Weight fell by 12.4% vs 2.1% (p<0.001). Nausea was 8%."
     >>> [text[slice(*claim.span)] for claim in numeric_claims(text)]

@@ -63,8 +63,7 @@ class ContextBuilder:
         title, mesh = (self._title, self._mesh) if is_first else ([], [])
         for lines in ([*title, *mesh, *section], [*title, *section], section):
             context = "\n".join(lines)
-            tokens = self._count(f"{context}\n\n")
-            if tokens <= self._max_tokens:
+            if (tokens := self._count(f"{context}\n\n")) <= self._max_tokens:
                 return context, tokens
         return "", 0
 

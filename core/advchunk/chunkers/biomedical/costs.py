@@ -8,7 +8,7 @@ import numpy as np
 
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.chunkers.biomedical.context import ContextBuilder
-from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
+from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams as Params
 from advchunk.records import Strength, Units
 from advchunk.sizes import Limits, RunSizes
 
@@ -27,9 +27,7 @@ class AbstractCosts:
     starts : the first units of sections.
     """
 
-    def __init__(
-        self, params: BiomedicalAbstractParams, units: Units, limits: Limits, contexts: ContextBuilder
-    ) -> None:
+    def __init__(self, params: Params, units: Units, limits: Limits, contexts: ContextBuilder) -> None:
         self._edges, self._contexts, self._sizes = units.edges.tolist(), contexts, RunSizes(units, limits.counter)
         self._total: list[int] = list(accumulate(units.token_counts().tolist(), initial=0))
         self._overlap, self._min = limits.overlap_tokens, params.effective_min_tokens
@@ -55,7 +53,6 @@ class AbstractCosts:
         self._merges = list(accumulate(merges, initial=0))
 
     def _cuts_inside(self, units: Units, places: Sequence[int]) -> dict[int, int]:
-        """Return the costs of cuts within sections."""
         if not places:
             return {}
         is_inside = np.where(units.strength < Strength.SENTENCE, _CUTS_SENTENCE, 0)
@@ -76,10 +73,8 @@ class AbstractCosts:
 
     def _repeated(self, start: int) -> int:
         """Return the tokens of the whole sentences that a chunk repeats, 0 at the start of a section."""
-        if start in self.starts:
-            return 0
         total = self._total[start]
-        return total - self._total[bisect_left(self._total, total - self._overlap)]
+        return 0 if start in self.starts else total - self._total[bisect_left(self._total, total - self._overlap)]
 
     def cost(self, start: int, end: int) -> int:
         """Return the cost of a chunk, and of the cut before it."""

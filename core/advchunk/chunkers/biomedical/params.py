@@ -39,8 +39,7 @@ class BiomedicalAbstractParams(Params):
     max_tokens : tokens that no chunk exceeds, context included, >= 1.
     min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default is reduced to a
         smaller max_tokens.
-    overlap_tokens : tokens of the window before that are repeated in the next, at most, in whole sentences;
-        0..max_tokens - 1.
+    overlap_tokens : most tokens of a window that are repeated in the next, in whole sentences, 0..max_tokens - 1.
     include_context : give each chunk its context; without it, an article without an abstract has no chunk.
     target_tokens : tokens of a window, context and repeated text included, 1..max_tokens; the default is reduced with a
         smaller max_tokens.
@@ -57,7 +56,6 @@ class BiomedicalAbstractParams(Params):
     """
 
     algorithm: ClassVar[str] = "biomedical-abstract"
-
     max_tokens: int = 450
     min_tokens: int = 120
     overlap_tokens: int = 50
@@ -95,7 +93,6 @@ class BiomedicalAbstractParams(Params):
     @property
     def effective_target_tokens(self) -> int:
         """``target_tokens``; a default over ``max_tokens`` becomes the same share of it."""
-        if self.target_tokens <= self.max_tokens:
-            return self.target_tokens
         default = BiomedicalAbstractParams
-        return max(self.max_tokens * default.target_tokens // default.max_tokens, 1)
+        reduced = max(self.max_tokens * default.target_tokens // default.max_tokens, 1)
+        return self.target_tokens if self.target_tokens <= self.max_tokens else reduced

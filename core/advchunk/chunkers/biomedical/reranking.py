@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from advchunk.errors import require
 
 _Result = TypeVar("_Result")
+_SECTION_BOOSTS = MappingProxyType({"Results": 0.15, "Conclusions": 0.12, "Methods": 0.05, "Background": 0.02})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +30,7 @@ class Boosts:
     recency : years since publication, ascending, and the boosts of articles of at most that age, >= 0.
     """
 
-    sections: Mapping[str, float] = field(
-        default_factory=lambda: MappingProxyType(
-            {"Results": 0.15, "Conclusions": 0.12, "Methods": 0.05, "Background": 0.02}
-        )
-    )
+    sections: Mapping[str, float] = field(default_factory=lambda: _SECTION_BOOSTS)
     quality: float = 0.1
     recency: tuple[tuple[int, float], ...] = ((2, 0.1), (5, 0.05), (10, 0.02))
 
@@ -70,8 +67,6 @@ def rerank(results: Iterable[_Result], boosts: Boosts | None = None, *, on: date
     boosts : None is the published ones.
     on : the day from which recency is counted; None is today.
 
-    Examples
-    --------
     >>> from advchunk import Chunk
     >>> chunks = [Chunk(name, (), 1, metadata={"section": name}) for name in ("Methods", "Results")]
     >>> [(chunk.text, round(score, 3)) for chunk, score in rerank([(chunks[0], 0.52), (chunks[1], 0.5)])]
@@ -79,16 +74,10 @@ def rerank(results: Iterable[_Result], boosts: Boosts | None = None, *, on: date
     """
     boosts, year = boosts or Boosts(), (on or date.today()).year
 
-    def boosted(metadata: Mapping[str, Any], score: float | None) -> float:
-        return (score or 0.0) + boosts.boost(metadata, year) * abs(score or 0.0)
+    def rescore(result: Any) -> tuple[float, Any]:
+        is_pair = isinstance(result, tuple)
+        metadata, old = (result[0].metadata, result[1]) if is_pair else (result.metadata, result.score)
+        score = (old or 0.0) + boosts.boost(metadata, year) * abs(old or 0.0)
+        return score, (result[0], score) if is_pair else result.model_copy(update={"score": score})
 
-    scored = list[tuple[float, Any]]()
-    for result in results:
-        item: Any = result
-        if isinstance(item, tuple):
-            score = boosted(item[0].metadata, item[1])
-            scored.append((score, (item[0], score)))
-        else:
-            score = boosted(item.metadata, item.score)
-            scored.append((score, item.model_copy(update={"score": score})))
-    return [item for _, item in sorted(scored, key=lambda pair: -pair[0])]
+    return [item for _, item in sorted(map(rescore, results), key=lambda pair: -pair[0])]

@@ -17,7 +17,7 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every setting of the strategy, by its environment variable, in lower case and without ``BIO_MCP_``.
+    """The settings of the strategy, by environment variable, in lower case and without ``BIO_MCP_``.
 
     >>> settings = Settings.from_environment({"BIO_MCP_CHUNKER_MAX_TOKENS": "500", "BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})
     >>> settings.chunker(mesh=True)
@@ -51,19 +51,17 @@ class Settings:
         """
         values = os.environ if environment is None else environment
         settings = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}
-        for name in sorted(values):
-            if name.startswith(_PREFIXES) and name not in settings:
-                msg = f"there is no setting {name}{did_you_mean(name, settings)}"
-                raise ConfigurationError(msg)
+        if unknown := sorted(name for name in values if name.startswith(_PREFIXES) and name not in settings):
+            msg = f"there is no setting {unknown[0]}{did_you_mean(unknown[0], settings)}"
+            raise ConfigurationError(msg)
         present = {field.name: (name, type(field.default)) for name, field in settings.items() if name in values}
         return cls(**{field: _convert(name, values[name], kind) for field, (name, kind) in present.items()})
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the chunker, and of its adapters."""
-        sizes = {
-            f"{name}_tokens": getattr(self, f"chunker_{name}_tokens") for name in ("target", "max", "min", "overlap")
-        }
+        names = ("target_tokens", "max_tokens", "min_tokens", "overlap_tokens")
+        sizes = {name: getattr(self, f"chunker_{name}") for name in names}
         return {**sizes, "namespace": self.uuid_namespace, "chunker_version": self.chunker_version}
 
     @property

@@ -13,7 +13,6 @@ from advchunk.records import Floats, Ints
 
 _MIN_UNITS = 4  # of a window, of which two are repeated, so that each window advances
 _MAX_TITLE = 120  # characters
-
 _HEADING = re.compile(
     r"^ {0,3}\#{1,6}[ \t]*"
     r"[\[(*]{0,3}(?P<number>[0-9]{1,9})(?:[-–][0-9]{1,9})?[\])*.:]{0,3}"  # also "**[12]**" and "12-17:"
@@ -49,11 +48,8 @@ def parse_chapters(answer: str) -> list[Chapter]:
 def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
     """Return the longest ascending subsequence of the chapters that begin with one of the units ``start`` to ``end``.
 
-    So one wrong number does not discard those after it. Of several as long, the first.
-
-    References
-    ----------
-    Fredman 1975, "On computing the length of longest increasing subsequences", Discrete Mathematics 11.
+    So one wrong number does not discard those after it. Of several as long, the first. The algorithm is that of Fredman
+    1975, "On computing the length of longest increasing subsequences", Discrete Mathematics 11.
     """
     inside = [chapter for chapter in chapters if start <= chapter.unit < end]
     highest = list[int]()  # minus the highest start of a run of each length
@@ -70,7 +66,7 @@ def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> 
 
 
 def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, int]]:
-    """Return overlapping runs of units, each of at most ``max_size``, or of four units if those are larger.
+    """Return runs of units, each of at most ``max_size``, or of four units if those are larger.
 
     A run repeats up to ``overlap`` of the one before, but at least two units and at most half of it.
 
@@ -96,12 +92,8 @@ def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[
     So only the first window may begin a chapter with its own first unit, where every answer begins one.
     """
     borders = [0, *((before.end + after.start + 1) // 2 for before, after in pairwise(windows)), n]
-    return [
-        chapter
-        for proposed, (start, end) in zip(chapters, pairwise(borders), strict=True)
-        for chapter in proposed
-        if start <= chapter.unit < end
-    ]
+    windowed = zip(chapters, pairwise(borders), strict=True)
+    return [chapter for proposed, (start, end) in windowed for chapter in proposed if start <= chapter.unit < end]
 
 
 def gap_coherence(rows: Floats, width: int) -> Floats:
@@ -114,11 +106,7 @@ def gap_coherence(rows: Floats, width: int) -> Floats:
 
 
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
-    """Move chapters to the nearest heading within ``reach`` units; a heading takes the nearest chapter, of equals the first.
-
-    Parameters
-    ----------
-    headings : the units that are headings, ascending.
+    """Move chapters to the nearest heading (ascending units) within ``reach``; it takes the nearest, of equals the first.
 
     >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
     [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]

@@ -2,23 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from functools import cache
+from importlib.resources import files
+from itertools import cycle
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from advchunk.chunkers.base import VectorsChunker
-from advchunk.chunkers.chaptering import prompts
-from advchunk.chunkers.chaptering.chapters import (
-    Chapter,
-    ChapterWindow,
-    gap_coherence,
-    longest_ascending_run,
-    merge_windows,
-    parse_chapters,
-    snap_to_headings,
-    split_windows,
-    truncate,
-)
+from advchunk.chunkers.chaptering import chapters
+from advchunk.chunkers.chaptering.chapters import Chapter, ChapterWindow
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.language import ChatChunker, ChatParams
 from advchunk.chunkers.params import at_least
@@ -31,6 +24,7 @@ from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text import tiling
 
+CHAPTERING_VERSION: Final = "chaptering-1"  # of the default prompt; part of the cache key of answers
 _MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: of about 150 headings, and of as many titles
 _MAX_SECTIONS = 128  # per window, of the largest size, so that no answer is cut off
 _MIN_WINDOW = 256  # tokens
@@ -38,6 +32,17 @@ _LINE_NUMBER = 4  # tokens of "[123]"
 _MAX_LINE = 600  # characters of a unit that are shown
 _MAX_QUOTE = 80  # characters of an answer in an error
 _PLACEHOLDERS = ("{max_section_tokens}", "{outline}", "{lines}")
+
+
+@cache
+def chaptering_prompt() -> tuple[tuple[str, str], ...]:
+    """Return the default prompt, as roles and messages.
+
+    The examples are messages of a conversation: small models imitate those where they do not follow a description. There
+    is no system message, because some models accept none.
+    """
+    text = files("advchunk.chunkers.chaptering").joinpath("prompt.txt").read_text("utf-8")
+    return tuple(zip(cycle(("user", "assistant")), text.removesuffix("\n").split("\n-----\n"), strict=False))
 
 
 @dataclass(kw_only=True)
@@ -59,8 +64,7 @@ class LLMChapteringParams(ChatParams):
 
     Parameters
     ----------
-    max_section_tokens : tokens of a section that the model is asked for at most, >= 1; None is ``max_tokens``. Longer
-        sections are cut to ``max_tokens`` in any case.
+    max_section_tokens : most tokens of a section to ask for, >= 1; None is ``max_tokens``, to which longer ones are cut.
     window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that their
         headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's own
         tokenizer may count more.
@@ -70,7 +74,7 @@ class LLMChapteringParams(ChatParams):
     support_width : sentences on each side that are compared, >= 1; universal-semantic compares one.
     heading_reach : sentences that a boundary moves to the nearest heading, at most, >= 0; a heading takes the nearest one.
     prompt : the prompt, with ``{max_section_tokens}``, ``{outline}``, ``{lines}`` and, optionally, ``{max_section_lines}``;
-        None is `prompts.CHAPTERING_PROMPT`, which has three examples as messages.
+        None is `chaptering_prompt`, which has three examples as messages.
 
     References
     ----------
@@ -137,18 +141,16 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         paths = units.paths if isinstance(units, OutlinedUnits) else {}
         windows = self._windows(units, paths, limits)
         answers, n_read = yield from self._ask(windows)
-        proposed = [
-            chapter._replace(unit=_first_heading(chapter.unit, units))
-            for chapter in merge_windows(windows, answers, len(units))
-        ]
+        merged = chapters.merge_windows(windows, answers, len(units))
+        proposed = [chapter._replace(unit=_first_heading(chapter.unit, units)) for chapter in merged]
         headings = sorted(unit for unit in paths if _first_heading(unit, units) == unit)
         rows = yield from self.embed_units(units)
-        coherence = np.round(gap_coherence(rows, self.support_width), signals.DIGITS)
+        coherence = np.round(chapters.gap_coherence(rows, self.support_width), signals.DIGITS)
         threshold = round(float(np.percentile(coherence, self.support)), signals.DIGITS)
         supported = {0, *headings, *(np.flatnonzero(coherence <= threshold) + 1).tolist()}
         kept = [chapter for chapter in proposed if chapter.unit in supported]
         titles = dict[int, str]()
-        for chapter in snap_to_headings(kept, headings, self.heading_reach):
+        for chapter in chapters.snap_to_headings(kept, headings, self.heading_reach):
             titles.setdefault(chapter.unit, chapter.title)
         cuts = search.cuts_at(np.array([*titles], dtype=np.int64), len(units))
         figures = {
@@ -171,7 +173,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
             "outline": fit_outline(headings, _MAX_OUTLINE, limits.counter) or "none",
         }
         lines = [f"[{number}] {_flatten(text)}" for number, text in enumerate(units.strings(), 1)]
-        template = prompts.CHAPTERING_PROMPT if self.prompt is None else (("user", self.prompt),)
+        template = chaptering_prompt() if self.prompt is None else (("user", self.prompt),)
 
         def messages(start: int, end: int) -> tuple[tuple[str, str], ...]:
             shown = "\n".join(lines[start:end])
@@ -179,7 +181,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
 
         shown_sizes = np.minimum(sizes, _MAX_LINE) + _LINE_NUMBER
         max_size = min(self.window_tokens, max(_MAX_SECTIONS * max_tokens, _MIN_WINDOW))
-        places = split_windows(shown_sizes, max_size, int(self.window_overlap * max_size))
+        places = chapters.split_windows(shown_sizes, max_size, int(self.window_overlap * max_size))
         return [ChapterWindow(start, end, messages(start, end)) for start, end in places]
 
     def _ask(self, windows: Sequence[ChapterWindow]) -> Plan[tuple[list[list[Chapter]], int]]:
@@ -187,19 +189,15 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         answered, n_read = dict[ChapterWindow, list[Chapter]](), 0
         for attempt in range(self.attempts):
             missing = [window for window in windows if window not in answered]
-            options: dict[str, Any] = {
-                "max_tokens": _MAX_ANSWER,
-                "temperature": self.temperature,
-                "seed": self.seed + attempt,
-                "version": prompts.CHAPTERING_VERSION,
-            }
+            options: dict[str, Any] = {"max_tokens": _MAX_ANSWER, "temperature": self.temperature}
+            options |= {"seed": self.seed + attempt, "version": CHAPTERING_VERSION}
             requests = tuple(ChatRequest(window.messages, **options) for window in missing)
             answers = yield Complete(requests, self.chat)
             for window, answer in zip(missing, answers, strict=True):
-                chapters = parse_chapters(answer)
-                if run := longest_ascending_run(chapters, window.start, window.end):
+                headings = chapters.parse_chapters(answer)
+                if run := chapters.longest_ascending_run(headings, window.start, window.end):
                     answered[window] = run
-                    n_read += len(chapters)
+                    n_read += len(headings)
             if len(answered) == len(windows):
                 return [answered[window] for window in windows], n_read
         msg = f"a chat model must answer with headings such as '## 12 Title', got {answer[:_MAX_QUOTE]!r}"
@@ -208,7 +206,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
 
 def _flatten(text: str) -> str:
     """Return a text as one line that, if an answer repeats it, is not read as a heading."""
-    return truncate(" ".join(text.split()).lstrip("# "), _MAX_LINE)
+    return chapters.truncate(" ".join(text.split()).lstrip("# "), _MAX_LINE)
 
 
 def _first_heading(unit: int, units: Units) -> int:
@@ -225,8 +223,6 @@ def _add_titles(explanation: Explanation) -> list[Chunk]:
         return chunks
     starts, titles = units.edges[segmentation.cuts[:-1]], explanation.figures["titles"]
     own_starts = [0, *(chunk.end for chunk in chunks[:-1])]  # the text before is repeated
-    chapters = [titles[place - 1] for place in np.searchsorted(starts, own_starts, "right").tolist()]
-    return [
-        replace(chunk, metadata={**chunk.metadata, "chapter": title}) if title else chunk
-        for chunk, title in zip(chunks, chapters, strict=True)
-    ]
+    own = [titles[place - 1] for place in np.searchsorted(starts, own_starts, "right").tolist()]
+    parts = [{"chapter": title} if title else {} for title in own]
+    return [replace(chunk, metadata={**chunk.metadata, **part}) for chunk, part in zip(chunks, parts, strict=True)]
