@@ -152,6 +152,7 @@ class Failure:
 
 OnFailure: TypeAlias = Callable[[Any], object]
 OnError: TypeAlias = Literal["raise", "skip"] | OnFailure
+OnErrors: TypeAlias = OnError | Literal["collect"]  # of calls that return `Results`
 Progress: TypeAlias = bool | Callable[[int], None] | None
 
 
@@ -165,7 +166,7 @@ class Results(list[list[Chunk]]):
         super().__init__(chunks)
         self.failures: list[Any] = []
 
-    def handler(self, on_error: OnError | Literal["collect"]) -> OnError:
+    def handler(self, on_error: OnErrors) -> OnError:
         """Return ``on_error``, with "collect" replaced by appending to ``failures``."""
         return self.failures.append if on_error == "collect" else on_error
 
@@ -292,7 +293,7 @@ class Runner(Generic[_Item, _T]):
         if progress is not None and self.counts(result):
             progress.update()
 
-    def run(self, items: Iterable[_Item], on_error: OnError | Literal["collect"], progress: Progress) -> Results:
+    def run(self, items: Iterable[_Item], on_error: OnErrors, progress: Progress) -> Results:
         """Return the chunks of all documents."""
         results = Results()
         with ProgressReporter(progress, items, self.unit) as reporter:
@@ -300,11 +301,7 @@ class Runner(Generic[_Item, _T]):
         return results
 
     async def arun(
-        self,
-        items: Iterable[_Item],
-        on_error: OnError | Literal["collect"],
-        progress: Progress,
-        concurrency: int | None = None,
+        self, items: Iterable[_Item], on_error: OnErrors, progress: Progress, concurrency: int | None = None
     ) -> Results:
         """Await `run`."""
         results = Results()

@@ -61,9 +61,9 @@ def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, 
     """
     if joined := _join_by_span(chunks):
         return joined
-    starts = accumulate((len(chunk.text) + len(_GAPS[0]) for chunk in chunks), initial=0)
-    spans = [(Span(start, start + len(chunk.text)),) for chunk, start in zip(chunks, starts, strict=False)]
-    return _GAPS[0].join(chunk.text for chunk in chunks), spans
+    texts = [chunk.text for chunk in chunks]
+    starts = accumulate((len(text) + len(_GAPS[0]) for text in texts), initial=0)
+    return _GAPS[0].join(texts), [(Span(a, a + len(text)),) for a, text in zip(starts, texts, strict=False)]
 
 
 def _join_by_span(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]] | None:
