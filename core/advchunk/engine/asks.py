@@ -33,11 +33,17 @@ class Embed(Ask):
 
 
 class Score(Ask):
-    """A request for the surprisal of each part of (text, edges) items given the text before it: (len(edges) - 1,) arrays."""
+    """A request for the surprisal of each part of a text given what precedes it.
+
+    Items are (text, edges), answered by (len(edges) - 1,) arrays.
+    """
 
 
 class Choose(Ask):
-    """A request for the probabilities that a prompt is followed by each option, for (prompt, options) items: arrays."""
+    """A request for the probability that a language model continues a prompt with each option.
+
+    Items are (prompt, options), answered by (len(options),) arrays.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ _QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 class Rewriting(Enricher):
     r"""Write a version of each chunk that can be read alone into ``metadata["rewritten"]``.
 
-    The model reads the chunk in its document and asks questions that the chunk leaves open; answers those that the document
-    answers, with quotes; and works the answers into the chunk. If there are no questions or no answers, nothing is written,
-    and ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten
-    text in place of the original.
+    In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
+    quotes, and works the answers into the chunk. If there are no questions or no answers, nothing is written, and
+    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten text in
+    place of the original.
 
     Answers are checked without a model. A fact is used only if its quote is in the document. The rewritten chunk must
     contain the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document. If it and
