@@ -90,8 +90,7 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: no model or tokenizer 'token'; did you mean 'tokens'?
     """
-    candidates = list(names)
-    close = get_close_matches(name.lower(), candidates, n=1, cutoff=0.8)
+    close = get_close_matches(name.lower(), candidates := list(names), n=1, cutoff=0.8)
     if close and name not in candidates and "/" not in name and not Path(name).exists():
         msg = f"no model or tokenizer {name!r}; did you mean {close[0]!r}?"
         raise ConfigurationError(msg)

@@ -17,8 +17,6 @@ Examples:
   advchunk recommend docs/
   advchunk evaluate --data docs/ --out report/
 """
-
-
 _COMMANDS = [chunk_command, list_command, describe_command, evaluate_command, recommend_command, questions_command]
 
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
@@ -27,6 +28,7 @@ from advchunk.records import Chunk, Document
 
 _Report: TypeAlias = Callable[[str, str], None]
 _Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds since the previous document
+_to_json = partial(json.dumps, ensure_ascii=False)
 
 
 @click.command("chunk")
@@ -51,17 +53,9 @@ _Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds sin
 @click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
-    files: tuple[str, ...],
-    method: str,
-    form: str,
-    out: str,
-    pairs: tuple[str, ...],
-    fallback: str | None,
-    explain: bool,
-    experimental: bool,
-    quiet: bool,
-    **resources: str | None,
-) -> None:
+    files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
+    experimental: bool, quiet: bool, **resources: str | None,
+) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF and text files.
 
     Reads standard input if FILE is missing or -. Text must be UTF-8; XML and HTML may declare another encoding. Files that fail are reported and skipped, and the exit code is then 1.
@@ -196,10 +190,6 @@ def _write_json(results: Iterable[_Result]) -> Iterator[str]:
         yield separator + _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _record(c: Chunk) -> dict[str, Any]:

@@ -61,22 +61,9 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
 @_option("-o", "--out", metavar="DIR", help="Write a report (needs advchunk[report]) and results to resume from.")
 def evaluate_command(
-    data: str,
-    embedder: str | None,
-    seed: int,
-    quiet: bool,
-    chunkers: str,
-    variants: Sequence[str],
-    vectors: str,
-    mean: int,
-    published: bool,
-    baseline: str,
-    metric: Any,
-    prices: Sequence[str],
-    processes: int,
-    out: str | None,
-    **settings: Any,
-) -> None:
+    data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
+    published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None, **settings: Any,
+) -> None:  # fmt: skip
     """Compare methods on your documents.
 
     Measures how well each method retrieves answers, at one chunk size and one token budget.
@@ -85,14 +72,7 @@ def evaluate_command(
 
     Without questions, sentences of the documents are used, half of which are removed from the text ('advchunk questions' writes them to files).
     """
-    from advchunk.evaluation import (
-        SizeMatched,
-        as_markdown,
-        brittleness_notes,
-        compare_by_kind,
-        evaluate,
-        even_split_candidate,
-    )
+    from advchunk import evaluation
     from advchunk.evaluation.comparison import report
     from advchunk.evaluation.comparison.candidates import BASELINES
     from advchunk.evaluation.comparison.comparisons import check_metric
@@ -105,24 +85,25 @@ def evaluate_command(
         names = dict.fromkeys([*_resolve_methods(chunkers), *BASELINES, baseline])
         configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
         candidates = [item for name, params in configurations for item in candidates_of(name, params)]
-        candidates.append(SizeMatched("even-split", even_split_candidate, mean))
+        candidates.append(evaluation.SizeMatched("even-split", evaluation.even_split_candidate, mean))
         trial = _load_trial(data, embedder, seed, log, **settings)
         store = Path(out) / "outcomes" if out else None
         number = count(1)
         progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
-        outcomes = evaluate(candidates, trial, processes=processes, store=store, progress=progress)
+        outcomes = evaluation.evaluate(candidates, trial, processes=processes, store=store, progress=progress)
         models = {name for outcome in outcomes for name in outcome.cost.models}
         for name in price_of or {}:
             require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
-        rows = compare_by_kind(outcomes, [candidate.label for candidate in candidates_of(baseline, {})], metric)
-        remarks = brittleness_notes(outcome.label for outcome in outcomes)
+        labels = [candidate.label for candidate in candidates_of(baseline, {})]
+        rows = evaluation.compare_by_kind(outcomes, labels, metric)
+        remarks = evaluation.brittleness_notes(outcome.label for outcome in outcomes)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
-        how = {"questions": origin, "mean": mean}
-        tables = as_markdown(rows, metric=metric, prices=price_of, notes=remarks, task=trial, run_info=how)
-        click.echo(tables, nl=False)
+        info: dict[str, Any] = {"questions": origin, "mean": mean}
+        options = {"metric": metric, "prices": price_of, "notes": remarks, "run_info": info}
+        click.echo(evaluation.as_markdown(rows, task=trial, **options), nl=False)
         if out:
-            report.write_report(out, trial, rows, metric=metric, notes=remarks, prices=price_of, run_info=how)
+            report.write_report(out, trial, rows, **options)
             log(f"see {Path(out) / 'report.html'}")
 
 
@@ -186,10 +167,8 @@ def questions_command(folder: str, number: int, seed: int, out: str | None, llm:
         target = Path(out or folder)
         unused = not target.exists() or not any(target.iterdir()) if out else not (target / _QUESTIONS).exists()
         require(unused, f"--out must be a new or empty folder, and DIR must not contain {_QUESTIONS}", str(target))
-        if llm and model:
-            built = generate_questions(OpenAIChat(llm, model), documents, number, seed=seed)
-        else:
-            built = held_out_questions(documents, number, seed=seed)
+        generate = partial(generate_questions, OpenAIChat(llm, model)) if llm and model else held_out_questions
+        built = generate(documents, number, seed=seed)
         for document in built.documents if out else ():
             path = target / document.source
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -226,27 +205,22 @@ def _load_trial(
     *, budget: int, k: int, number: int, headings: bool,
 ) -> EvaluationTask:  # fmt: skip
     """Read the documents and their questions; generate questions if there are none."""
-    from advchunk.evaluation import (
-        Dataset,
-        EvaluationTask,
-        held_out_questions,
-        read_corpus,
-        read_questions,
-        section_boundaries,
-    )
+    from advchunk import evaluation
 
     folder, source = _data_paths(data)
-    documents = read_corpus(folder)
-    built = Dataset(tuple(documents), tuple(read_questions(source, documents)) if source.exists() else ())
+    documents = evaluation.read_corpus(folder)
+    questions = evaluation.read_questions(source, documents) if source.exists() else []
+    built = evaluation.Dataset(tuple(documents), tuple(questions))
     if headings:
-        built = section_boundaries(built.documents, questions=built.questions)
+        built = evaluation.section_boundaries(built.documents, questions=built.questions)
         for reason, dropped in built.dropped.items():
             log(f"{dropped} questions left out: their answers are {reason}")
     if not source.exists():
         log("generating questions from the documents' own sentences")
-        built = held_out_questions(built.documents, number, seed=seed, boundaries=built.boundaries or None)
-    budgets = tuple(sorted({*EvaluationTask.budgets, budget}))
-    return EvaluationTask(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
+        boundaries = built.boundaries or None
+        built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=boundaries)
+    budgets = tuple(sorted({*evaluation.EvaluationTask.budgets, budget}))
+    return evaluation.EvaluationTask(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
 
 
 def _candidates(

@@ -33,16 +33,16 @@ class Embed(Ask):
 
 
 class Score(Ask):
-    """A request for the surprisal of each part of a text given everything before it; items are (text, edges).
+    """A request for the surprisal of each part of a text given what precedes it.
 
-    Answered by one (len(edges) - 1,) array per item.
+    Items are (text, edges), answered by (len(edges) - 1,) arrays.
     """
 
 
 class Choose(Ask):
-    """A request for the probability that a language model continues with each option; items are (prompt, options).
+    """A request for the probability that a language model continues a prompt with each option.
 
-    Answered by one (len(options),) array of probabilities per item.
+    Items are (prompt, options), answered by (len(options),) arrays.
     """
 
 
@@ -72,14 +72,8 @@ class Complete(Ask):
     """A request for answers to `ChatRequest` items; answered by one ``str`` per item."""
 
 
-# The model's method for each type of request, and its async counterpart.
-METHODS: dict[type[Ask], tuple[str, str]] = {
-    Embed: ("embed", "aembed"),
-    Score: ("score", "ascore"),
-    Choose: ("choose", "achoose"),
-    Complete: ("complete", "acomplete"),
-}
-
+# The model's method for each type of request; an "a" before its name gives the async one.
+METHODS: dict[type[Ask], str] = {Embed: "embed", Score: "score", Choose: "choose", Complete: "complete"}
 
 Key: TypeAlias = Ask  # with no items; asks with equal keys can share a batch
 

@@ -81,14 +81,10 @@ def gather(plans: Iterable[Plan[_T]]) -> Plan[list[_T]]:
     """Run plans side by side, merging the asks that they make at the same time."""
     running, answers, results = dict(enumerate(plans)), dict[int, Any](), dict[int, _T]()
     while running:
-        asks = dict[int, Ask]()
-        for i, plan in list(running.items()):
-            state = advance(plan, answers.get(i))
-            if isinstance(state, Done):
-                del running[i]
-                results[i] = state.result
-            else:
-                asks[i] = state
+        states = {i: advance(plan, answers.get(i)) for i, plan in running.items()}
+        results |= {i: state.result for i, state in states.items() if isinstance(state, Done)}
+        asks = {i: state for i, state in states.items() if not isinstance(state, Done)}
+        running = {i: running[i] for i in asks}
         for key in dict.fromkeys(map(key_of, asks.values())):
             members = [i for i, ask in asks.items() if key_of(ask) == key]
             try:

@@ -28,21 +28,16 @@ _T = TypeVar("_T")
 _log = logging.getLogger("advchunk")
 _NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk")
 
-AWAITED_CALLS = 4
-"""Concurrent calls of an awaited model that states no ``concurrency``."""
-
+AWAITED_CALLS = 4  # concurrent calls of an awaited model without a `concurrency`
 Watch: TypeAlias = Callable[[Ask, Any, float], object]
-_Answer: TypeAlias = tuple[Any, float]  # the rows of a batch, or the exception raised instead, and the seconds
+_Answer: TypeAlias = tuple[Batch, Any, float]  # with the rows, or the exception raised instead, and the seconds
 
 
 def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
     """Yield the results of jobs in order.
 
     Models are called in this thread, unless they take several calls at a time. Jobs that ask nothing run one by one.
-
-    Parameters
-    ----------
-    watch : called after each model call with the ask, the rows or the exception, and the seconds.
+    ``watch`` is called after each model call with the ask, the rows or the exception, and the seconds.
     """
     jobs = iter(jobs)
     for job in jobs:
@@ -55,11 +50,8 @@ def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
 
 
 def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
-    answers: SimpleQueue[tuple[Batch, Future[_Answer]]] = SimpleQueue()
+    answers: SimpleQueue[Future[_Answer]] = SimpleQueue()
     running = 0
-
-    def start(batch: Batch) -> None:
-        run_in_thread(_call, batch).add_done_callback(lambda call: answers.put((batch, call)))
 
     def answer(batch: Batch, rows: Any, seconds: float) -> None:
         if watch is not None:
@@ -70,42 +62,37 @@ def _schedule(scheduler: Scheduler[_T], watch: Watch | None) -> Iterator[_T]:
         yield from scheduler.ready()
         batch = scheduler.batch() if answers.empty() else None
         if batch and scheduler.concurrency(batch.ask.model) == 1:
-            answer(batch, *_call(batch))
+            answer(*_call(batch))
         elif batch:
-            start(batch)
+            run_in_thread(_call, batch).add_done_callback(answers.put)
             running += 1
         elif running:
-            batch, call = answers.get()
+            answer(*answers.get().result())
             running -= 1
-            answer(batch, *call.result())
         elif scheduler.done:
             return
 
 
 async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> AsyncIterator[_T]:
-    """Yield the results of jobs in order; models are awaited.
+    """Yield the results of jobs in order; models are awaited. Plans compute in a thread, one at a time.
 
-    Plans compute in a thread, off the event loop, one at a time.
-
-    Parameters
-    ----------
-    concurrency : calls at a time, over all models, >= 1; None allows each model its own number, else 4.
+    ``concurrency`` is the maximum of concurrent calls of all models, >= 1; None allows each model its own number, else 4.
     """
     valid = concurrency is None or (isinstance(concurrency, int) and concurrency >= 1)
     require(valid, "concurrency must be a whole number >= 1 or None", concurrency)
     scheduler = Scheduler(jobs, concurrency or AWAITED_CALLS)
-    calls: dict[asyncio.Task[_Answer], Batch] = {}
+    calls: set[asyncio.Task[_Answer]] = set()
     try:
         while True:
             for result in scheduler.ready():
                 yield result
             has_room = concurrency is None or len(calls) < concurrency
             if has_room and (batch := await call_in_thread(scheduler.batch)):
-                calls[asyncio.create_task(_await(batch))] = batch
+                calls.add(asyncio.create_task(_await(batch)))
             elif calls:
-                done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+                done, calls = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
                 for call in done:
-                    await call_in_thread(scheduler.answer, calls.pop(call), *call.result())
+                    await call_in_thread(scheduler.answer, *call.result())
             elif scheduler.done:
                 return
     finally:
@@ -116,22 +103,22 @@ async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> Asy
 def _call(batch: Batch) -> _Answer:
     start = time.monotonic()
     try:
-        rows = call_with_timeout(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)][0]), batch.ask.items)
+        rows = call_with_timeout(batch.seconds, getattr(batch.ask.model, METHODS[type(batch.ask)]), batch.ask.items)
     except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
         rows = as_exception(error)
-    return rows, time.monotonic() - start
+    return batch, rows, time.monotonic() - start
 
 
 async def _await(batch: Batch) -> _Answer:
     start = time.monotonic()
     try:
-        method = getattr(batch.ask.model, METHODS[type(batch.ask)][1])
+        method = getattr(batch.ask.model, f"a{METHODS[type(batch.ask)]}")
         seconds = None if batch.seconds is None else min(batch.seconds, threading.TIMEOUT_MAX)
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for may lose a cancellation
             rows = await method(batch.ask.items)
     except BaseException as error:  # noqa: BLE001 - the scheduler decides what a failed model means
         rows = as_exception(error)
-    return rows, time.monotonic() - start
+    return batch, rows, time.monotonic() - start
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,31 +139,24 @@ class Failure:
 
 OnFailure: TypeAlias = Callable[[Any], object]
 OnError: TypeAlias = Literal["raise", "skip"] | OnFailure
+OnErrors: TypeAlias = OnError | Literal["collect"]  # of calls that return `Results`
 Progress: TypeAlias = bool | Callable[[int], None] | None
 
 
 class Results(list[list[Chunk]]):
-    """The chunks of each document, in order; a document that failed has none.
-
-    ``failures`` lists the failures, if ``on_error="collect"``.
-    """
+    """The chunks of each document, in order, none of one that failed; ``failures`` if ``on_error="collect"``."""
 
     def __init__(self, chunks: Iterable[list[Chunk]] = ()) -> None:
         super().__init__(chunks)
         self.failures: list[Any] = []
 
-    def handler(self, on_error: OnError | Literal["collect"]) -> OnError:
+    def handler(self, on_error: OnErrors) -> OnError:
         """Return ``on_error``, with "collect" replaced by appending to ``failures``."""
         return self.failures.append if on_error == "collect" else on_error
 
 
 def error_handler(on_error: OnError) -> OnFailure:
-    """Return the function that handles a failure.
-
-    Raises
-    ------
-    ConfigurationError : ``on_error`` is neither "raise", nor "skip", nor a callable.
-    """
+    """Return the function that handles a failure; raise `ConfigurationError` if ``on_error`` is invalid."""
     if on_error == "raise":
         return _raise
     if on_error == "skip":
@@ -238,7 +218,7 @@ class IdGenerator:
         """Return the chunks of one document with ``index`` and ``id``."""
         named = []
         for index, chunk in enumerate(chunks):
-            key = (source, chunk.level, chunk.text or chunk.context)
+            key = source, chunk.level, chunk.text or chunk.context
             # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
             named.append(replace(chunk, index=index, id=str(uuid5(_NAMESPACE, json.dumps([*key, self._seen[key]])))))
             self._seen[key] += 1
@@ -251,10 +231,9 @@ class Runner(Generic[_Item, _T]):
 
     Parameters
     ----------
-    jobs : return the jobs of the items of a call, given the handler of failures.
-    collect : return a function that is new for each call; it takes the result of a job and returns the documents
-        that this completes, as lists of chunks.
-    unit : the unit of progress, with which ``counts`` says which results to count.
+    jobs : function that returns the jobs of the items of a call, given the handler of failures.
+    collect : function that returns, for each call, a function from the result of a job to the documents that it completes.
+    unit : unit of progress; ``counts`` is True for the results to count.
     """
 
     jobs: Callable[[Iterable[_Item], OnFailure], Iterable[Job[_T]]]
@@ -278,7 +257,7 @@ class Runner(Generic[_Item, _T]):
         self,
         items: Iterable[_Item],
         on_error: OnError,
-        concurrency: int | None = None,
+        concurrency: int | None,
         progress: ProgressReporter | None = None,
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
@@ -292,7 +271,7 @@ class Runner(Generic[_Item, _T]):
         if progress is not None and self.counts(result):
             progress.update()
 
-    def run(self, items: Iterable[_Item], on_error: OnError | Literal["collect"], progress: Progress) -> Results:
+    def run(self, items: Iterable[_Item], on_error: OnErrors, progress: Progress) -> Results:
         """Return the chunks of all documents."""
         results = Results()
         with ProgressReporter(progress, items, self.unit) as reporter:
@@ -300,11 +279,7 @@ class Runner(Generic[_Item, _T]):
         return results
 
     async def arun(
-        self,
-        items: Iterable[_Item],
-        on_error: OnError | Literal["collect"],
-        progress: Progress,
-        concurrency: int | None = None,
+        self, items: Iterable[_Item], on_error: OnErrors, progress: Progress, concurrency: int | None = None
     ) -> Results:
         """Await `run`."""
         results = Results()

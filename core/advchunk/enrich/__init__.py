@@ -9,12 +9,4 @@ from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.enrich.rewriting import Rewriting, enriched_text
 from advchunk.enrich.summaries import Summaries
 
-__all__ = [
-    "ChunkFailure",
-    "Enricher",
-    "Rewriting",
-    "RewritingPrompts",
-    "Summaries",
-    "SummaryPrompts",
-    "enriched_text",
-]
+__all__ = ["ChunkFailure", "Enricher", "Rewriting", "RewritingPrompts", "Summaries", "SummaryPrompts", "enriched_text"]

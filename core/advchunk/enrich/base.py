@@ -5,10 +5,10 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from advchunk.engine import ChatRequest, Complete, Job, Plan, completed
-from advchunk.engine.runner import Failure, OnError, OnFailure, Progress, Results, Runner
+from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, require
@@ -94,8 +94,8 @@ class Enricher(ABC):
         _ = self.chat, self.counter  # raise if they are invalid
         for name, least in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
             value = getattr(self, name)
-            valid = (value is None and name == "max_tokens") or is_integer(value, least)
-            require(valid, f"{name} must be a whole number >= {least}", value)
+            unlimited = value is None and name == "max_tokens"
+            require(unlimited or is_integer(value, least), f"{name} must be a whole number >= {least}", value)
         require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
         valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
         require(valid, "timeout must be > 0 seconds or None", self.timeout)
@@ -109,8 +109,6 @@ class Enricher(ABC):
     @abstractmethod
     def plan(self, chunk: Chunk, context: DocumentContext) -> Plan[Chunk]:
         """Yield requests, receive their answers, and return the enriched chunk."""
-
-    # Entry points.
 
     def enrich(
         self,
@@ -134,9 +132,7 @@ class Enricher(ABC):
         """Await `enrich`."""
         return (await self.aenrich_many([(document, chunks)], on_error=on_error, progress=progress))[0]
 
-    def enrich_many(
-        self, pairs: Pairs, *, on_error: OnError | Literal["collect"] = "skip", progress: Progress = None
-    ) -> Results:
+    def enrich_many(self, pairs: Pairs, *, on_error: OnErrors = "skip", progress: Progress = None) -> Results:
         """Return the enriched chunks of each document; the model is called for the chunks of all documents together.
 
         Parameters
@@ -151,12 +147,7 @@ class Enricher(ABC):
         return self._runner.run(pairs, on_error, progress)
 
     async def aenrich_many(
-        self,
-        pairs: Pairs,
-        *,
-        on_error: OnError | Literal["collect"] = "skip",
-        progress: Progress = None,
-        concurrency: int | None = None,
+        self, pairs: Pairs, *, on_error: OnErrors = "skip", progress: Progress = None, concurrency: int | None = None
     ) -> Results:
         """Await `enrich_many`, with at most ``concurrency`` (>= 1) calls at a time; None leaves it to the model."""
         return await self._runner.arun(pairs, on_error, progress, concurrency)
@@ -189,12 +180,11 @@ class Enricher(ABC):
                 text = "".join(document.text[slice(*span)] for span in chunk.spans)
                 rule = f"the spans of chunk {chunk.index} must give its text in document {index}"
                 require(not chunk.spans or text == chunk.text, rule, text)
-            context = DocumentContext(self._laid_out(document), chunks, self.counter)
+            laid_out = formats.read(document, self.markup) if document.blocks is None else document
+            context = DocumentContext(laid_out, chunks, self.counter)
             for chunk in chunks:
-                if chunk.spans and chunk.text.strip():
-                    yield self._job(index, chunk, context, on_failure)
-                else:  # context alone
-                    yield Job(completed(chunk))
+                has_text = chunk.spans and chunk.text.strip()
+                yield self._job(index, chunk, context, on_failure) if has_text else Job(completed(chunk))
             yield Job(completed(None))
 
     def _job(self, index: int, chunk: Chunk, context: DocumentContext, on_failure: OnFailure) -> Job[Chunk | None]:
@@ -206,11 +196,6 @@ class Enricher(ABC):
             return Job(completed(replace(chunk, metadata={**chunk.metadata, **status})))
 
         return Job(self.plan(chunk, context), self.timeout, recover)
-
-    def _laid_out(self, document: Document) -> Document:
-        return formats.read(document, self.markup) if document.blocks is None else document
-
-    # For subclasses.
 
     def load(self) -> None:
         """Load the client of an endpoint, so that a missing extra is one error instead of one per chunk."""
@@ -235,22 +220,16 @@ class Enricher(ABC):
     ) -> str:
         """Fill in a prompt with a chunk and as much of its document as leaves ``answer_tokens`` for the answer."""
         values |= {"place": context.place(chunk), "passage": escape_tags(chunk.text)}
-        empty = fill_prompt(prompt, outline="", document="", **values)
-        available = self.max_context - answer_tokens - self.counter(empty)
+        available = (
+            self.max_context - answer_tokens - self.counter(fill_prompt(prompt, outline="", document="", **values))
+        )
         if available <= 0:
             msg = f"a chunk of {chunk.tokens} tokens leaves no room for its document in max_context={self.max_context}"
             raise ValueError(msg)
         return fill_prompt(prompt, **values, **context.excerpt(chunk, available))
 
     def ask(self, prompt: str, schema: Mapping[str, Any], parse: Callable[[Any], _T], max_tokens: int) -> Plan[_T]:
-        """Ask until an answer can be parsed.
-
-        Parameters
-        ----------
-        schema : JSON Schema of the answer.
-        parse : returns the result of the decoded answer, or raises `BadModelOutput`.
-        max_tokens : maximum tokens of the answer.
-        """
+        """Ask for an answer of at most ``max_tokens`` until ``parse`` accepts it: it may raise `BadModelOutput`."""
         messages, form, version = (("user", prompt),), json.dumps(schema), self.prompts.version
         for seed in range(self.seed, self.seed + self.attempts):
             request = ChatRequest(messages, form, max_tokens, self.temperature, seed, version)
@@ -263,21 +242,15 @@ class Enricher(ABC):
 
     def set_result(self, chunk: Chunk, result: str | None, status: str | None = None, **changes: Any) -> Chunk:
         """Return a chunk with a new result and status in its metadata, and other fields changed."""
-        metadata = {**chunk.metadata}
-        for key, value in ((self.writes, result), (f"{self.writes}_status", status)):
-            metadata.pop(key, None)
-            if value is not None:
-                metadata[key] = value
+        new = {self.writes: result, f"{self.writes}_status": status}
+        metadata = {key: value for key, value in chunk.metadata.items() if key not in new}
+        metadata |= {key: value for key, value in new.items() if value is not None}
         return replace(chunk, metadata=metadata, **changes)
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the results may change."""
-        resources = {
-            "llm": self._uncached_chat.identity or identity(self.llm),
-            "tokenizer": identity(self.tokenizer),
-            "cache": "",
-            "timeout": None,
-        }
+        llm = self._uncached_chat.identity or identity(self.llm)
+        resources = {"llm": llm, "tokenizer": identity(self.tokenizer), "cache": "", "timeout": None}
         values = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
         return hashlib.sha256(json.dumps([self.writes, self.version, values]).encode()).hexdigest()[:16]
 
@@ -323,15 +296,14 @@ def _is_pair(pair: Any) -> bool:
 
 
 def _collect() -> Callable[[Chunk | None], Iterable[list[Chunk]]]:
-    """Return a function that takes chunks one by one, and returns those of a document at its end, which is None."""
+    """Return a function that takes chunks one by one, and yields those of a document at its end, which is None."""
     chunks: list[Chunk] = []
 
     def collect(chunk: Chunk | None) -> Iterable[list[Chunk]]:
-        nonlocal chunks
         if chunk is not None:
             chunks.append(chunk)
-            return ()
-        document, chunks = chunks, []
-        return [document]
+            return
+        yield chunks.copy()
+        chunks.clear()
 
     return collect

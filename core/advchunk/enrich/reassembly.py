@@ -1,6 +1,7 @@
 """Documents reassembled from the chunks of a framework, which passes on chunks without their documents."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -20,13 +21,9 @@ class FrameworkChunk(NamedTuple):
 
 
 def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = None) -> tuple[Document, list[Chunk]]:
-    """Return a document and its chunks, as `Enricher.enrich` takes them.
+    """Return a document and its chunks (at least one), as `Enricher.enrich` takes them.
 
-    Parameters
-    ----------
-    chunks : chunks of one document, at least one.
-    name : id of the document.
-    text : text of the document if it is known; else the result of `reassemble`.
+    ``name`` is the document's id. Without its ``text`` or all spans, the result of `reassemble` is used.
     """
     spans = [chunk.spans for chunk in chunks]
     if text is None or not all(spans):
@@ -41,17 +38,15 @@ def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = 
 def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, Any]]:
     """Return the text and the metadata of an enriched chunk for a framework.
 
-    Parameters
-    ----------
-    rewritten : whether a rewritten version replaces the text; a text replaced in an earlier run stays replaced.
+    If ``rewritten``, a rewritten version replaces the text; a text replaced in an earlier run stays replaced.
     """
     metadata = dict(chunk.metadata)
-    replace = metadata.pop("original_text", None) is not None or rewritten
+    rewritten = metadata.pop("original_text", None) is not None or rewritten
     if "token_count" in metadata:
         metadata["token_count"] = chunk.tokens
-    if not replace or "rewritten" not in metadata:
-        return chunk.text, metadata
-    return metadata["rewritten"], metadata | {"original_text": chunk.text}
+    if rewritten and "rewritten" in metadata:
+        return metadata["rewritten"], metadata | {"original_text": chunk.text}
+    return chunk.text, metadata
 
 
 def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
@@ -64,17 +59,23 @@ def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, 
     >>> reassemble([*cats, FrameworkChunk("Bye", (Span(90, 93),))])
     ('The cats. \n\n[...]\n\nBye', [(Span(start=4, end=10),), (Span(start=0, end=8),), (Span(start=19, end=22),)])
     """
-    return _join_by_span(chunks) or _join_in_order(chunks)
+    if joined := _join_by_span(chunks):
+        return joined
+    texts = [chunk.text for chunk in chunks]
+    starts = accumulate((len(text) + len(_GAPS[0]) for text in texts), initial=0)
+    return _GAPS[0].join(texts), [(Span(a, a + len(text)),) for a, text in zip(starts, texts, strict=False)]
 
 
 def _join_by_span(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]] | None:
-    strings, shifts, end = list[str](), list[tuple[int, int]](), 0
-    length = 0
-    for span, string in sorted(part for chunk in chunks for part in _split_by_span(chunk)):
+    parts = list[tuple[Span, str]]()
+    for chunk in chunks:
+        ends = pairwise(accumulate((end - start for start, end in chunk.spans), initial=0))
+        parts += [(span, chunk.text[start:end]) for span, (start, end) in zip(chunk.spans, ends, strict=True)]
+    strings, shifts, end, length = list[str](), list[tuple[int, int]](), 0, 0
+    for span, string in sorted(parts):
         if not strings or span.start > end:
-            gap = _GAPS[span.start - end > _MAX_STRIPPED] if strings else ""
-            strings.append(gap)
-            length += len(gap)
+            strings.append(_GAPS[span.start - end > _MAX_STRIPPED] if strings else "")
+            length += len(strings[-1])
             shifts.append((span.start, length - span.start))
             end = span.start
         if span.end > end:
@@ -83,20 +84,8 @@ def _join_by_span(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Spa
             end = span.end
     text = "".join(strings)
     spans = [tuple(_shift(span, shifts) for span in chunk.spans) for chunk in chunks]
-    exact = all(
-        chunk.spans and "".join(text[slice(*span)] for span in where) == chunk.text
-        for chunk, where in zip(chunks, spans, strict=True)
-    )
-    return (text, spans) if exact else None
-
-
-def _split_by_span(chunk: FrameworkChunk) -> list[tuple[Span, str]]:
-    """Return the text of each span of a chunk."""
-    parts, offset = list[tuple[Span, str]](), 0
-    for span in chunk.spans:
-        parts.append((span, chunk.text[offset : offset + span.end - span.start]))
-        offset += span.end - span.start
-    return parts
+    texts = ["".join(text[slice(*span)] for span in where) for where in spans]
+    return (text, spans) if all(spans) and texts == [chunk.text for chunk in chunks] else None
 
 
 def _shift(span: Span, shifts: Sequence[tuple[int, int]]) -> Span:
@@ -105,23 +94,9 @@ def _shift(span: Span, shifts: Sequence[tuple[int, int]]) -> Span:
     return Span(span.start + shift, span.end + shift)
 
 
-def _join_in_order(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
-    spans, offset = list[tuple[Span, ...]](), 0
-    for chunk in chunks:
-        spans.append((Span(offset, offset + len(chunk.text)),))
-        offset += len(chunk.text) + len(_GAPS[0])
-    return _GAPS[0].join(chunk.text for chunk in chunks), spans
-
-
 def parse_spans(metadata: Mapping[str, Any], start: int | None, end: int | None, length: int) -> tuple[Span, ...]:
-    """Return a framework chunk's spans: those in its metadata, else the one from ``start`` to ``end``.
+    """Return a framework chunk's spans: those in its metadata, else the one from ``start`` to ``end`` or of ``length``.
 
-    Parameters
-    ----------
-    length : length of the chunk's text, used if ``end`` is None.
-
-    Examples
-    --------
     >>> parse_spans({"spans": "0-2 7-9"}, 0, 9, 4)
     (Span(start=0, end=2), Span(start=7, end=9))
     """

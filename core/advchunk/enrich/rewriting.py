@@ -15,9 +15,8 @@ from advchunk.models.chat import is_number
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Chunk, with_context
 
-_QUESTIONS = object_schema(missing={"type": "array", "items": TEXT})
+_QUESTIONS, _COMPLETED = object_schema(missing={"type": "array", "items": TEXT}), object_schema(text=TEXT)
 _FACTS = object_schema(stated={"type": "array", "items": object_schema(answer=TEXT, quote=TEXT)})
-_COMPLETED = object_schema(text=TEXT)
 _MAX_QUESTIONS: Final = 8  # per chunk
 _QUESTIONS_TOKENS, _FACTS_TOKENS, _MIN_COMPLETED_TOKENS = 512, 1024, 1024  # of answers
 _MAX_GROWTH: Final = 3  # times the tokens of the chunk
@@ -30,15 +29,14 @@ _QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 class Rewriting(Enricher):
     r"""Write a version of each chunk that can be read alone into ``metadata["rewritten"]``.
 
-    In the first stage the model reads the chunk in its document and asks questions that the chunk leaves open. In the
-    second it answers those that the document answers, with quotes. In the third it works the answers into the chunk. If
-    there are no questions or no answers, nothing is written, and ``metadata["rewritten_status"]`` is "nothing missing" or
-    "nothing stated". `enriched_text` returns the rewritten text in place of the original.
+    In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
+    quotes, and works the answers into the chunk. If there are no questions or no answers, nothing is written, and
+    ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten text in
+    place of the original.
 
     Answers are checked without a model. A fact is used only if its quote is in the document. The rewritten chunk must
-    contain the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document.
-
-    If the rewritten chunk and its context exceed ``max_tokens`` it is dropped, and the status is "over max_tokens".
+    contain the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document. If it and
+    its context exceed ``max_tokens`` it is dropped, and the status is "over max_tokens".
 
     Parameters
     ----------
@@ -88,26 +86,26 @@ class Rewriting(Enricher):
         facts = yield from self.ask(refine, _FACTS, partial(_parse_facts, context=context), _FACTS_TOKENS)
         if not facts:
             return self.set_result(chunk, None, "nothing stated")
-        values = {"place": context.place(chunk), "passage": escape_tags(chunk.text), "facts": _bullet_list(facts)}
-        complete = fill_prompt(prompts.complete, **values)
+        passage, facts_list = escape_tags(chunk.text), _bullet_list(facts)
+        complete = fill_prompt(prompts.complete, place=context.place(chunk), passage=passage, facts=facts_list)
         max_tokens = max(_MIN_COMPLETED_TOKENS, _MAX_GROWTH * self.counter(chunk.text))
         parse = partial(self._parse_completed, chunk=chunk, context=context)
         rewritten = yield from self.ask(complete, _COMPLETED, parse, max_tokens)
-        whole = with_context(chunk.context, rewritten)
-        if self.max_tokens is not None and self.counter(whole) > self.max_tokens:
+        if self.max_tokens is not None and self.counter(with_context(chunk.context, rewritten)) > self.max_tokens:
             return self.set_result(chunk, None, "over max_tokens")
         return self.set_result(chunk, rewritten)
 
     def _parse_completed(self, answer: Any, chunk: Chunk, context: DocumentContext) -> str:
         before, after = chunk.text, get_property(answer, "text", str).strip()
+        problem = ""
         if (share := trigram_recall(before, after)) < self.least_kept:
-            msg = f"a completed chunk must keep {self.least_kept:.0%} of the chunk, got {share:.0%}"
-            raise BadModelOutput(msg)
-        if lost := numbers(before) - numbers(after):
-            msg = f"a completed chunk must keep the numbers of the chunk, lost {sorted(lost)}"
-            raise BadModelOutput(msg)
-        if new := numbers(after) - numbers(context.document.text):
-            msg = f"a completed chunk must have no numbers that are not in the document, got {sorted(new)}"
+            problem = f"keep {self.least_kept:.0%} of the chunk, got {share:.0%}"
+        elif lost := numbers(before) - numbers(after):
+            problem = f"keep the numbers of the chunk, lost {sorted(lost)}"
+        elif new := numbers(after) - numbers(context.document.text):
+            problem = f"have no numbers that are not in the document, got {sorted(new)}"
+        if problem:
+            msg = f"a completed chunk must {problem}"
             raise BadModelOutput(msg)
         return after
 

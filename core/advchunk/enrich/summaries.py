@@ -23,10 +23,9 @@ _WORDS_PER_TOKEN = 0.7
 class Summaries(Enricher):
     r"""Write a context-aware summary of one sentence into each chunk's ``context``.
 
-    In the first stage the model reads the chunk in its document, and takes notes on the content of the chunk and on the
-    context that its reader needs. In the second it condenses the notes to one sentence. The sentence is added to
-    ``context`` after titles and headings, so it is embedded with the text and counted in ``tokens``, and to
-    ``metadata["summary"]``.
+    In two stages the model takes notes on the content of the chunk and on the context that its reader needs, and condenses
+    the notes to one sentence. The sentence is added to ``context`` after titles and headings, so it is embedded
+    with the text and counted in ``tokens``, and to ``metadata["summary"]``.
 
     If the chunk would exceed ``max_tokens``, the summary is cut at a word, or dropped if less than half of it would
     remain; text, titles and headings are kept. ``metadata["summary_status"]`` is then "shortened" or "dropped".
