@@ -57,14 +57,13 @@ class Comparison:
 def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall") -> list[Comparison]:
     """Compare all results with one of them, best first; ties in their order.
 
+    Raises `ConfigurationError` for no result with the label ``baseline``; fewer than two questions that the metric
+    applies to.
+
     Parameters
     ----------
     baseline : label of the result to compare with, ideally of a similar chunk size (`candidates.match_size`).
     metric : a field of `Result` with one score per question.
-
-    Raises
-    ------
-    ConfigurationError : no result with the label ``baseline``; fewer than two questions that the metric applies to.
     """
     check_metric(metric)
     base = _by_label(results, baseline)

@@ -126,6 +126,8 @@ def evaluate(
 ) -> list[Result]:
     """Run candidates on a task.
 
+    Raises `ConfigurationError` for two candidates with one label; a question about an unknown document.
+
     Parameters
     ----------
     processes : number of parallel processes, >= 1. Each loads the models once. Candidates that cannot be pickled run in
@@ -138,10 +140,6 @@ def evaluate(
     Returns
     -------
     One result per candidate, in their order.
-
-    Raises
-    ------
-    ConfigurationError : two candidates with one label; a question about an unknown document.
     """
     candidates = list(candidates)
     labels = [candidate.label for candidate in candidates]

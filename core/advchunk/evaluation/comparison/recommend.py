@@ -159,7 +159,9 @@ def recommend(
     enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round decides, or the
     finished part of the first.
 
-    The winner is scored on the questions that selected it: expect a little less on others.
+    The winner is scored on the questions that selected it: expect a little less on others. Raises `ConfigurationError`
+    for an unknown chunker, documents that no questions can be made from, or a parameter out of range. See Jamieson and
+    Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization: successive halving.
 
     Parameters
     ----------
@@ -175,15 +177,6 @@ def recommend(
     seed : of random choices, >= 0.
     progress : called with a line before each run.
     clock : returns seconds.
-
-    Raises
-    ------
-    ConfigurationError : an unknown chunker; documents that no questions can be made from; a parameter out of range.
-
-    References
-    ----------
-    Jamieson and Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization: successive
-    halving.
     """
     require(characters >= 1, "characters must be >= 1", characters)
     require(budget_seconds is None or budget_seconds > 0, "budget_seconds must be > 0 or None", budget_seconds)

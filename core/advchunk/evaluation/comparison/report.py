@@ -59,6 +59,8 @@ def render_html(
 ) -> str:
     """Return the report as one HTML page that loads nothing else; deterministic.
 
+    Raises `ConfigurationError` for no rows; results of other documents. Raises `MissingExtra` without Jinja2.
+
     Parameters
     ----------
     rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
@@ -66,11 +68,6 @@ def render_html(
     notes : remarks on candidates by label, such as that one is brittle.
     prices : of a million tokens, by the name of the model (`TokenPrices`); adds the price of each candidate.
     run_info : further facts by name, JSON-able, such as the source of the questions.
-
-    Raises
-    ------
-    ConfigurationError : no rows; results of other documents.
-    MissingExtra : without Jinja2.
     """
     require(len(rows) > 0, "rows must have a candidate", rows)
     matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
@@ -116,14 +113,12 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, ``comparison.csv``, ``comparison.md`` and ``results.json``, and return the folder.
 
+    Raises the errors of `render_html` before anything is written.
+
     Parameters
     ----------
     folder : created if missing; its files of these names are overwritten.
     task, rows, metric, notes, prices, run_info : as in `render_html`.
-
-    Raises
-    ------
-    ConfigurationError, MissingExtra : as in `render_html`, before anything is written.
     """
     results = {
         "provenance": provenance(task, run_info),

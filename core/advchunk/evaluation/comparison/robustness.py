@@ -42,7 +42,7 @@ SIZE_PARAMETERS = frozenset(
     {
         "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size",
         "min_segment_length", "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "target_tokens",
-        "window_tokens",
+        "window_tokens"
     }
 )  # fmt: skip
 _NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 1.0)
@@ -170,7 +170,8 @@ def sensitivity(
     """Measure the effect of every variation of a chunker on documents of every type.
 
     Scores are paired by item (`paired_difference`). The number of resamples is such that the lowest possible p stays
-    under `SIGNIFICANCE_LEVEL` when adjusted.
+    under `SIGNIFICANCE_LEVEL` when adjusted. Raises `ConfigurationError` for no scorers; a scorer with a varying number
+    of items.
 
     Parameters
     ----------
@@ -178,10 +179,6 @@ def sensitivity(
     scorers : by the type of documents, such as `boundary_scorer` or `answer_scorer` of some.
     seed : of the bootstrap.
     progress : called with a line per variation.
-
-    Raises
-    ------
-    ConfigurationError : no scorers; a scorer with a varying number of items.
     """
     require(len(scorers) > 0, "scorers must not be empty", scorers)
     base = _create(chunker)

@@ -43,7 +43,11 @@ def held_out_questions(
     questions, the equal shares were not. The scores themselves cannot be compared with those of real questions.
 
     Sentences have 8 to 40 words, mostly letters, and both neighbors in their paragraph or list item; headings, code,
-    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents.
+    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. Raises
+    `ConfigurationError` for fewer than two such sentences; documents without unique names. See Lee, Chang and Toutanova
+    (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the inverse cloze task,
+    whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007), Building simulated queries
+    for known-item topics.
 
     Parameters
     ----------
@@ -51,16 +55,6 @@ def held_out_questions(
     seed : of the random choice, >= 0.
     language : language code for sentence splitting (`tiling.sentences`).
     boundaries : of the documents (`section_boundaries`), to be moved along.
-
-    Raises
-    ------
-    ConfigurationError : fewer than two such sentences; documents without unique names.
-
-    References
-    ----------
-    Lee, Chang and Toutanova (2019), Latent retrieval for weakly supervised open domain question answering, section 4:
-    the inverse cloze task, whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007),
-    Building simulated queries for known-item topics.
 
     >>> text = "Cats are mammals. " + "The cat sleeps through most of the long bright day. " + "It hunts at night."
     >>> lions = text.replace("cat", "lion").replace("long", "hot")

@@ -57,9 +57,10 @@ def generate_questions(
     """Have a language model write a question about each of some passages, and quote its answer.
 
     Only the question is the model's: answers are the spans of its quotes in the passage. A question is dropped, and
-    counted, if its call ``failed``; if the reply is ``unreadable``, or ``declined`` to ask; if a quote was ``not found`` in
-    the passage, or found twice; if it ``leaks`` six words of its answer in a row, or all of a shorter one; and as a
-    ``duplicate``. So instructions in a passage can affect only its own question.
+    counted, if its call ``failed``; if the reply is ``unreadable``, or ``declined`` to ask; if a quote was
+    ``not found`` in the passage, or found twice; if it ``leaks`` six words of its answer in a row, or all of a shorter one;
+    and as a ``duplicate``. So instructions in a passage can affect only its own question. Raises `ConfigurationError`
+    for a prompt without ``{passage}``; documents without text, or without unique names.
 
     Parameters
     ----------
@@ -68,10 +69,6 @@ def generate_questions(
     seed : of the random choice, >= 0.
     prompt : template with ``{passage}``; `QUESTION_PROMPT` is version `QUESTION_PROMPT_VERSION`.
     language : language code for sentence splitting.
-
-    Raises
-    ------
-    ConfigurationError : a prompt without ``{passage}``; documents without text, or without unique names.
 
     >>> reply = '{"question": "When do felines rest?", "quotes": ["Cats sleep by day."]}'
     >>> generate_questions(lambda prompt: reply, [Document("Cats sleep by day. They hunt at night.", "cats")]).questions

@@ -26,7 +26,7 @@ def synthetic(
 
     A topic is a vocabulary of invented words with frequencies proportional to 1 / rank, as in natural language. Only
     the words mark the boundaries: the text is one paragraph. The same seed and parameters give the same text in any
-    process; ``overlap`` and ``noise`` change words only.
+    process; ``overlap`` and ``noise`` change words only. Raises `ConfigurationError` for a parameter out of range.
 
     Parameters
     ----------
@@ -38,10 +38,6 @@ def synthetic(
     vocabulary : words of each topic, and of the vocabulary that all topics share.
     overlap : share of words from the shared vocabulary, 0..1: at 0 topics have no word in common, at 1 all words.
     noise : share of sentences on a random topic, 0..1.
-
-    Raises
-    ------
-    ConfigurationError : a parameter out of range.
 
     >>> synthetic(3, sentences=(1, 3), words=(3, 5)).units.strings()[:2]
     ['Duminu fosodi fosodi pasika funuta. ', 'Huviso bakuma mafami vibosu. ']

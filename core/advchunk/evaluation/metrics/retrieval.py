@@ -71,6 +71,9 @@ class Overlaps:
 class RetrievalScores:
     """Scores of each question: (q,) each.
 
+    See Clarke et al. (2008), Novelty and diversity in information retrieval evaluation, section 3: alpha-nDCG, for
+    alpha 1 and every character of the answer a nugget.
+
     Parameters
     ----------
     recall, precision, iou : see the module; precision is 0 where nothing was retrieved.
@@ -80,11 +83,6 @@ class RetrievalScores:
         log2(1 + rank); divided by the gains of as many chunks chosen greedily. At most 1, though a ranking can beat
         the greedy one.
     tokens : retrieved in all.
-
-    References
-    ----------
-    Clarke et al. (2008), Novelty and diversity in information retrieval evaluation, section 3: alpha-nDCG, for alpha 1
-    and every character of the answer a nugget.
     """
 
     recall: Floats
@@ -109,7 +107,9 @@ def find_overlaps(
 ) -> Overlaps:
     """Find the overlap of every chunk with every answer.
 
-    Chunks are numbered across all documents, in the mapping's order.
+    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions; a
+    document missing from ``chunks`` or ``scale``; a span or reference outside its scale; an answer without tokens;
+    ``tokens`` of another length than the chunks.
 
     Parameters
     ----------
@@ -117,11 +117,6 @@ def find_overlaps(
     questions : at least one, all about documents in ``chunks``.
     tokens : (c,) tokens of each chunk, >= 0; None for their own ``tokens``, comparable only if counted by one counter.
     scale : for scores in tokens, the `token_scale` of each document.
-
-    Raises
-    ------
-    ConfigurationError : no questions; a document missing from ``chunks`` or ``scale``; a span or reference outside its
-        scale; an answer without tokens; ``tokens`` of another length than the chunks.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -187,7 +182,9 @@ def rank(
     """Return the chunks most similar to each query by cosine, the most similar first.
 
     The search is exact, in double precision. Similarities equal to nine decimals are ordered by index. A zero vector
-    has similarity 0 to all. A chunk of several vectors has the similarity of the best of them.
+    has similarity 0 to all. A chunk of several vectors has the similarity of the best of them. Raises
+    `ConfigurationError` for vectors of different dimensions, or not finite; owners of another length, or that skip a
+    chunk.
 
     Parameters
     ----------
@@ -199,10 +196,6 @@ def rank(
     Returns
     -------
     (q, min(depth, c)) indices of chunks.
-
-    Raises
-    ------
-    ConfigurationError : vectors of different dimensions, or not finite; owners of another length, or that skip a chunk.
 
     >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
     [[1, 0, 2]]
@@ -227,16 +220,13 @@ def rank(
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
     """Score the first ``k`` chunks of each question's ranking.
 
-    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`.
+    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. Raises
+    `ConfigurationError` for a ranking of other questions or chunks, too short, or with a chunk twice.
 
     Parameters
     ----------
     ranking : (q, r) indices of chunks, best first (`rank`); r >= k, or all chunks.
     k : >= 1.
-
-    Raises
-    ------
-    ConfigurationError : a ranking of other questions or chunks, too short, or with a chunk twice.
     """
     require(k >= 1, "k must be >= 1", k)
     ranking = _check_ranking(overlaps, ranking)
@@ -255,17 +245,13 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
     how sizes divide the budget, half a chunk is lost on average, and a chunk larger than the budget retrieves nothing.
 
     Skipping to later chunks that fit is not offered: it would favor small chunks, and a larger budget could retrieve
-    less.
+    less. Raises the errors of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
 
     Parameters
     ----------
     ranking : (q, r) indices of chunks, best first (`rank`); all chunks, or as many as fill the budget.
     budget : in the tokens of ``overlaps``, >= 1.
     crossing : truncate the chunk that crosses the budget ("cut"), or drop it ("stop").
-
-    Raises
-    ------
-    ConfigurationError : as `at_k`; chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     require(crossing in get_args(Crossing), f"crossing must be one of {get_args(Crossing)}", crossing)
