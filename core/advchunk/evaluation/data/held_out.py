@@ -52,8 +52,6 @@ def held_out_questions(
     Parameters
     ----------
     number : of questions, >= 2; fewer are made if there are not enough such sentences.
-    seed : of the random choice, >= 0.
-    language : language code for sentence splitting (`tiling.sentences`).
     boundaries : of the documents (`section_boundaries`), to be moved along.
 
     >>> text = "Cats are mammals. " + "The cat sleeps through most of the long bright day. " + "It hunts at night."
@@ -71,8 +69,7 @@ def held_out_questions(
     )
     require(len(chosen) >= 2, rule.format(*_WORDS), len(chosen))
     removed = chosen[1::2]
-    edited_documents, questions = list[Document](), list[Question]()
-    moved = dict[str, Sequence[int]]()
+    edited_documents, questions, moved = list[Document](), list[Question](), dict[str, Sequence[int]]()
     for i, document in enumerate(documents):
         edited, move = edit_document(document, [(s.span, "") for s in removed if s.document == i])
         edited_documents.append(edited)
@@ -103,14 +100,11 @@ def _candidate_sentences(documents: Sequence[Document], language: str) -> Iterat
         for start, end in prose_spans(document):
             edges = (sentences.sentences(document.text[start:end], language).edges + start).tolist()
             for j in range(1, len(edges) - 2):
-                if _is_informative(document.text[edges[j] : edges[j + 1]]):
+                text = document.text[edges[j] : edges[j + 1]]
+                letters = sum(character.isalpha() for character in text)
+                if _WORDS[0] <= len(word_tokens(text)) <= _WORDS[1] and letters >= _LETTERS * len(text.strip()):
                     yield _Sentence(i, number + j, Span(edges[j], edges[j + 1]), edges[j - 1], edges[j + 2])
             number += len(edges) + _DISTANCE
-
-
-def _is_informative(text: str) -> bool:
-    letters = sum(character.isalpha() for character in text)
-    return _WORDS[0] <= len(word_tokens(text)) <= _WORDS[1] and letters >= _LETTERS * len(text.strip())
 
 
 def _drop_repeated(sentences: Iterable[_Sentence], documents: Sequence[Document]) -> list[_Sentence]:

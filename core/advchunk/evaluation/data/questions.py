@@ -75,9 +75,7 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
     quote that it does not contain exactly once; and for a file without questions. See Smith and Troynikov (2024), Evaluating
     Chunking Strategies for Retrieval, Chroma; the benchmark's data.
 
-    Parameters
-    ----------
-    documents : that questions may refer to, by id or, if that is unique, by id without suffix.
+    Documents are referred to by id or, if that is unique, by id without suffix.
     """
     path, questions = Path(path), list[Question]()
     by_name = _documents_by_name(documents)
@@ -150,7 +148,6 @@ def _documents_by_name(documents: Sequence[Document]) -> Mapping[str, Document]:
 
 
 def _parse_question(line: str, by_name: Mapping[str, Document]) -> Question:
-    """Return the question in a line of JSON."""
     try:
         data = json.loads(line)
     except json.JSONDecodeError as error:
@@ -183,7 +180,6 @@ def _parse_reference(data: Any, corpus: Any, by_name: Mapping[str, Document]) ->
 
 
 def _reference_to_dict(reference: Reference, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a reference as JSON."""
     name, (start, end) = reference
     require(name in texts, "a reference must name an existing document", name)
     require(end <= len(texts[name]), f"a reference must end within its document of {len(texts[name])} characters", end)

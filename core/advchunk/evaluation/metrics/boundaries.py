@@ -52,7 +52,7 @@ def pk(
 ) -> float:
     """Return the share of position pairs k apart that are wrongly put into one segment or wrongly separated.
 
-    Raises `ConfigurationError` for cuts that do not rise from 0 to the same n; a parameter out of range. See Beeferman,
+    Lower is better; a text of one position, which has no windows, has 0. Raises `ConfigurationError` for cuts that do not rise from 0 to the same n; a parameter out of range. See Beeferman,
     Berger and Lafferty (1999), Statistical models for text segmentation, section 4.
 
     Parameters
@@ -61,10 +61,6 @@ def pk(
     k : distance in positions, 1..T - 1; None for half the mean reference segment, rounded as the convention does.
     weights : (n,) positions in each unit, usually its words; None for 1 per unit.
     convention : placement of the windows (see the module).
-
-    Returns
-    -------
-    0..1, lower is better; 0 for a text of one position, which has no windows.
 
     >>> pk([0, 4, 8], [0, 5, 8])  # k is 2: of six pairs, (2, 4) and (4, 6) are wrong
     0.3333333333333333
@@ -176,10 +172,8 @@ def _boundaries_per_window(
     require(valid, f"weights must be {true[-1]} whole numbers >= 0 and not all 0", weights)
     edges = np.r_[0, np.cumsum(words, dtype=np.int64)]
     total = int(edges[-1])
-    if k is None:
-        k = max(_HALF_A_SEGMENT[convention](total, len(true) - 1), 1)
-    else:
-        require(1 <= k < total, f"k must be in 1..{total - 1}", k)
+    require(k is None or 1 <= k < total, f"k must be in 1..{total - 1}", k)
+    k = k or max(_HALF_A_SEGMENT[convention](total, len(true) - 1), 1)
     # bayes-seg's windows include a boundary before their first position, so the text's first position needs one too.
     lead = int(convention == "bayesseg")
 

@@ -49,8 +49,7 @@ class Overlaps:
 
     Parameters
     ----------
-    sizes : (c,) characters of each chunk.
-    tokens : (c,) tokens of each chunk, counted against a budget.
+    sizes, tokens : (c,) characters of each chunk, and its tokens, which count against a budget.
     answers : (q,) characters of each answer.
     spans : (s, 3) chunk, start and end; those of a chunk ascending and disjoint.
     pieces : (p, 5) question, chunk, start, end, and the number of the chunk's characters before it.
@@ -179,7 +178,7 @@ def rank(
     depth: int | None = None,
     block: int = 256,
 ) -> Ints:
-    """Return the chunks most similar to each query by cosine, the most similar first.
+    """Return the indices of the chunks most similar to each query by cosine, best first: (q, min(depth, c)).
 
     The search is exact, in double precision. Similarities equal to nine decimals are ordered by index. A zero vector
     has similarity 0 to all. A chunk of several vectors has the similarity of the best of them. Raises
@@ -192,10 +191,6 @@ def rank(
     owners : (r,) the chunk of each vector, in any order, 0..c - 1, with at least one per chunk; None for one per chunk.
     depth : chunks to return per query, >= 1; None for all.
     block : queries at a time, >= 1; memory grows with block times r.
-
-    Returns
-    -------
-    (q, min(depth, c)) indices of chunks.
 
     >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
     [[1, 0, 2]]
@@ -218,15 +213,11 @@ def rank(
 
 
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
-    """Score the first ``k`` chunks of each question's ranking.
+    """Score the first ``k`` >= 1 chunks of each question's ranking.
 
-    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. Raises
-    `ConfigurationError` for a ranking of other questions or chunks, too short, or with a chunk twice.
-
-    Parameters
-    ----------
-    ranking : (q, r) indices of chunks, best first (`rank`); r >= k, or all chunks.
-    k : >= 1.
+    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. The
+    ranking has (q, r) indices of chunks, best first (`rank`); r >= k, or all chunks. Raises `ConfigurationError` for a
+    ranking of other questions or chunks, too short, or with a chunk twice.
     """
     require(k >= 1, "k must be >= 1", k)
     ranking = _check_ranking(overlaps, ranking)
@@ -304,7 +295,6 @@ def _score(overlaps: Overlaps, ranking: Ints, kept: Ints, tokens: Ints) -> Retri
     # A sentinel beyond all keys, for the lookup of chunks that were not retrieved.
     keys = np.append(keys[order], questions * chunks)
     require(not np.any(keys[1:] == keys[:-1]), "a ranking must not have a chunk twice", "a repeated chunk")
-
     pieces = overlaps.pieces
     piece_keys = pieces[:, 0] * chunks + pieces[:, 1]
     at = np.searchsorted(keys, piece_keys)
@@ -312,7 +302,6 @@ def _score(overlaps: Overlaps, ranking: Ints, kept: Ints, tokens: Ints) -> Retri
     head = kept[question[at], place[at]] - pieces[:, 4]
     pieces, at = pieces[head > 0], place[at[head > 0]]
     ends = np.minimum(pieces[:, 3], pieces[:, 2] + head[head > 0])
-
     piece, atom, answer, lengths = split_at_edges(pieces[:, 0], pieces[:, 2], ends, overlaps.length)
     best = np.full(len(lengths), ranking.shape[1])
     np.minimum.at(best, atom, at[piece])
@@ -320,7 +309,6 @@ def _score(overlaps: Overlaps, ranking: Ints, kept: Ints, tokens: Ints) -> Retri
     retrieved = sum_by_owner(answer, lengths, questions)
     first = np.full(questions, np.inf)
     np.minimum.at(first, answer, best + 1)
-
     gains = sum_by_owner(answer, lengths / np.log2(best + 2), questions)
     ideal = np.cumsum(overlaps.ideal / np.log2(np.arange(overlaps.ideal.shape[1]) + 2), axis=1)
     depth = np.where(kept > 0, np.arange(kept.shape[1]) + 1, 0).max(axis=1, initial=0)

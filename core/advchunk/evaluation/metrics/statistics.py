@@ -59,8 +59,7 @@ def paired_difference(
 
     Parameters
     ----------
-    scores, baseline : (n,) scores of the same n >= 2 questions.
-    confidence, resamples, seed : as in `mean_interval`.
+    scores, baseline : (n,) scores of the same n >= 2 questions; the others as in `mean_interval`.
 
     >>> paired_difference(np.array([0.5, 0.7, 0.9]), np.array([0.4, 0.7, 0.7])).low
     0.0
@@ -76,18 +75,10 @@ def paired_difference(
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for multiple comparisons by the Holm step-down method.
+    """Return the (n,) p-values of all n comparisons adjusted by the Holm step-down method, none lower than before.
 
     Raises `ConfigurationError` for values that are not p-values. See Holm (1979), A simple sequentially rejective
     multiple test procedure.
-
-    Parameters
-    ----------
-    p : (n,) p-values of all n comparisons, 0..1.
-
-    Returns
-    -------
-    (n,) in the same order, none lower than before.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
