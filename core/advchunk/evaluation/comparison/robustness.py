@@ -178,7 +178,8 @@ def sensitivity(
     require(len(scorers) > 0, "scorers must not be empty", scorers)
     base = _create(chunker)
     before = {kind: scorer(base) for kind, scorer in scorers.items()}
-    possible = [variation for variation in (every := variations(base)) if not variation.refused]
+    every = variations(base)
+    possible = [variation for variation in every if not variation.refused]
     resamples = max(9999, 100 * len(possible) * len(scorers))
     effects = list[Effect]()
     for variation in possible:

@@ -242,7 +242,6 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
     ----------
     ranking : (q, r) indices of chunks, best first (`rank`); all chunks, or as many as fill the budget.
     budget : in the tokens of ``overlaps``, >= 1.
-    crossing : truncate the chunk that crosses the budget ("cut"), or drop it ("stop").
     """
     require(budget >= 1, "budget must be >= 1", budget)
     require(crossing in get_args(Crossing), f"crossing must be one of {get_args(Crossing)}", crossing)
