@@ -278,11 +278,11 @@ def solved(monkeypatch, mean_of, mean):
     """Return the size found, its mean, and the sizes tried, where a size's mean is given by a function."""
     tried = []
 
-    def means(_, size, __):
-        tried.append(size)
-        return mean_of(size)
+    def means(candidate, _):
+        tried.append(int(candidate.label))
+        return mean_of(tried[-1])
 
-    monkeypatch.setattr(candidates, "_mean_of_size", means)
+    monkeypatch.setattr(candidates, "mean_tokens", means)
     matched, got = match_size(lambda size: external(str(size), str.split), mean, None)
     return int(matched.label), got, tried
 

@@ -38,13 +38,11 @@ class Candidate:
     ----------
     label : unique name in tables.
     cut : returns the chunks of each document, with spans.
-    group : its group in tables.
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
     fingerprint : changes whenever its chunks may; "" if that is unknown, so that its results are not stored.
     chunker : the chunker behind ``cut``, if it is one of ours: then its model calls and the reasons for its cuts are
         recorded.
-    size_matched : True if its size was chosen to match a mean.
-    target_mean : the mean tokens that its size was chosen for.
+    size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
     """
 
@@ -75,7 +73,6 @@ class SizeMatched:
 
     Parameters
     ----------
-    label : unique name in tables.
     make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must pickle to run in
         another process: a `functools.partial` of a module's function does, a ``lambda`` does not.
     mean : tokens of the mean chunk, > 0.
@@ -145,7 +142,6 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
 
     Parameters
     ----------
-    split : returns the texts of a text's chunks, in order.
     fingerprint : the library's name and version and all settings that change its chunks, so that its result can be stored.
     settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
     """
@@ -153,11 +149,9 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
 
 
 def even_split_candidate(size: int) -> Candidate:
-    """Return the baseline that cuts texts into pieces of equal size, to the nearest word, regardless of content.
+    """Return the baseline that cuts texts into equal pieces, to the nearest word, regardless of content.
 
-    Parameters
-    ----------
-    size : maximum tokens of a piece, >= 1; a longer word is a piece of its own.
+    A piece has at most ``size`` >= 1 tokens; a longer word is a piece of its own.
 
     >>> [chunk.text for chunk in even_split_candidate(2).cut([Document("One two three four five.")])[0]]
     ['One two ', 'three four ', 'five.']
@@ -242,26 +236,20 @@ def _without_vectors(candidate: Candidate, task: EvaluationTask) -> Chunker | Ca
 
 
 def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTask) -> tuple[Candidate, float]:
-    """Choose the size of a candidate so that its mean chunk has ``mean`` tokens.
+    """Return a candidate (`SizeMatched.make`) of the size whose mean chunk is nearest to ``mean`` tokens, and its mean.
 
     A mean is roughly a power of the size, so sizes are interpolated between logarithms (regula falsi), which takes two
     to five tries. The search ends where larger sizes make no larger chunks. If a larger size makes smaller chunks, the
     nearest of the sizes tried is taken.
-
-    Parameters
-    ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks.
-    mean : tokens, > 0.
-
-    Returns
-    -------
-    The candidate nearest to ``mean`` of those tried, and its mean.
     """
     require(mean > 0, "mean must be > 0", mean)
     tried = dict[int, float]()
     low, high, size, repeats = (0, 0.0), None, max(round(mean), 1), 0
     while len(tried) < _MAX_TRIES and size not in tried:
-        tried[size] = got = _mean_of_size(make, size, task)
+        got = 0.0
+        with suppress(ConfigurationError):  # a size that is rejected is too small
+            got = mean_tokens(make(size), task)
+        tried[size] = got
         if abs(got - mean) <= _TOLERANCE * mean:
             break
         if got < mean:
@@ -290,11 +278,3 @@ def _next_size(low: tuple[int, float], high: tuple[int, float] | None, mean: flo
     else:
         size = small + mean / large_mean * (large - small)
     return min(max(round(size), small + 1), max(large - 1, 1))
-
-
-def _mean_of_size(make: Callable[[int], Candidate], size: int, task: EvaluationTask) -> float:
-    """Return the mean of a size; 0 for a size that is rejected, which is too small."""
-    try:
-        return mean_tokens(make(size), task)
-    except ConfigurationError:
-        return 0.0

@@ -17,17 +17,11 @@ Metric: TypeAlias = Literal[
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "noise", "baseline"]
 
 METRICS: Mapping[Metric, str] = {
-    "recall": "recall in the budget",
-    "iou": "IoU in the budget",
-    "recall_at_k": "recall of the first k",
-    "precision_at_k": "precision of the first k",
-    "iou_at_k": "IoU of the first k",
-    "hit_at_k": "hit rate of the first k",
-    "reciprocal_rank": "reciprocal rank in the first k",
-    "ndcg": "nDCG of the first k",
-    "precision_omega": "precision omega",
-    "claims_at_k": "numeric claims in the first k",
-}
+    "recall": "recall in the budget", "iou": "IoU in the budget", "recall_at_k": "recall of the first k",
+    "precision_at_k": "precision of the first k", "iou_at_k": "IoU of the first k",
+    "hit_at_k": "hit rate of the first k", "reciprocal_rank": "reciprocal rank in the first k",
+    "ndcg": "nDCG of the first k", "precision_omega": "precision omega", "claims_at_k": "numeric claims in the first k",
+}  # fmt: skip
 _LEVEL = 0.05
 _MIN_SECONDS = 0.01  # smaller differences of processor time are noise
 
@@ -57,24 +51,19 @@ class Comparison:
 def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall") -> list[Comparison]:
     """Compare all results with one of them, best first; ties in their order.
 
+    Raises `ConfigurationError` for no result with the label ``baseline``; fewer than two questions that the metric
+    applies to.
+
     Parameters
     ----------
     baseline : label of the result to compare with, ideally of a similar chunk size (`candidates.match_size`).
     metric : a field of `Result` with one score per question.
-
-    Raises
-    ------
-    ConfigurationError : no result with the label ``baseline``; fewer than two questions that the metric applies to.
     """
     check_metric(metric)
     base = _by_label(results, baseline)
     applies = np.isfinite(getattr(base, metric))
     scores = {result.label: getattr(result, metric)[applies] for result in results}
-    differences = {
-        result.label: paired_difference(scores[result.label], scores[baseline])
-        for result in results
-        if result is not base
-    }
+    differences = {r.label: paired_difference(scores[r.label], scores[baseline]) for r in results if r is not base}
     adjusted = holm(np.array([difference.p for difference in differences.values()])).tolist()
     p_values = dict(zip(differences, adjusted, strict=True))
     rows = []
@@ -82,9 +71,10 @@ def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall")
         difference = differences.get(result.label, Difference(0.0, 0.0, 0.0, 1.0))
         p = p_values.get(result.label, 1.0)
         seconds = result.cost.cpu_seconds - base.cost.cpu_seconds
-        verdict = "baseline" if result is base else _verdict(difference, p)
+        verdict: ComparisonVerdict = "noise" if p >= _LEVEL else "better" if difference.mean > 0 else "worse"
         per_second = 100 * difference.mean / seconds if seconds > _MIN_SECONDS else None
-        rows.append(Comparison(result, mean_interval(scores[result.label]), difference, p, verdict, per_second))
+        interval = mean_interval(scores[result.label])
+        rows.append(Comparison(result, interval, difference, p, "baseline" if result is base else verdict, per_second))
     return sorted(rows, key=lambda row: -row.score.mean)
 
 
@@ -100,7 +90,6 @@ def compare_by_kind(results: Sequence[Result], baselines: Sequence[str], metric:
     Parameters
     ----------
     baselines : labels, at most one of either kind; a kind without a baseline is left out.
-    metric : as in `compare`.
     """
     bases = sorted((_by_label(results, label) for label in baselines), key=lambda base: not base.size_matched)
     kinds = [base.size_matched for base in bases]
@@ -138,9 +127,3 @@ def _by_label(results: Sequence[Result], label: str) -> Result:
     by_label = {result.label: result for result in results}
     require(label in by_label, f"baseline must be one of the candidates{did_you_mean(label, by_label)}", label)
     return by_label[label]
-
-
-def _verdict(difference: Difference, p: float) -> ComparisonVerdict:
-    if p >= _LEVEL:
-        return "noise"
-    return "better" if difference.mean > 0 else "worse"

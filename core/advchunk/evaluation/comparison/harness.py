@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import os
 import pickle
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,7 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, Chunks, SizeMatched
 from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.metrics import retrieval, shape
-from advchunk.evaluation.metrics.claims import claims_at_k
+from advchunk.evaluation.metrics import claims, retrieval, shape
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
 from advchunk.records import Chunk, Floats, Ints
 
@@ -45,8 +44,7 @@ class Result:
     over, under : share of chunks over and under the target size (`shape.off_target_shares`); None without one.
     chunking_cost, embedding_cost : of chunking the documents, and of embedding the chunks. All is in ``chunking_cost`` if
         chunks have vectors of their own.
-    size_matched : True if its size was chosen to match a mean.
-    target_mean : the mean tokens that its size was chosen for, if so.
+    size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
     chunks : of each document, each chunk as its tokens followed by the start and end of each of its spans.
     """
@@ -89,11 +87,12 @@ class Result:
     def off_target(self) -> bool:
         """True if the mean chunk is too far from the target mean for a fair comparison."""
         target = self.target_mean
-        return target is not None and abs(float(self.tokens.mean()) - target) > _MAX_DEVIATION * target
+        return target is not None and abs(float(self.tokens.mean()) - target) > 0.05 * target
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as JSON."""
-        return {name: _to_json(value) for name, value in asdict(self).items()}
+        """Return the result as JSON, NaN as null."""
+        data = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in asdict(self).items()}
+        return data | {name: [None if isnan(score) else score for score in data[name]] for name in SCORES}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
@@ -104,16 +103,9 @@ class Result:
         return cls(**{**data, **scores, **costs, "tokens": np.array(data["tokens"], dtype=np.int64), "curve": curve})
 
 
-_MAX_DEVIATION = 0.05  # relative, of a matched mean
-SCORES = ("recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg", "claims_at_k",
-          "precision_omega")  # fmt: skip
+_SCORES_AT_K = ("recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg")
+SCORES = ("recall", "iou", *_SCORES_AT_K, "claims_at_k", "precision_omega")
 """The fields of a `Result` with one number per question."""
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return [None if isinstance(number, float) and math.isnan(number) else number for number in value.tolist()]
-    return value
 
 
 def evaluate(
@@ -124,7 +116,9 @@ def evaluate(
     store: str | Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Result]:
-    """Run candidates on a task.
+    """Run candidates on a task and return their results in the same order.
+
+    Raises `ConfigurationError` for two candidates with one label; a question about an unknown document.
 
     Parameters
     ----------
@@ -134,14 +128,6 @@ def evaluate(
     store : folder where results are saved, and read again by the same code; costs are those of the first run. A run that
         is interrupted keeps finished results.
     progress : called with a line per candidate: with several processes, when it is finished.
-
-    Returns
-    -------
-    One result per candidate, in their order.
-
-    Raises
-    ------
-    ConfigurationError : two candidates with one label; a question about an unknown document.
     """
     candidates = list(candidates)
     labels = [candidate.label for candidate in candidates]
@@ -168,10 +154,8 @@ def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store
     if store is None or not (fingerprint := candidate.fingerprint):
         return None
     kind = type(candidate).__name__, getattr(candidate, "size_matched", True)
-    return (
-        Path(store)
-        / f"{sha256(repr((task.digest, candidate.label, kind, fingerprint)).encode()).hexdigest()[:32]}.json"
-    )
+    key = repr((task.digest, candidate.label, kind, fingerprint))
+    return Path(store) / f"{sha256(key.encode()).hexdigest()[:32]}.json"
 
 
 def _load(path: Path | None) -> Result | None:
@@ -256,6 +240,7 @@ def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
     ranking = retrieval.rank(question_vectors, vectors, owners)
     at_budgets = {budget: retrieval.at_budget(overlaps, ranking, budget) for budget in task.budgets}
     at_k = retrieval.at_k(overlaps, ranking, task.k)
+    scores = {name: getattr(at_k, name.removesuffix("_at_k")) for name in _SCORES_AT_K}
     cohesion = shape.cohesion(task.sentences, task.sentence_vectors, chunks)
     sizes = np.array([chunk.tokens for chunk in flat])
     over, under = shape.off_target_shares(sizes if sizes.all() else tokens, candidate.settings)
@@ -266,20 +251,14 @@ def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
         settings=candidate.settings,
         recall=at_budgets[task.budget].recall,
         iou=at_budgets[task.budget].iou,
-        recall_at_k=at_k.recall,
-        precision_at_k=at_k.precision,
-        iou_at_k=at_k.iou,
-        hit_at_k=at_k.hit,
-        reciprocal_rank=at_k.reciprocal_rank,
-        ndcg=at_k.ndcg,
-        claims_at_k=claims_at_k(task.claims, by_document, ranking, task.k),
+        **scores,
+        claims_at_k=claims.claims_at_k(task.claims, by_document, ranking, task.k),
         precision_omega=retrieval.precision_omega(overlaps),
         tokens=tokens,
         curve={budget: float(scores.recall.mean()) for budget, scores in at_budgets.items()},
         redundancy=retrieval.redundancy(overlaps),
         coverage=shape.coverage(task.documents, chunks),
-        within=cohesion.within,
-        between=cohesion.between,
+        **cohesion._asdict(),
         forced=shape.forced_share(chunks) if candidate.chunker else None,
         over=over,
         under=under,
@@ -315,6 +294,5 @@ def _chunk_vectors(chunks: Sequence[Chunk], task: EvaluationTask) -> tuple[Float
 
 
 def _chunk_rows(chunks: Chunks, tokens: Ints) -> list[list[list[int]]]:
-    """Return chunks as lists of integers (`Result.chunks`)."""
     sizes = iter(tokens.tolist())
     return [[[next(sizes), *(at for span in chunk.spans for at in span)] for chunk in group] for group in chunks]

@@ -16,7 +16,7 @@ from advchunk.evaluation.comparison.tables import as_rows
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
-from advchunk.evaluation.metrics.statistics import Difference, Interval, paired_difference
+from advchunk.evaluation.metrics.statistics import Difference, paired_difference
 from advchunk.models.identity import model_name
 from advchunk.records import Document
 
@@ -33,8 +33,7 @@ _KINDS = (
     "cuts by embeddings and returns a vector for each sentence (several rows per chunk)",
 )
 _OWN_VECTORS = 2  # the first kind that returns vectors
-_LEVEL = 0.05  # of p, above which a difference may be noise
-_MIN_SIGNIFICANT = 6  # questions: with fewer not even a sign test is significant, since 2^(1 - n) > _LEVEL
+_MIN_SIGNIFICANT = 6  # questions: with fewer not even a sign test is significant, since 2^(1 - n) > .05
 _MAX_LISTED = 4  # of the options that are as good
 
 
@@ -68,15 +67,11 @@ class Recommendation:
 
     Parameters
     ----------
-    option : the recommended option.
     tried : all options that were run, the baseline first.
     rows : the options of the last round compared with the baseline, best first.
-    why : the evidence, in words.
     questions : number of questions in the last round.
     questions_built : True if the questions were made from the documents.
-    runs : number of runs, all rounds together.
     complete : True if there was time for all rounds; then another run gives the same result.
-    embedder : as passed to `recommend`.
     """
 
     option: Option
@@ -114,18 +109,9 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recommendation as JSON."""
-        return {
-            "chunker": self.option.chunker,
-            "parameters": self.parameters,
-            "python": self.python,
-            "command": self.command,
-            "why": self.why,
-            "questions": self.questions,
-            "questions_built": self.questions_built,
-            "runs": self.runs,
-            "complete": self.complete,
-            "comparisons": as_rows(self.rows),
-        }
+        names = ("parameters", "python", "command", "why", "questions", "questions_built", "runs", "complete")
+        fields = {name: getattr(self, name) for name in names}
+        return {"chunker": self.option.chunker, **fields, "comparisons": as_rows(self.rows)}
 
     def __str__(self) -> str:
         return f"{self.why}\n\n    {self.python}\n    {self.command}\n"
@@ -159,7 +145,9 @@ def recommend(
     enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round decides, or the
     finished part of the first.
 
-    The winner is scored on the questions that selected it: expect a little less on others.
+    The winner is scored on the questions that selected it: expect a little less on others. Raises `ConfigurationError`
+    for an unknown chunker, documents that no questions can be made from, or a parameter out of range. See Jamieson and
+    Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization: successive halving.
 
     Parameters
     ----------
@@ -167,23 +155,10 @@ def recommend(
     embedder : of chunks and questions, anything `models.embedders.as_embedder` accepts; None for the embedded default.
     chunkers : registered names; None for all stable, general-purpose ones that need no language model.
     sizes : ``max_tokens`` to try, each >= 1.
-    metric : to compare by (`compare`).
-    budget : tokens retrieved per question, >= 1.
-    number : of questions to make, >= 2.
+    budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     budget_seconds : for all runs, > 0; None for no limit. At least two runs are made.
-    seed : of random choices, >= 0.
-    progress : called with a line before each run.
-    clock : returns seconds.
-
-    Raises
-    ------
-    ConfigurationError : an unknown chunker; documents that no questions can be made from; a parameter out of range.
-
-    References
-    ----------
-    Jamieson and Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization: successive
-    halving.
+    progress, clock : called with a line before each run; returns seconds.
     """
     require(characters >= 1, "characters must be >= 1", characters)
     require(budget_seconds is None or budget_seconds > 0, "budget_seconds must be > 0 or None", budget_seconds)
@@ -214,17 +189,10 @@ def recommend(
             results, last_task = now, current
         if not complete:
             break
-    rows = compare(list(results.values()), options[0].label, metric)
+    rows, chosen = compare(list(results.values()), options[0].label, metric), _choose(results, metric)
+    tried, number = tuple(options[:runs]), len(last_task.questions)
     recommendation = Recommendation(
-        option=_choose(results, metric),
-        tried=tuple(options[:runs]),
-        rows=tuple(rows),
-        why="",
-        questions=len(last_task.questions),
-        questions_built=questions_built,
-        runs=runs,
-        complete=complete,
-        embedder=embedder,
+        chosen, tried, tuple(rows), "", number, questions_built, runs, complete=complete, embedder=embedder
     )
     return replace(recommendation, why=_explain(recommendation, results, metric, budget))
 
@@ -269,12 +237,9 @@ def _rounds(task: EvaluationTask) -> list[EvaluationTask]:
     require(len(answered) >= 2, "documents must answer two questions or more", len(answered))
     numbers = [min(max(round(share * len(answered)), _MIN_QUESTIONS), len(answered)) for share in _SHARES]
     counts = {answered[number - 1] for number in numbers if answered[number - 1] < answered[-1]}
+    pairs = list(zip(task.questions, needs, strict=True))
     return [
-        replace(
-            task,
-            documents=task.documents[:count],
-            questions=tuple(q for q, need in zip(task.questions, needs, strict=True) if need <= count),
-        )
+        replace(task, documents=task.documents[:count], questions=tuple(q for q, need in pairs if need <= count))
         for count in [*sorted(counts), len(place)]
     ]
 
@@ -322,9 +287,11 @@ def _difference(results: Mapping[Option, Result], metric: Metric, option: Option
 
 
 def _explain(recommendation: Recommendation, results: Mapping[Option, Result], metric: Metric, budget: int) -> str:
-    """Return the evidence for a recommendation, in words."""
     chosen, baseline = recommendation.option, recommendation.tried[0]
-    scores = {row.result.label: _format_score(row.score) for row in recommendation.rows}
+    scores = {
+        row.result.label: f"{100 * row.score.mean:.1f} % [{100 * row.score.low:.1f}, {100 * row.score.high:.1f}]"
+        for row in recommendation.rows
+    }
     goal = f"of the answers within {budget:,} retrieved tokens" if metric == "recall" else f"for {metric}"
     result = f"{chosen.label} with {scores[chosen.label]} {goal}"
     if reason := _undecided(results, metric):
@@ -336,10 +303,9 @@ def _explain(recommendation: Recommendation, results: Mapping[Option, Result], m
         sentences += _explain_others(chosen, baseline, scores, results, metric)
         sentences += _explain_sizes(recommendation)
     source = "made from the documents' own sentences" if recommendation.questions_built else "provided"
-    number = recommendation.questions
-    sentences.append(f"This is based on {number} questions, {source}, and {recommendation.runs} runs.")
-    if not recommendation.complete:
-        sentences.append("Time was up before all runs were finished.")
+    number, runs = recommendation.questions, recommendation.runs
+    sentences.append(f"This is based on {number} questions, {source}, and {runs} runs.")
+    sentences += ["Time was up before all runs were finished."] * (not recommendation.complete)
     return " ".join(sentences)
 
 
@@ -349,15 +315,12 @@ def _explain_others(
     """Compare the baseline, the best of the other kinds, and the options that are as good."""
     ranked = _rank(results, metric)
     differences = {option: _difference(results, metric, option, chosen) for option in ranked if option != chosen}
-    sentences = []
-    if chosen != baseline:
-        difference = _format_difference(differences[baseline])
-        sentences.append(f"The baseline is {baseline.label} with {scores[baseline.label]}, {difference}.")
     bests = [rival for rival in _best_of_kinds(ranked) if rival not in (chosen, baseline)]
-    for rival in bests:
+    sentences = []
+    for rival in [baseline] * (chosen != baseline) + bests:
+        subject = "The baseline" if rival == baseline else f"The best that {_KINDS[rival.kind]}"
         difference = _format_difference(differences[rival])
-        best = f"{rival.label} with {scores[rival.label]}, {difference}"
-        sentences.append(f"The best that {_KINDS[rival.kind]} is {best}.")
+        sentences.append(f"{subject} is {rival.label} with {scores[rival.label]}, {difference}.")
     others = [option for option in ranked if option not in (chosen, baseline, *bests)]
     if equal := [option.label for option in others if _is_noise(differences[option])]:
         more = f" and {len(equal) - _MAX_LISTED} more" if len(equal) > _MAX_LISTED else ""
@@ -374,12 +337,8 @@ def _explain_sizes(recommendation: Recommendation) -> list[str]:
     return [f"This is the {end} size tried: a {beyond} one may be better."]
 
 
-def _format_score(score: Interval) -> str:
-    return f"{100 * score.mean:.1f} % [{100 * score.low:.1f}, {100 * score.high:.1f}]"
-
-
 def _is_noise(difference: Difference) -> bool:
-    return difference.p > _LEVEL or difference.low <= 0 <= difference.high
+    return difference.p > 0.05 or difference.low <= 0 <= difference.high
 
 
 def _format_difference(difference: Difference) -> str:

@@ -13,32 +13,15 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from advchunk.errors import import_extra, require
+from advchunk.evaluation.comparison import tables
 from advchunk.evaluation.comparison.candidates import CandidateGroup
 from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
-from advchunk.evaluation.comparison.tables import (
-    COST_COLUMNS,
-    DETAIL_TABLES,
-    EXPERIMENTAL_COLUMNS,
-    MAIN_COLUMNS,
-    RETRIEVAL_COLUMNS,
-    SHAPE_COLUMNS,
-    Columns,
-    as_csv,
-    as_markdown,
-    as_rows,
-    column_titles,
-    describe_off_target,
-    embedder_name,
-    format_figures,
-    score_columns,
-)
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.models.identity import identity
-from advchunk.records import Floats, Ints
+from advchunk.records import Ints
 
-_DEPENDENCIES = ("scipy", "networkx", "scikit-learn", "transformers")  # that chunks may depend on, if installed
 _WIDTH, _HEIGHT = 560, 380  # of a chart, in pixels
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of the area within its axes
 _LINE_HEIGHT = 15  # between the baselines of two labels
@@ -59,6 +42,8 @@ def render_html(
 ) -> str:
     """Return the report as one HTML page that loads nothing else; deterministic.
 
+    Raises `ConfigurationError` for no rows; results of other documents. Raises `MissingExtra` without Jinja2.
+
     Parameters
     ----------
     rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
@@ -66,11 +51,6 @@ def render_html(
     notes : remarks on candidates by label, such as that one is brittle.
     prices : of a million tokens, by the name of the model (`TokenPrices`); adds the price of each candidate.
     run_info : further facts by name, JSON-able, such as the source of the questions.
-
-    Raises
-    ------
-    ConfigurationError : no rows; results of other documents.
-    MissingExtra : without Jinja2.
     """
     require(len(rows) > 0, "rows must have a candidate", rows)
     matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
@@ -81,19 +61,16 @@ def render_html(
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     template = files("advchunk.evaluation.comparison").joinpath("report.html").read_text(encoding="utf-8")
+    geometry = {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "top": _TOP, "bottom": _BOTTOM}
     html: str = environment.from_string(template).render(
         sections=[_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()],
         metric=METRICS[metric],
         notes=_footnotes(rows, notes or {}),
         prices=prices,
         run_info=run_info or {},
-        embedder=embedder_name(task),
+        embedder=tables.embedder_name(task),
         groups=[group for group in get_args(CandidateGroup) if group in {row.result.group for row in rows}],
-        width=_WIDTH,
-        height=_HEIGHT,
-        left=_LEFT,
-        top=_TOP,
-        bottom=_BOTTOM,
+        **geometry,
         task=task,
         characters=sum(len(document.text) for document in task.documents),
         claims=sum(map(bool, task.claims)),
@@ -116,27 +93,22 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, ``comparison.csv``, ``comparison.md`` and ``results.json``, and return the folder.
 
-    Parameters
-    ----------
-    folder : created if missing; its files of these names are overwritten.
-    task, rows, metric, notes, prices, run_info : as in `render_html`.
-
-    Raises
-    ------
-    ConfigurationError, MissingExtra : as in `render_html`, before anything is written.
+    The folder is created if missing; its files of these names are overwritten. The other arguments are those of
+    `render_html`, whose errors are raised before anything is written.
     """
     results = {
         "provenance": provenance(task, run_info),
         "metric": metric,
         "prices": prices,
         "notes": notes or {},
-        "comparisons": as_rows(rows, prices),
+        "comparisons": tables.as_rows(rows, prices),
         "results": [row.result.to_dict() for row in rows],
     }
+    options: Any = {"metric": metric, "notes": notes, "prices": prices, "run_info": run_info}
     contents = {
-        "report.html": render_html(task, rows, metric=metric, notes=notes, prices=prices, run_info=run_info),
-        "comparison.csv": as_csv(rows, prices),
-        "comparison.md": as_markdown(rows, metric=metric, notes=notes, prices=prices, task=task, run_info=run_info),
+        "report.html": render_html(task, rows, **options),
+        "comparison.csv": tables.as_csv(rows, prices),
+        "comparison.md": tables.as_markdown(rows, task=task, **options),
         "results.json": json.dumps(results, indent=1) + "\n",
     }
     folder = Path(folder)
@@ -150,13 +122,11 @@ def write_report(
 def provenance(task: EvaluationTask, run_info: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the versions, embedder, seeds and settings needed to repeat a run; JSON-able."""
     bootstrap = mean_interval.__kwdefaults__ or {}
-    versions = dict[str, str]()
-    for name in _DEPENDENCIES:
+    versions = {"advchunk": version("advchunk"), "numpy": np.__version__}
+    for name in ("scipy", "networkx", "scikit-learn", "transformers"):  # chunks may depend on them, if installed
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     return {
-        "advchunk": version("advchunk"),
-        "numpy": np.__version__,
         **versions,
         "python": platform.python_version(),
         "platform": sys.platform,
@@ -206,15 +176,13 @@ def _percent_axis(values: Sequence[float], start: float, end: float) -> _Axis:
 
 def _section(title: str, rows: Sequence[Comparison], metric: Metric, prices: TokenPrices | None) -> dict[str, Any]:
     """Return the tables and charts of the size-matched results, or of the others."""
-    flat = as_rows(rows, prices)
-    experimental = compare_experimental(rows, metric)
+    flat, others = tables.as_rows(rows, prices), compare_experimental(rows, metric)
+    experimental = others and _table(others, tables.as_rows(others, prices), tables.EXPERIMENTAL_COLUMNS, metric)
     return {
         "title": title,
-        "table": _table(rows, flat, MAIN_COLUMNS, metric),
-        "experimental": _table(experimental, as_rows(experimental, prices), EXPERIMENTAL_COLUMNS, metric)
-        if experimental
-        else None,
-        "details": {name: column_titles(columns, flat) for name, columns in DETAIL_TABLES.items()},
+        "table": _table(rows, flat, tables.MAIN_COLUMNS, metric),
+        "experimental": experimental,
+        "details": {name: tables.column_titles(columns, flat) for name, columns in tables.DETAIL_TABLES.items()},
         "curves": _recall_curves(rows),
         "sizes": _size_histograms(rows),
         "costs": _cost_chart(rows, metric),
@@ -222,16 +190,18 @@ def _section(title: str, rows: Sequence[Comparison], metric: Metric, prices: Tok
 
 
 def _table(
-    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
+    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: tables.Columns, metric: Metric
 ) -> dict[str, Any]:
     scores = _percent_axis([100 * bound for row in rows for bound in row.score], 4, 156)
     differences = _percent_axis([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
-    every = {**score_columns(metric), **MAIN_COLUMNS, **RETRIEVAL_COLUMNS, **SHAPE_COLUMNS, **COST_COLUMNS}
+    every = dict(tables.score_columns(metric))
+    for group in (tables.MAIN_COLUMNS, *tables.DETAIL_TABLES.values()):
+        every |= group
     lines = [
         {
             **figures,
-            "text": format_figures(every, figures),
-            "remark": describe_off_target(row.result),
+            "text": tables.format_figures(every, figures),
+            "remark": tables.describe_off_target(row.result),
             "score_at": [scores.at(100 * value) for value in row.score],
             "difference_at": [differences.at(100 * value) for value in row.difference[:3]],
         }
@@ -240,7 +210,7 @@ def _table(
     return {
         "lines": lines,
         "best": next((line for line in lines if not line["remark"]), lines[0]),
-        "columns": column_titles(columns, flat),
+        "columns": tables.column_titles(columns, flat),
         "scores": scores,
         "differences": differences,
         "zero": differences.at(0),
@@ -262,9 +232,7 @@ def _recall_curves(rows: Sequence[Comparison]) -> dict[str, Any]:
     for result in (row.result for row in rows):
         curve = [(budget, 100 * recall) for budget, recall in sorted(result.curve.items())]
         lines.append({
-            "label": result.label,
-            "short": _shorten(result.label),
-            "group": result.group,
+            "label": result.label, "short": _shorten(result.label), "group": result.group,
             "first": result.label == firsts[result.group],
             "points": [(x.at(np.log(budget)), y.at(recall)) for budget, recall in curve],
             "recalls": [f"{recall:.1f}" for _, recall in curve],
@@ -293,7 +261,7 @@ def _spread(places: Sequence[float]) -> list[float]:
 def _size_histograms(rows: Sequence[Comparison]) -> dict[str, Any]:
     """Return the chunk sizes of each candidate, by thirds of an octave on one axis: 160 x 60 pixels."""
     largest = max(int(row.result.tokens.max()) for row in rows)
-    octaves = max(int(np.floor(np.log2(max(largest, _SMALLEST) / _SMALLEST))) + 1, 1)
+    octaves = int(np.floor(np.log2(max(largest, _SMALLEST) / _SMALLEST))) + 1
     edges = _SMALLEST * 2 ** (np.arange(octaves * _BINS_PER_OCTAVE + 1) / _BINS_PER_OCTAVE)
     x = _Axis(0, octaves, 0, 160)
     marks = range(0, octaves + 1, 2 if octaves > 3 else 1)
@@ -303,15 +271,12 @@ def _size_histograms(rows: Sequence[Comparison]) -> dict[str, Any]:
         shares = np.histogram(np.maximum(result.tokens, _SMALLEST), edges)[0] / len(result.tokens)
         mean = float(result.tokens.mean())
         charts.append({
-            "label": result.label,
-            "group": result.group,
+            "label": result.label, "group": result.group,
             "bars": [(round(160 * i / len(shares), 1), round(60 * share / shares.max(), 1))
                      for i, share in enumerate(shares.tolist()) if share > 0],
-            "mean": round(mean, 1),
-            "mean_at": x.at(np.log2(max(mean, _SMALLEST) / _SMALLEST)),
-            "median": float(np.median(result.tokens)),
+            "mean": round(mean, 1), "mean_at": x.at(np.log2(max(mean, _SMALLEST) / _SMALLEST)),
+            "median": float(np.median(result.tokens)), "count": len(result.tokens),
             "range": [int(result.tokens.min()), int(result.tokens.max())],
-            "count": len(result.tokens),
         })  # fmt: skip
     return {"x": x, "width": round(160 / (len(edges) - 1) - 0.6, 2), "charts": charts}
 
@@ -325,24 +290,18 @@ def _cost_chart(rows: Sequence[Comparison], metric: Metric = "recall") -> dict[s
     last = max(np.searchsorted(np.log10(marks), seconds.max()), first + 1)
     x = _Axis(np.log10(marks[first]), np.log10(marks[last]), _LEFT + 12, _RIGHT - 12)
     x = x._replace(ticks=tuple((x.at(np.log10(mark)), f"{mark:g}") for mark in marks[first : last + 1].tolist()))
-    points: list[dict[str, Any]] = [
-        {
-            "label": row.result.label,
-            "group": row.result.group,
-            "x": x.at(second),
-            "y": y.at(100 * row.score.mean),
-            "bounds": (y.at(100 * row.score.low), y.at(100 * row.score.high)),
-            "seconds": f"{row.result.cost.cpu_seconds:.3g}",
-            "score": format(100 * row.score.mean, score_columns(metric)["score"][1]),
-        }
-        for row, second in zip(rows, seconds.tolist(), strict=True)
-    ]
+    points: list[dict[str, Any]] = [{
+        "label": row.result.label, "group": row.result.group, "x": x.at(second), "y": y.at(100 * row.score.mean),
+        "bounds": (y.at(100 * row.score.low), y.at(100 * row.score.high)),
+        "seconds": f"{row.result.cost.cpu_seconds:.3g}",
+        "score": format(100 * row.score.mean, tables.score_columns(metric)["score"][1]),
+    } for row, second in zip(rows, seconds.tolist(), strict=True)]  # fmt: skip
     _place_labels(points)
     front, best = [], _BOTTOM + 1.0
-    for point in sorted(points, key=lambda point: (point["x"], point["y"])):
-        if point["y"] < best:  # pixels count from the top
-            front.append((point["x"], point["y"]))
-            best = point["y"]
+    for at, height in sorted((point["x"], point["y"]) for point in points):
+        if height < best:  # pixels count from the top
+            front.append((at, height))
+            best = height
     return {"x": x, "y": y, "points": points, "front": front}
 
 
@@ -357,14 +316,11 @@ def _place_labels(points: list[dict[str, Any]]) -> None:
         for dx, dy in offsets:
             x, y = point["x"] + dx, point["y"] + dy
             box = (x, y - 11, x + width, y + 3)
-            if x >= _LEFT + 2 and x + width <= _WIDTH and not any(_overlap(box, other) for other in boxes):
+            free = not any(x < c and a < box[2] and y - 11 < d and b < box[3] for a, b, c, d in boxes)
+            if x >= _LEFT + 2 and x + width <= _WIDTH and free:
                 boxes.append(box)
                 point["name"] = (round(x, 1), round(box[3] - 3, 1), short)
                 break
-
-
-def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _shorten(label: str) -> str:
@@ -379,15 +335,12 @@ def _viewer_data(task: EvaluationTask, rows: Sequence[Comparison]) -> dict[str, 
         for name, span in question.references:
             answers[name].append([index, *offsets[name][list(span)].tolist()])
     return {
-        "documents": [
-            {"name": document.source, "text": document.text, "answers": answers[document.source]}
-            for document in task.documents
-        ],
+        "documents": [{"name": d.source, "text": d.text, "answers": answers[d.source]} for d in task.documents],
         "questions": [question.text for question in task.questions],
         "candidates": [
             {
                 "label": row.result.label,
-                "recall": _whole_percents(row.result.recall),
+                "recall": [int(share) for share in np.rint(100 * row.result.recall).tolist()],
                 "chunks": [
                     [[chunk[0], *offsets[document.source][chunk[1:]].tolist()] for chunk in group]
                     for document, group in zip(task.documents, row.result.chunks, strict=True)
@@ -403,7 +356,3 @@ def _utf16_offsets(text: str) -> Ints:
     """Return the offset of each character and of the end in UTF-16 code units."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     return np.concatenate([[0], np.cumsum(1 + (points > 0xFFFF))]).astype(np.int64)
-
-
-def _whole_percents(shares: Floats) -> list[int]:
-    return [int(share) for share in np.rint(100 * shares).tolist()]

@@ -38,14 +38,10 @@ from advchunk.records import Floats, Segmentation, Units
 
 BRITTLE_LOSS = 5.0
 SIGNIFICANCE_LEVEL = 0.05
-SIZE_PARAMETERS = frozenset(
-    {
-        "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size",
-        "min_segment_length", "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "target_tokens",
-        "window_tokens",
-    }
-)  # fmt: skip
-_NO_DIFFERENCE = Difference(0.0, 0.0, 0.0, 1.0)
+SIZE_PARAMETERS = frozenset({
+    "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size", "min_segment_length",
+    "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "target_tokens", "window_tokens"
+})  # fmt: skip
 
 
 class ItemScores(NamedTuple):
@@ -87,7 +83,6 @@ class Effect:
 
     Parameters
     ----------
-    type : of the documents.
     difference : of the scores, over the items that have a score before and after.
     p : of the difference, adjusted for the number of effects (Holm).
     size : of the mean chunk, as a share of the size before.
@@ -114,9 +109,8 @@ class Effect:
     @property
     def brittle(self) -> bool:
         """True if it makes the chunker brittle (see the module)."""
-        return self.variation.judged and (
-            self.failed > 0 or (self.significant and -100 * self.difference.mean >= BRITTLE_LOSS)
-        )
+        loses = self.significant and -100 * self.difference.mean >= BRITTLE_LOSS
+        return self.variation.judged and (self.failed > 0 or loses)
 
 
 @dataclass(frozen=True)
@@ -151,12 +145,14 @@ def variations(chunker: SegmentingChunker | str) -> list[Variation]:
     >>> [(v.parameter, v.value) for v in variations("optimal-semantic") if v.judged]
     [('penalty', 1.6), ('penalty', 2.4)]
     """
-    base = _create(chunker)
-    cls: Any = type(base)
+    base, values = _create(chunker), dict[str, Any]()
+    kind: Any = type(base)
+    if isinstance(base, SemanticThresholdChunker) and base.breakpoint_threshold_amount is None:
+        values["breakpoint_threshold_amount"] = DEFAULT_AMOUNTS[base.breakpoint_threshold_type]
     return [
         _nearest_variation(base, name, value, target, judged=judged)
-        for name, value in (parameters(base) | _implied_numbers(base)).items()
-        for target, judged in _other_values(name, value, hints(cls)[name])
+        for name, value in (parameters(base) | values).items()
+        for target, judged in _other_values(name, value, hints(kind)[name])
     ]
 
 
@@ -170,18 +166,14 @@ def sensitivity(
     """Measure the effect of every variation of a chunker on documents of every type.
 
     Scores are paired by item (`paired_difference`). The number of resamples is such that the lowest possible p stays
-    under `SIGNIFICANCE_LEVEL` when adjusted.
+    under `SIGNIFICANCE_LEVEL` when adjusted. Raises `ConfigurationError` for no scorers; a scorer with a varying number
+    of items.
 
     Parameters
     ----------
     chunker : or the name of a registered one, experimental or not; used without its fallback.
     scorers : by the type of documents, such as `boundary_scorer` or `answer_scorer` of some.
-    seed : of the bootstrap.
     progress : called with a line per variation.
-
-    Raises
-    ------
-    ConfigurationError : no scorers; a scorer with a varying number of items.
     """
     require(len(scorers) > 0, "scorers must not be empty", scorers)
     base = _create(chunker)
@@ -225,9 +217,8 @@ def answer_scorer(task: EvaluationTask) -> Scorer:
         results = chunker.chunk_many(task.documents, on_error="collect")
         names = [document.source for document in task.documents]
         failed = {names[failure.index] for failure in results.failures}
-        by_document = {
-            name: [chunk for chunk in chunks if chunk.embed_text] for name, chunks in zip(names, results, strict=True)
-        }
+        groups = [[chunk for chunk in chunks if chunk.embed_text] for chunks in results]
+        by_document = dict(zip(names, groups, strict=True))
         texts = [chunk.embed_text for chunks in by_document.values() for chunk in chunks]
         if not texts:
             return ItemScores(np.full(len(task.questions), nan), nan)
@@ -242,14 +233,12 @@ def answer_scorer(task: EvaluationTask) -> Scorer:
 
 
 def brittleness_warning(worst: Effect, score: str, *, settings: str = "", source: str = "") -> str:
-    """Return a sentence on why a chunker is brittle.
+    """Return a sentence on the worst effect of `Sensitivity.brittle`.
 
     Parameters
     ----------
-    worst : the effect to describe (see `Sensitivity.brittle`).
-    score : name of the score, such as "boundary accuracy".
+    score : its name, such as "boundary accuracy".
     settings : of the chunker, if not the defaults.
-    source : of the measurement.
 
     >>> change = Variation("threshold", 0.7, 0.56, judged=True)
     >>> brittleness_warning(Effect(change, "clinical", Difference(-0.091, -0.12, -0.06, 0.0002), 0.004, 0.8, 0), "recall")
@@ -270,28 +259,19 @@ def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
     >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
     {}
     """
-    published = registry.sensitivities()["chunkers"]
-    warnings = {label: published.get(_configuration(label), {}).get("warning", "") for label in labels}
-    return {label: text for label, text in warnings.items() if text}
-
-
-def _configuration(label: str) -> str:
-    """Return the name that a label starts with, and the preset if it has one."""
-    name, *rest = label.split(", ")
-    return ", ".join([name, *(part for part in rest if part.startswith("preset="))])
+    published, warnings = registry.sensitivities()["chunkers"], dict[str, str]()
+    for label in labels:
+        name, *rest = label.split(", ")
+        configuration = ", ".join([name, *(part for part in rest if part.startswith("preset="))])
+        if warning := published.get(configuration, {}).get("warning"):
+            warnings[label] = warning
+    return warnings
 
 
 def _create(chunker: SegmentingChunker | str) -> Any:
     """Return the chunker without its fallback, which is not to be measured."""
     instance = registry.create(chunker, experimental=True) if isinstance(chunker, str) else chunker
     return replace(instance, fallback=None)
-
-
-def _implied_numbers(base: Any) -> dict[str, float]:
-    """Return the numbers that None stands for in this chunker."""
-    if isinstance(base, SemanticThresholdChunker) and base.breakpoint_threshold_amount is None:
-        return {"breakpoint_threshold_amount": DEFAULT_AMOUNTS[base.breakpoint_threshold_type]}
-    return {}
 
 
 def _other_values(name: str, value: Any, hint: Any) -> list[tuple[Any, bool]]:
@@ -326,20 +306,17 @@ def _choices(hint: Any) -> list[Any]:
 def _nearest_variation(base: Any, name: str, value: Any, target: Any, *, judged: bool) -> Variation:
     """Return the variation nearest to the target value that the rules permit."""
     refused = _refusal(base, name, target)
-    if not refused:
-        return Variation(name, value, target, judged)
-    if all(isinstance(number, int | float) and not isinstance(number, bool) for number in (value, target)):
+    if refused and all(isinstance(number, int | float) and not isinstance(number, bool) for number in (value, target)):
         inside, outside = value, target
+        halve: Callable[[Any], Any] = (
+            (lambda total: total // 2) if isinstance(target, int) else (lambda total: total / 2)
+        )
         # To the last bit, or whole number, so that a bound is met exactly.
-        while (middle := _middle(inside, outside)) not in (inside, outside):
+        while (middle := halve(inside + outside)) not in (inside, outside):
             inside, outside = (inside, middle) if _refusal(base, name, middle) else (middle, outside)
         if inside != value:
-            return Variation(name, value, inside, judged)
+            target, refused = inside, ""
     return Variation(name, value, target, judged, refused)
-
-
-def _middle(inside: Any, outside: Any) -> Any:
-    return (inside + outside) // 2 if isinstance(outside, int) else (inside + outside) / 2
 
 
 def _refusal(base: Any, name: str, value: Any) -> str:
@@ -369,5 +346,5 @@ def _difference(new: Floats, old: Floats, resamples: int, seed: int) -> Differen
     both = ~(np.isnan(new) | np.isnan(old))
     new, old = new[both], old[both]
     if len(new) < 2 or np.array_equal(new, old):
-        return _NO_DIFFERENCE
+        return Difference(0.0, 0.0, 0.0, 1.0)
     return paired_difference(new, old, resamples=resamples, seed=seed)

@@ -48,17 +48,15 @@ DETAIL_TABLES: Mapping[str, Columns] = {"Retrieval": RETRIEVAL_COLUMNS, "Shape":
 
 
 def as_rows(rows: Sequence[Comparison], prices: TokenPrices | None = None) -> list[dict[str, Any]]:
-    """Return a flat dict of figures for each comparison; shares in percent, None for unknown figures.
+    """Return a flat dict of figures for each comparison; shares in percent, None for unknown ones.
 
-    Parameters
-    ----------
-    prices : of a million tokens, by the name of the model, in any currency; None leaves ``money`` out.
+    Without ``prices`` of a million tokens, by the name of the model and in any currency, there is no ``money``.
     """
     return [_as_row(row, row.result, prices) for row in rows]
 
 
 def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict[str, Any]:
-    cost = result.cost
+    cost, scores = result.cost, (*row.score, *row.difference[:3])
     return {
         "candidate": result.label,
         "group": result.group,
@@ -66,26 +64,20 @@ def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict
         "chunks": len(result.tokens),
         "mean tokens": round(float(result.tokens.mean()), 1),
         "target mean": result.target_mean,
-        **{name: _percent(value, 2) for name, value in zip(("score", "low", "high"), row.score, strict=True)},
-        "difference": _percent(row.difference.mean, 2),
-        "difference low": _percent(row.difference.low, 2),
-        "difference high": _percent(row.difference.high, 2),
+        **{name: _percent(value, 2) for name, value in zip(score_columns("recall"), scores, strict=True)},
         "p (Holm)": round(row.p, 4),
         "verdict": row.verdict,
         **{name: _mean_percent(getattr(result, field), 2 if "iou" in field else 1) for name, field in _SCORES.items()},
         **{name: _round(result.boundaries.get(key), 3) for name, key in _BOUNDARY_SCORES.items()},
-        "within": _round(result.within, 3),
-        "between": _round(result.between, 3),
-        "forced": _percent(result.forced),
-        "over": _percent(result.over),
-        "under": _percent(result.under),
+        **{name: _round(getattr(result, name), 3) for name in ("within", "between")},
+        **{name: _percent(getattr(result, name)) for name in ("forced", "over", "under")},
         "redundancy": round(result.redundancy, 3),
         "coverage": _percent(result.coverage),
         "seconds": round(cost.cpu_seconds, 3),
         "wall seconds": round(cost.wall_seconds, 3),
         "GPU seconds": _round(cost.gpu_seconds, 3),
-        "peak MB": _megabytes(cost.peak_bytes),
-        "GPU MB": _megabytes(cost.gpu_bytes),
+        "peak MB": _round(cost.peak_bytes, 1, unit=1e6),
+        "GPU MB": _round(cost.gpu_bytes, 1, unit=1e6),
         "calls": cost.calls,
         "tokens sent": cost.tokens,
         **({} if prices is None else {"money": _round(cost.money(prices), 6)}),
@@ -102,12 +94,8 @@ def _mean_percent(scores: Floats, digits: int = 1) -> float | None:
     return _percent(float(finite.mean()), digits) if len(finite) else None
 
 
-def _round(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
-
-
-def _megabytes(size: int | None) -> float | None:
-    return None if size is None else round(size / 1e6, 1)
+def _round(value: float | None, digits: int, *, unit: float = 1.0) -> float | None:
+    return None if value is None else round(value / unit, digits)
 
 
 def score_columns(metric: Metric) -> Columns:
@@ -162,9 +150,7 @@ def as_markdown(
 
     Parameters
     ----------
-    rows : from `compare` or `compare_by_kind`.
-    metric : that they were compared by.
-    prices : as in `as_rows`.
+    rows, metric, prices : as in `report.render_html`.
     notes : remarks on candidates by label, such as that one is brittle.
     task : adds its budget, k and embedder to the first line.
     run_info : further facts for the first line, by name, such as the source of the questions.

@@ -11,6 +11,7 @@ from typing import Any
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import require
+from advchunk.evaluation.data.dataset import document_blocks
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.claims import claims_in_answers
 from advchunk.layout import fit_to_blocks, tile_prose
@@ -18,7 +19,6 @@ from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
 from advchunk.models.long_texts import embed_long_texts
-from advchunk.readers import markdown
 from advchunk.records import Document, Floats, Span, Units
 from advchunk.text import sentences
 from advchunk.text.counters import Counter
@@ -47,12 +47,8 @@ class EvaluationTask:
     boundaries: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lengths = {document.source: len(document.text) for document in self.documents}
-        require(
-            len(lengths) == len(self.documents) > 0,
-            "documents must have unique names",
-            [d.source for d in self.documents],
-        )
+        names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}
+        require(len(lengths) == len(names) > 0, "documents must have unique names", names)
         require(len(self.questions) >= 2, "questions must be two or more", len(self.questions))
         require(self.k >= 1, "k must be >= 1", self.k)
         require(min(self.budgets, default=0) >= 1, "budgets must be >= 1", self.budgets)
@@ -75,12 +71,8 @@ class EvaluationTask:
     @cached_property
     def sentences(self) -> tuple[Units, ...]:
         """The sentences of each document, which also end where its blocks do: headings, list items ..."""
-        return tuple(
-            fit_to_blocks(tile_prose(document, sentences.sentences), document)
-            for document in (
-                replace(d, blocks=markdown.blocks(d.text)) if d.blocks is None else d for d in self.documents
-            )
-        )
+        documents = (replace(document, blocks=document_blocks(document)) for document in self.documents)
+        return tuple(fit_to_blocks(tile_prose(document, sentences.sentences), document) for document in documents)
 
     @cached_property
     def sentence_vectors(self) -> tuple[Floats, ...]:

@@ -43,24 +43,16 @@ def held_out_questions(
     questions, the equal shares were not. The scores themselves cannot be compared with those of real questions.
 
     Sentences have 8 to 40 words, mostly letters, and both neighbors in their paragraph or list item; headings, code,
-    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents.
+    tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. Raises
+    `ConfigurationError` for fewer than two such sentences; documents without unique names. See Lee, Chang and Toutanova
+    (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the inverse cloze task,
+    whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007), Building simulated queries
+    for known-item topics.
 
     Parameters
     ----------
     number : of questions, >= 2; fewer are made if there are not enough such sentences.
-    seed : of the random choice, >= 0.
-    language : language code for sentence splitting (`tiling.sentences`).
     boundaries : of the documents (`section_boundaries`), to be moved along.
-
-    Raises
-    ------
-    ConfigurationError : fewer than two such sentences; documents without unique names.
-
-    References
-    ----------
-    Lee, Chang and Toutanova (2019), Latent retrieval for weakly supervised open domain question answering, section 4:
-    the inverse cloze task, whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007),
-    Building simulated queries for known-item topics.
 
     >>> text = "Cats are mammals. " + "The cat sleeps through most of the long bright day. " + "It hunts at night."
     >>> lions = text.replace("cat", "lion").replace("long", "hot")
@@ -77,8 +69,7 @@ def held_out_questions(
     )
     require(len(chosen) >= 2, rule.format(*_WORDS), len(chosen))
     removed = chosen[1::2]
-    edited_documents, questions = list[Document](), list[Question]()
-    moved = dict[str, Sequence[int]]()
+    edited_documents, questions, moved = list[Document](), list[Question](), dict[str, Sequence[int]]()
     for i, document in enumerate(documents):
         edited, move = edit_document(document, [(s.span, "") for s in removed if s.document == i])
         edited_documents.append(edited)
@@ -109,14 +100,11 @@ def _candidate_sentences(documents: Sequence[Document], language: str) -> Iterat
         for start, end in prose_spans(document):
             edges = (sentences.sentences(document.text[start:end], language).edges + start).tolist()
             for j in range(1, len(edges) - 2):
-                if _is_informative(document.text[edges[j] : edges[j + 1]]):
+                text = document.text[edges[j] : edges[j + 1]]
+                letters = sum(character.isalpha() for character in text)
+                if _WORDS[0] <= len(word_tokens(text)) <= _WORDS[1] and letters >= _LETTERS * len(text.strip()):
                     yield _Sentence(i, number + j, Span(edges[j], edges[j + 1]), edges[j - 1], edges[j + 2])
             number += len(edges) + _DISTANCE
-
-
-def _is_informative(text: str) -> bool:
-    letters = sum(character.isalpha() for character in text)
-    return _WORDS[0] <= len(word_tokens(text)) <= _WORDS[1] and letters >= _LETTERS * len(text.strip())
 
 
 def _drop_repeated(sentences: Iterable[_Sentence], documents: Sequence[Document]) -> list[_Sentence]:

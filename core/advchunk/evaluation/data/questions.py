@@ -25,14 +25,12 @@ class Reference(NamedTuple):
 class Question:
     """A question and the passages that together answer it.
 
+    Raises `ConfigurationError` for no reference, or an empty one.
+
     Parameters
     ----------
     text : the search query.
     references : at least one, none empty; they may overlap, and be in several documents.
-
-    Raises
-    ------
-    ConfigurationError : no reference, or an empty one.
     """
 
     text: str
@@ -49,10 +47,7 @@ def read_corpus(folder: str | Path) -> list[Document]:
     """Read the Markdown and text files of a folder and its subfolders, each named by its path within the folder.
 
     Files are UTF-8 with or without a byte order mark. Texts are not changed, so that references count their characters.
-
-    Raises
-    ------
-    ConfigurationError : a missing folder; a folder without such a file; a file that is not UTF-8.
+    Raises `ConfigurationError` for a missing folder; a folder without such a file; a file that is not UTF-8.
     """
     folder, rule = Path(folder), f"a corpus must hold files in {', '.join(_SUFFIXES)}"
     require(folder.exists(), f"{rule}, and this folder does not exist", str(folder))
@@ -76,18 +71,11 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
 
         {"question": "When?", "corpus": "a", "references": [[3, 9], [20, 31]]}
 
-    Parameters
-    ----------
-    documents : that questions may refer to, by id or, if that is unique, by id without suffix.
+    Raises `ConfigurationError`, with file and line, for another format, an unknown document, a span outside it, or a
+    quote that it does not contain exactly once; and for a file without questions. See Smith and Troynikov (2024), Evaluating
+    Chunking Strategies for Retrieval, Chroma; the benchmark's data.
 
-    Raises
-    ------
-    ConfigurationError : with file and line: another format, an unknown document, a span outside it, a quote that it
-        does not contain exactly once; and a file without questions.
-
-    References
-    ----------
-    Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma; the benchmark's data.
+    Documents are referred to by id or, if that is unique, by id without suffix.
     """
     path, questions = Path(path), list[Question]()
     by_name = _documents_by_name(documents)
@@ -107,11 +95,8 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
     """Write questions in the format of `read_questions`, one JSON object per line.
 
     An answer that occurs once in its document is quoted, which is readable and survives changes elsewhere in the
-    document; any other is written as a span.
-
-    Raises
-    ------
-    ConfigurationError : an answer in an unknown document, or outside its document.
+    document; any other is written as a span. Raises `ConfigurationError` for an answer in an unknown document, or
+    outside its document.
     """
     texts = {document.source: document.text for document in documents}
     lines = [
@@ -126,9 +111,7 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
 def find_quote(quote: str, text: str) -> Span:
     r"""Return the span of a quote, found exactly or else with any white space for its own.
 
-    Raises
-    ------
-    ConfigurationError : an empty quote; one that the text does not contain exactly once.
+    Raises `ConfigurationError` for an empty quote; one that the text does not contain exactly once.
 
     >>> find_quote("it  rains", "Because it\nrains.")
     Span(start=8, end=16)
@@ -165,7 +148,6 @@ def _documents_by_name(documents: Sequence[Document]) -> Mapping[str, Document]:
 
 
 def _parse_question(line: str, by_name: Mapping[str, Document]) -> Question:
-    """Return the question in a line of JSON."""
     try:
         data = json.loads(line)
     except json.JSONDecodeError as error:
@@ -198,7 +180,6 @@ def _parse_reference(data: Any, corpus: Any, by_name: Mapping[str, Document]) ->
 
 
 def _reference_to_dict(reference: Reference, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a reference as JSON."""
     name, (start, end) = reference
     require(name in texts, "a reference must name an existing document", name)
     require(end <= len(texts[name]), f"a reference must end within its document of {len(texts[name])} characters", end)

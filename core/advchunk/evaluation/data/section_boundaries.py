@@ -17,7 +17,9 @@ def section_boundaries(
     r"""Remove the headings of documents and return their places as true boundaries.
 
     A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
-    trace of it. The returned documents have a layout, so that no headings are read in their text.
+    trace of it; one at the start of a document is not a boundary. The returned documents have a layout, so that no headings are read in their text. Raises
+    `ConfigurationError` for no document with a boundary; documents without unique names; a question about others. See
+    Koshorek et al. (2018), Text segmentation as a supervised learning task: Wikipedia's sections as gold.
 
     Parameters
     ----------
@@ -25,19 +27,6 @@ def section_boundaries(
     deepest : level of the deepest headings that are boundaries, 1..6; those below are only removed.
     questions : about ``documents``; their references are moved. A question whose answer contains a heading is dropped
         and counted.
-
-    Returns
-    -------
-    The documents, the boundaries of those that have any, and the questions. A heading at the start of a document is
-    not a boundary.
-
-    Raises
-    ------
-    ConfigurationError : no document with a boundary; documents without unique names; a question about others.
-
-    References
-    ----------
-    Koshorek et al. (2018), Text segmentation as a supervised learning task: Wikipedia's sections as gold.
 
     >>> dataset = section_boundaries([Document("# Tea\n\nGreen.\n\n## Brewing\n\nHot.", "tea.md")])
     >>> dataset.documents[0].text, dataset.boundaries

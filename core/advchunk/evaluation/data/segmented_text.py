@@ -15,15 +15,11 @@ from advchunk.records import Document, Ints, Units
 class SegmentedText:
     """A text with its units and its true segment boundaries.
 
+    Raises `ConfigurationError` for cuts that do not rise from 0 to the number of units.
+
     Parameters
     ----------
-    units : the text and its sentences.
     cuts : (k + 1,) boundaries of the k true segments (see `records`).
-    name : identifies the text.
-
-    Raises
-    ------
-    ConfigurationError : cuts that do not rise from 0 to the number of units.
     """
 
     units: Units
@@ -41,10 +37,7 @@ class SegmentedText:
     def words(self, pattern: str = r"\S+") -> Ints:
         r"""Return the number of words in each unit, as weights for `pk` and `window_diff`.
 
-        Parameters
-        ----------
-        pattern : regular expression of a word. Choi's scorer splits at white space; that of bayes-seg counts
-            ``[a-zA-Z0-9$]+`` other than "inaudible".
+        Choi's scorer splits at white space; that of bayes-seg counts ``[a-zA-Z0-9$]+`` other than "inaudible".
 
         >>> join_sentences(["It's 2. ", "Three? "], [0, 2]).words().tolist()
         [2, 1]
@@ -61,21 +54,11 @@ def join_sentences(sentences: list[str], cuts: list[int], name: str = "") -> Seg
 def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText:
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
-    The text is made of the sentences, each with a line feed, regardless of the file's line ends. The first and the
-    last separator are optional. Blank lines are skipped.
+    The default encoding is UTF-8, with or without a byte order mark. The text is made of the sentences, each with a line feed, regardless of the file's line ends. The first and the last
+    separator are optional. Blank lines are skipped. Raises `ConfigurationError`, with file and line, for bytes that do
+    not decode, an empty segment, or a line that starts with "=====" and is not a separator; and for a file without
+    sentences. See Choi (2000), Advances in domain independent linear text segmentation, whose data has this format.
 
-    Parameters
-    ----------
-    encoding : of the file; the default is UTF-8, with or without a byte order mark.
-
-    Raises
-    ------
-    ConfigurationError : with file and line: bytes that do not decode, an empty segment, or a line that starts with
-        "=====" and is not a separator; and a file without sentences.
-
-    References
-    ----------
-    Choi (2000), Advances in domain independent linear text segmentation, whose data has this format.
     """
     path = Path(path)
     raw = path.read_bytes()
@@ -107,14 +90,7 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
 def read_folder(folder: str | Path, pattern: str = "*.ref", *, encoding: str = "utf-8-sig") -> list[SegmentedText]:
     """Read the matching files of a folder in natural order, each named by its path within the folder.
 
-    Parameters
-    ----------
-    pattern : for `pathlib.Path.glob`; "**/*.ref" includes subfolders.
-    encoding : of the files (see `read_choi`).
-
-    Raises
-    ------
-    ConfigurationError : a folder without such a file; as `read_choi`.
+    Raises `ConfigurationError` for a folder without such a file, and the errors of `read_choi`. The ``pattern`` is for `pathlib.Path.glob`; "**/*.ref" includes subfolders.
     """
     folder = Path(folder)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}

@@ -26,7 +26,7 @@ def synthetic(
 
     A topic is a vocabulary of invented words with frequencies proportional to 1 / rank, as in natural language. Only
     the words mark the boundaries: the text is one paragraph. The same seed and parameters give the same text in any
-    process; ``overlap`` and ``noise`` change words only.
+    process; ``overlap`` and ``noise`` change words only. Raises `ConfigurationError` for a parameter out of range.
 
     Parameters
     ----------
@@ -38,10 +38,6 @@ def synthetic(
     vocabulary : words of each topic, and of the vocabulary that all topics share.
     overlap : share of words from the shared vocabulary, 0..1: at 0 topics have no word in common, at 1 all words.
     noise : share of sentences on a random topic, 0..1.
-
-    Raises
-    ------
-    ConfigurationError : a parameter out of range.
 
     >>> synthetic(3, sentences=(1, 3), words=(3, 5)).units.strings()[:2]
     ['Duminu fosodi fosodi pasika funuta. ', 'Huviso bakuma mafami vibosu. ']
@@ -60,19 +56,16 @@ def synthetic(
     size = (topics + 1) * vocabulary
     syllables = np.unravel_index(rng.choice(len(_SYLLABLES) ** 3, size, replace=False), [len(_SYLLABLES)] * 3)
     lexicon = ["".join(word) for word in zip(*(_SYLLABLES[part].tolist() for part in syllables), strict=True)]
-
     lengths = rng.integers(*sentences, size=segments, endpoint=True)
     # Steps of 1 ... topics - 1 around a ring reach every other topic with equal probability.
     steps = np.ones(segments, dtype=np.int64) if no_recurrence else rng.integers(1, topics, size=segments)
     topic = np.repeat(np.cumsum(steps) % topics, lengths)
     topic = np.where(rng.random(len(topic)) < noise, rng.integers(topics, size=len(topic)), topic)
-
     counts = rng.integers(*words, size=len(topic), endpoint=True)
     source = np.repeat(topic, counts)
     source[rng.random(len(source)) < overlap] = topics
     share = 1 / np.arange(1, vocabulary + 1)
     sampled = source * vocabulary + rng.choice(vocabulary, len(source), p=share / share.sum())
-
     sampled_words = [lexicon[word] for word in sampled.tolist()]
     ends = np.cumsum([0, *counts]).tolist()
     texts = [" ".join(sampled_words[a:b]).capitalize() + ". " for a, b in pairwise(ends)]

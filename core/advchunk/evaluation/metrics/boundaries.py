@@ -52,24 +52,15 @@ def pk(
 ) -> float:
     """Return the share of position pairs k apart that are wrongly put into one segment or wrongly separated.
 
+    Lower is better; a text of one position, which has no windows, has 0. Raises `ConfigurationError` for cuts that do not rise from 0 to the same n; a parameter out of range. See Beeferman,
+    Berger and Lafferty (1999), Statistical models for text segmentation, section 4.
+
     Parameters
     ----------
     reference, hypothesis : the true cuts and the cuts to score (see `records`), of the same units.
     k : distance in positions, 1..T - 1; None for half the mean reference segment, rounded as the convention does.
     weights : (n,) positions in each unit, usually its words; None for 1 per unit.
     convention : placement of the windows (see the module).
-
-    Returns
-    -------
-    0..1, lower is better; 0 for a text of one position, which has no windows.
-
-    Raises
-    ------
-    ConfigurationError : cuts that do not rise from 0 to the same n; a parameter out of range.
-
-    References
-    ----------
-    Beeferman, Berger and Lafferty (1999), Statistical models for text segmentation, section 4.
 
     >>> pk([0, 4, 8], [0, 5, 8])  # k is 2: of six pairs, (2, 4) and (4, 6) are wrong
     0.3333333333333333
@@ -88,10 +79,7 @@ def window_diff(
 ) -> float:
     """Return the share of windows of k positions with a wrong number of boundaries.
 
-    Unlike `pk`, it also penalizes two boundaries in place of one. Parameters, result and errors are those of `pk`.
-
-    References
-    ----------
+    Unlike `pk`, it also penalizes two boundaries in place of one. Parameters, result and errors are those of `pk`. See
     Pevzner and Hearst (2002), A critique and improvement of an evaluation metric for text segmentation, section 5.
 
     >>> pk([0, 4, 8], [0, 4, 5, 8], k=3), window_diff([0, 4, 8], [0, 4, 5, 8], k=3)
@@ -104,17 +92,14 @@ def window_diff(
 def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) -> BoundaryScores:
     """Count a boundary as correct if a reference boundary of its own is within ``tolerance`` units.
 
-    The matching is the largest possible one. If neither side has boundaries every score is 1; if only one side has
-    any, every score is 0.
+    The matching is the largest possible one. If neither side has boundaries every score is 1; if only one side has any,
+    every score is 0. Raises `ConfigurationError` for cuts that do not rise from 0 to the same n, or a negative
+    tolerance.
 
     Parameters
     ----------
     reference, hypothesis : the true cuts and the cuts to score, of the same units. Their ends are not boundaries.
     tolerance : in units, >= 0.
-
-    Raises
-    ------
-    ConfigurationError : cuts that do not rise from 0 to the same n, or a negative tolerance.
 
     >>> boundary_scores([0, 4, 8, 12], [0, 5, 6, 7, 12], tolerance=1)
     BoundaryScores(precision=0.6666666666666666, recall=1.0, f1=0.8, reference_segments=3, hypothesis_segments=4)
@@ -187,10 +172,8 @@ def _boundaries_per_window(
     require(valid, f"weights must be {true[-1]} whole numbers >= 0 and not all 0", weights)
     edges = np.r_[0, np.cumsum(words, dtype=np.int64)]
     total = int(edges[-1])
-    if k is None:
-        k = max(_HALF_A_SEGMENT[convention](total, len(true) - 1), 1)
-    else:
-        require(1 <= k < total, f"k must be in 1..{total - 1}", k)
+    require(k is None or 1 <= k < total, f"k must be in 1..{total - 1}", k)
+    k = k or max(_HALF_A_SEGMENT[convention](total, len(true) - 1), 1)
     # bayes-seg's windows include a boundary before their first position, so the text's first position needs one too.
     lead = int(convention == "bayesseg")
 

@@ -16,12 +16,7 @@ from advchunk.records import Chunk, Floats, Ints, Span
 def claims_in_answers(
     questions: Sequence[Question], claims: Mapping[str, Sequence[Claim]]
 ) -> tuple[tuple[tuple[str, Span], ...], ...]:
-    """Return the claims with a statistic in each question's answer, with their comparators even where those are outside.
-
-    Parameters
-    ----------
-    claims : of each document, by its name.
-    """
+    """Return the claims with a statistic in each question's answer; their comparators may be outside of it."""
     return tuple(
         tuple(
             (name, claim.span)
@@ -40,34 +35,26 @@ def claims_in_answers(
 def claims_at_k(
     claims: Sequence[Sequence[tuple[str, Span]]], chunks: Mapping[str, Sequence[Chunk]], ranking: Ints, k: int
 ) -> Floats:
-    """Return the share of each answer's claims that one of the first k chunks holds whole.
+    """Return the share of each answer's claims that one of the first k chunks holds whole: (q,), NaN without claims.
 
     Parameters
     ----------
     claims : of each question, from `claims_in_answers`.
     chunks : of each document, in the order in which ``ranking`` numbers them.
     ranking : (q, r) indices of chunks, best first; r >= k, or all chunks.
-
-    Returns
-    -------
-    (q,) 0..1, NaN for an answer without claims.
     """
     indexed = [(name, _merge_spans(chunk.spans)) for name, group in chunks.items() for chunk in group]
     scores = np.full(len(claims), np.nan)
     for q, expected in enumerate(claims):
-        first = [indexed[chunk] for chunk in ranking[q, :k].tolist()]
+        first = [
+            (name, *span) for name, spans in (indexed[chunk] for chunk in ranking[q, :k].tolist()) for span in spans
+        ]
         if expected:
-            scores[q] = np.mean(
-                [
-                    any(document == name and _holds(spans, claim) for document, spans in first)
-                    for name, claim in expected
-                ]
-            )
+            scores[q] = np.mean([
+                any(document == name and start <= claim.start and claim.end <= end for document, start, end in first)
+                for name, claim in expected
+            ])  # fmt: skip
     return scores
-
-
-def _holds(spans: Sequence[Span], claim: Span) -> bool:
-    return any(span.start <= claim.start and claim.end <= span.end for span in spans)
 
 
 def _merge_spans(spans: Sequence[Span]) -> list[Span]:

@@ -56,10 +56,11 @@ class RunCost:
 
     def __add__(self, other: RunCost) -> RunCost:
         """Return the cost of both, one after the other; what was sent is known if it is known of both."""
+        gpu = [cost.gpu_seconds for cost in (self, other) if cost.gpu_seconds is not None]
         return RunCost(
             self.wall_seconds + other.wall_seconds,
             self.cpu_seconds + other.cpu_seconds,
-            _add_known(self.gpu_seconds, other.gpu_seconds),
+            sum(gpu) if gpu else None,
             _max_known(self.peak_bytes, other.peak_bytes),
             _add_if_both(self.calls, other.calls),
             _add_if_both(self.texts, other.texts),
@@ -139,17 +140,12 @@ def measure_cost(work: Callable[[], _T], meter: Meter | None, counter: Counter) 
     if meter is None:
         return result, RunCost(wall, cpu, peak_bytes=peak, gpu_bytes=gpu_bytes)
     gpu = None if gpu_bytes is None else meter.seconds if gpu_bytes else 0.0
-    models, answers = (_count_tokens(texts, counter) for texts in (meter.sent, meter.received))
+    models, answers = Tally[str](), Tally[str]()
+    for totals, texts in ((models, meter.sent), (answers, meter.received)):
+        for (name, _), tokens in zip(texts, counter.counts([text for _, text in texts]).tolist(), strict=True):
+            totals[name] += tokens
     sent = len(meter.sent), sum(models.values())
-    return result, RunCost(wall, cpu, gpu, peak, meter.calls, *sent, gpu_bytes, models, answers)
-
-
-def _count_tokens(texts: Sequence[tuple[str, str]], counter: Counter) -> dict[str, int]:
-    """Return the tokens of each model."""
-    totals = Tally[str]()
-    for (name, _), tokens in zip(texts, counter.counts([text for _, text in texts]).tolist(), strict=True):
-        totals[name] += tokens
-    return dict(totals)
+    return result, RunCost(wall, cpu, gpu, peak, meter.calls, *sent, gpu_bytes, dict(models), dict(answers))
 
 
 def _torch_with_gpu() -> Any:
@@ -180,10 +176,6 @@ def _memory(name: str) -> int:
 
 def _add_if_both(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else a + b
-
-
-def _add_known(a: float | None, b: float | None) -> float | None:
-    return None if a is None and b is None else (a or 0) + (b or 0)
 
 
 def _max_known(a: int | None, b: int | None) -> int | None:

@@ -36,9 +36,7 @@ def sum_by_owner(owner: Ints, amounts: Floats | Ints, owners: int) -> Floats:
 def split_at_edges(question: Ints, start: Ints, end: Ints, length: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Split each question's ranges at every start and end, into atoms.
 
-    Returns
-    -------
-    (m,) and (m,) pairs of a range and an atom of it; (a,) and (a,) question and length of each atom.
+    Returns (m,) and (m,) pairs of a range and an atom of it, and (a,) and (a,) question and length of each atom.
     """
     start, end = start + question * length, end + question * length
     edges = np.unique(np.r_[start, end])

@@ -49,8 +49,7 @@ class Overlaps:
 
     Parameters
     ----------
-    sizes : (c,) characters of each chunk.
-    tokens : (c,) tokens of each chunk, counted against a budget.
+    sizes, tokens : (c,) characters of each chunk, and its tokens, which count against a budget.
     answers : (q,) characters of each answer.
     spans : (s, 3) chunk, start and end; those of a chunk ascending and disjoint.
     pieces : (p, 5) question, chunk, start, end, and the number of the chunk's characters before it.
@@ -71,6 +70,9 @@ class Overlaps:
 class RetrievalScores:
     """Scores of each question: (q,) each.
 
+    See Clarke et al. (2008), Novelty and diversity in information retrieval evaluation, section 3: alpha-nDCG, for
+    alpha 1 and every character of the answer a nugget.
+
     Parameters
     ----------
     recall, precision, iou : see the module; precision is 0 where nothing was retrieved.
@@ -80,11 +82,6 @@ class RetrievalScores:
         log2(1 + rank); divided by the gains of as many chunks chosen greedily. At most 1, though a ranking can beat
         the greedy one.
     tokens : retrieved in all.
-
-    References
-    ----------
-    Clarke et al. (2008), Novelty and diversity in information retrieval evaluation, section 3: alpha-nDCG, for alpha 1
-    and every character of the answer a nugget.
     """
 
     recall: Floats
@@ -109,7 +106,9 @@ def find_overlaps(
 ) -> Overlaps:
     """Find the overlap of every chunk with every answer.
 
-    Chunks are numbered across all documents, in the mapping's order.
+    Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions; a
+    document missing from ``chunks`` or ``scale``; a span or reference outside its scale; an answer without tokens;
+    ``tokens`` of another length than the chunks.
 
     Parameters
     ----------
@@ -117,11 +116,6 @@ def find_overlaps(
     questions : at least one, all about documents in ``chunks``.
     tokens : (c,) tokens of each chunk, >= 0; None for their own ``tokens``, comparable only if counted by one counter.
     scale : for scores in tokens, the `token_scale` of each document.
-
-    Raises
-    ------
-    ConfigurationError : no questions; a document missing from ``chunks`` or ``scale``; a span or reference outside its
-        scale; an answer without tokens; ``tokens`` of another length than the chunks.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -184,10 +178,12 @@ def rank(
     depth: int | None = None,
     block: int = 256,
 ) -> Ints:
-    """Return the chunks most similar to each query by cosine, the most similar first.
+    """Return the indices of the chunks most similar to each query by cosine, best first: (q, min(depth, c)).
 
     The search is exact, in double precision. Similarities equal to nine decimals are ordered by index. A zero vector
-    has similarity 0 to all. A chunk of several vectors has the similarity of the best of them.
+    has similarity 0 to all. A chunk of several vectors has the similarity of the best of them. Raises
+    `ConfigurationError` for vectors of different dimensions, or not finite; owners of another length, or that skip a
+    chunk.
 
     Parameters
     ----------
@@ -195,14 +191,6 @@ def rank(
     owners : (r,) the chunk of each vector, in any order, 0..c - 1, with at least one per chunk; None for one per chunk.
     depth : chunks to return per query, >= 1; None for all.
     block : queries at a time, >= 1; memory grows with block times r.
-
-    Returns
-    -------
-    (q, min(depth, c)) indices of chunks.
-
-    Raises
-    ------
-    ConfigurationError : vectors of different dimensions, or not finite; owners of another length, or that skip a chunk.
 
     >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
     [[1, 0, 2]]
@@ -225,18 +213,11 @@ def rank(
 
 
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
-    """Score the first ``k`` chunks of each question's ranking.
+    """Score the first ``k`` >= 1 chunks of each question's ranking.
 
-    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`.
-
-    Parameters
-    ----------
-    ranking : (q, r) indices of chunks, best first (`rank`); r >= k, or all chunks.
-    k : >= 1.
-
-    Raises
-    ------
-    ConfigurationError : a ranking of other questions or chunks, too short, or with a chunk twice.
+    Recall favors big chunks here and precision small ones; to compare chunkers, use `at_budget`. The
+    ranking has (q, r) indices of chunks, best first (`rank`); r >= k, or all chunks. Raises `ConfigurationError` for a
+    ranking of other questions or chunks, too short, or with a chunk twice.
     """
     require(k >= 1, "k must be >= 1", k)
     ranking = _check_ranking(overlaps, ranking)
@@ -255,17 +236,12 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
     how sizes divide the budget, half a chunk is lost on average, and a chunk larger than the budget retrieves nothing.
 
     Skipping to later chunks that fit is not offered: it would favor small chunks, and a larger budget could retrieve
-    less.
+    less. Raises the errors of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
 
     Parameters
     ----------
     ranking : (q, r) indices of chunks, best first (`rank`); all chunks, or as many as fill the budget.
     budget : in the tokens of ``overlaps``, >= 1.
-    crossing : truncate the chunk that crosses the budget ("cut"), or drop it ("stop").
-
-    Raises
-    ------
-    ConfigurationError : as `at_k`; chunks with text and 0 tokens.
     """
     require(budget >= 1, "budget must be >= 1", budget)
     require(crossing in get_args(Crossing), f"crossing must be one of {get_args(Crossing)}", crossing)
@@ -318,7 +294,6 @@ def _score(overlaps: Overlaps, ranking: Ints, kept: Ints, tokens: Ints) -> Retri
     # A sentinel beyond all keys, for the lookup of chunks that were not retrieved.
     keys = np.append(keys[order], questions * chunks)
     require(not np.any(keys[1:] == keys[:-1]), "a ranking must not have a chunk twice", "a repeated chunk")
-
     pieces = overlaps.pieces
     piece_keys = pieces[:, 0] * chunks + pieces[:, 1]
     at = np.searchsorted(keys, piece_keys)
@@ -326,7 +301,6 @@ def _score(overlaps: Overlaps, ranking: Ints, kept: Ints, tokens: Ints) -> Retri
     head = kept[question[at], place[at]] - pieces[:, 4]
     pieces, at = pieces[head > 0], place[at[head > 0]]
     ends = np.minimum(pieces[:, 3], pieces[:, 2] + head[head > 0])
-
     piece, atom, answer, lengths = split_at_edges(pieces[:, 0], pieces[:, 2], ends, overlaps.length)
     best = np.full(len(lengths), ranking.shape[1])
     np.minimum.at(best, atom, at[piece])
@@ -334,7 +308,6 @@ def _score(overlaps: Overlaps, ranking: Ints, kept: Ints, tokens: Ints) -> Retri
     retrieved = sum_by_owner(answer, lengths, questions)
     first = np.full(questions, np.inf)
     np.minimum.at(first, answer, best + 1)
-
     gains = sum_by_owner(answer, lengths / np.log2(best + 2), questions)
     ideal = np.cumsum(overlaps.ideal / np.log2(np.arange(overlaps.ideal.shape[1]) + 2), axis=1)
     depth = np.where(kept > 0, np.arange(kept.shape[1]) + 1, 0).max(axis=1, initial=0)

@@ -11,7 +11,6 @@ from advchunk.evaluation.metrics.ranges import merge_ranges
 from advchunk.records import Chunk, Document, Floats, Ints, Units
 
 _SIZE_REASONS = ("size", "forced")  # reasons for cuts by the token budget, or by an algorithm's own maximum
-_EMPTY: Ints = np.array([], dtype=np.int64)
 
 
 class Cohesion(NamedTuple):
@@ -31,13 +30,9 @@ def forced_share(chunks: Sequence[Sequence[Chunk]]) -> float | None:
 
 
 def off_target_shares(tokens: Ints, settings: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
-    """Return the shares of chunks over and under the target size; None without a target.
+    """Return the shares of chunks, of (n,) ``tokens``, over and under the target size; None without a target.
 
     The target is ``target_tokens`` and a fifth more or less, as in the size engine; else ``max_tokens`` and a fifth less.
-
-    Parameters
-    ----------
-    tokens : (n,) sizes of the chunks, by the counter that limited them.
 
     >>> tokens = np.array([70, 100, 110, 130])
     >>> off_target_shares(tokens, {"target_tokens": 100}), off_target_shares(tokens[:2], {"max_tokens": 100})
@@ -66,13 +61,8 @@ def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequenc
     """Return the mean similarity of the sentences within a chunk, and across neighboring chunks.
 
     A sentence belongs to a chunk that holds its middle. Pairs are averaged per chunk, or per pair of neighbors (a
-    sentence in both is not compared with itself), then over all chunks or neighbors that have a pair.
-
-    Parameters
-    ----------
-    sentences : of each document.
-    rows : (n, d) unit rows of the sentences of each document.
-    chunks : of each document, in reading order.
+    sentence in both is not compared with itself), then over all chunks or neighbors that have a pair. Each document
+    has its sentences, (n, d) unit rows of them, and its chunks in reading order.
     """
     within, between = list[float](), list[float]()
     for units, vectors, group in zip(sentences, rows, chunks, strict=True):
@@ -96,16 +86,9 @@ def boundary_means(
 ) -> dict[str, float]:
     """Return scores of the ends of chunks against true boundaries, averaged over documents; {} without boundaries.
 
-    Both are moved to the nearest end of a sentence, so that one inside a sentence or white space is not lost.
-
-    Parameters
-    ----------
-    places : by document, the characters where its true segments meet.
-
-    Returns
-    -------
-    ``pk`` and ``window_diff`` in sentences, lower is better; ``f1`` of exact boundaries, and ``f1_near`` of those at
-    most one sentence away.
+    Both are moved to the nearest end of a sentence, so that one inside a sentence or white space is not lost. ``places``
+    are the characters where a document's true segments meet. ``pk`` and ``window_diff`` are in sentences, lower is
+    better; ``f1`` is of exact boundaries, and ``f1_near`` of those at most one sentence away.
     """
     scores: dict[str, list[float]] = {"pk": [], "window_diff": [], "f1": [], "f1_near": []}
     for name, boundaries in places.items():
@@ -137,4 +120,4 @@ def _sentences_of_chunks(units: Units, chunks: Sequence[Chunk]) -> list[Ints]:
     ends = [start + len(text.rstrip()) for start, text in zip(units.edges.tolist(), units.strings(), strict=False)]
     middles = (units.edges[:-1] + np.array(ends, dtype=np.int64)) // 2
     spans = [np.searchsorted(middles, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2)) for chunk in chunks]
-    return [np.unique(np.concatenate([_EMPTY, *(np.arange(a, b) for a, b in ranges)])) for ranges in spans]
+    return [np.unique(np.concatenate([np.arange(0), *(np.arange(a, b) for a, b in ranges)])) for ranges in spans]

@@ -28,20 +28,15 @@ class Difference(NamedTuple):
 def mean_interval(values: Floats, *, confidence: float = 0.95, resamples: int = 9999, seed: int = 0) -> Interval:
     """Return the mean score over questions with its bootstrap percentile interval.
 
+    Raises `ConfigurationError` for a parameter out of range; scores that are not finite. See Efron and Tibshirani
+    (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
+
     Parameters
     ----------
     values : (n,) one score per question, n >= 2.
     confidence : of the interval, 0..1.
     resamples : number of bootstrap samples, >= 1.
     seed : of the samples: the same for the same questions, so that intervals can be compared.
-
-    Raises
-    ------
-    ConfigurationError : a parameter out of range; scores that are not finite.
-
-    References
-    ----------
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, section 13.3: the percentile interval.
 
     >>> mean_interval(np.array([0.0, 1.0, 1.0, 1.0]))
     Interval(mean=0.75, low=0.25, high=1.0)
@@ -57,21 +52,14 @@ def paired_difference(
 
     Pairing the scores of each question cancels its difficulty. p is two-sided: the lowest level at which the interval
     excludes 0, at least 2 / (resamples + 1), and at least that of a sign test, 2^(1 - n). Questions are treated as
-    independent; many questions on few documents are not, which makes the interval too narrow and p too low.
+    independent; many questions on few documents are not, which makes the interval too narrow and p too low. Raises
+    `ConfigurationError` for different numbers of questions; a parameter out of range; scores that are not finite. See
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn (2004), Statistical
+    significance tests for machine translation evaluation, for the pairing.
 
     Parameters
     ----------
-    scores, baseline : (n,) scores of the same n >= 2 questions.
-    confidence, resamples, seed : as in `mean_interval`.
-
-    Raises
-    ------
-    ConfigurationError : different numbers of questions; a parameter out of range; scores that are not finite.
-
-    References
-    ----------
-    Efron and Tibshirani (1993), An Introduction to the Bootstrap, sections 13.3 and 15.4. Koehn (2004), Statistical
-    significance tests for machine translation evaluation, for the pairing.
+    scores, baseline : (n,) scores of the same n >= 2 questions; the others as in `mean_interval`.
 
     >>> paired_difference(np.array([0.5, 0.7, 0.9]), np.array([0.4, 0.7, 0.7])).low
     0.0
@@ -87,23 +75,10 @@ def paired_difference(
 
 
 def holm(p: Floats) -> Floats:
-    """Return p-values adjusted for multiple comparisons by the Holm step-down method.
+    """Return the (n,) p-values of all n comparisons adjusted by the Holm step-down method, none lower than before.
 
-    Parameters
-    ----------
-    p : (n,) p-values of all n comparisons, 0..1.
-
-    Returns
-    -------
-    (n,) in the same order, none lower than before.
-
-    Raises
-    ------
-    ConfigurationError : values that are not p-values.
-
-    References
-    ----------
-    Holm (1979), A simple sequentially rejective multiple test procedure.
+    Raises `ConfigurationError` for values that are not p-values. See Holm (1979), A simple sequentially rejective
+    multiple test procedure.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
