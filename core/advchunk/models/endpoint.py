@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary, finalize
 
 from advchunk.engine import ChatRequest, call_with_timeout
 from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
+from advchunk.models import chat
 from advchunk.models.chat import (
     Budget,
     Chat,
@@ -24,11 +25,8 @@ from advchunk.models.chat import (
     Reply,
     TransientRefusalError,
     Usage,
-    as_chat,
-    as_token_count,
     is_integer,
     is_number,
-    message_dicts,
 )
 from advchunk.models.retrying import TransientError, retry_after
 
@@ -82,11 +80,8 @@ class OpenAIChat(Chat):
 
     Raises
     ------
-    ConfigurationError : a parameter breaks its rule.
     MissingExtra : ``openai`` or ``tenacity`` is not installed; raised at the first call.
 
-    Examples
-    --------
     >>> OpenAIChat("http://localhost:11434/v1", "qwen2.5:7b", concurrency=2).identity
     'qwen2.5:7b at http://localhost:11434/v1'
     """
@@ -109,11 +104,8 @@ class OpenAIChat(Chat):
 
     def __post_init__(self) -> None:
         # A value that may contain a key is not shown, so that it does not get into a log.
-        require(
-            _is_plain_url(self.base_url),
-            "base_url must be http(s)://host/..., without user, password or query",
-            "another",
-        )
+        rule = "base_url must be http(s)://host/..., without user, password or query"
+        require(_is_plain_url(self.base_url), rule, "another")
         for name in ("model", "api_key_env"):
             value = getattr(self, name)
             require(isinstance(value, str) and value != "", f"{name} must be a name", type(value).__name__)
@@ -169,23 +161,12 @@ class OpenAIChat(Chat):
 
     def _fields(self, request: ChatRequest, form: int) -> dict[str, Any]:
         schema = json.loads(request.schema) if request.schema else None
-        forms = (
-            {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}},
-            {"type": "json_object"},
-            None,
-        )
-        body = {
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "seed": request.seed,
-            "response_format": forms[form] if schema else None,
-            **self.options,
-        }
-        return {
-            "model": self.model,
-            "messages": message_dicts(request),
-            "extra_body": {name: value for name, value in body.items() if value is not None},
-        }
+        json_schema = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+        response_format = (json_schema, {"type": "json_object"}, None)[form] if schema else None
+        body = {name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")}
+        body |= {"response_format": response_format, **self.options}
+        extra_body = {name: value for name, value in body.items() if value is not None}
+        return {"model": self.model, "messages": chat.message_dicts(request), "extra_body": extra_body}
 
     def _reply(self, answer: Any, request: ChatRequest, form: int) -> Reply:
         choices = getattr(answer, "choices", None)
@@ -200,7 +181,7 @@ class OpenAIChat(Chat):
         if request.schema and not self._proven:
             self._format, self._proven = form, True
         usage = getattr(answer, "usage", None)
-        counts = (as_token_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
+        counts = (chat.as_token_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
         return Reply(self._clients.mask(text), *counts)
 
     def _failure(self, error: Exception, request: ChatRequest, form: int) -> ModelUnavailable:
@@ -273,7 +254,7 @@ def _is_json(options: Any) -> bool:
 
 def chat_model(llm: ChatModelLike | str | None, name: str) -> Chat:
     """Coerce a chat model as `as_chat` does; a string is the base URL of an endpoint that has a model of this ``name``."""
-    return _shared_endpoint(llm, name) if isinstance(llm, str) else as_chat(llm)
+    return _shared_endpoint(llm, name) if isinstance(llm, str) else chat.as_chat(llm)
 
 
 @lru_cache(maxsize=16)

@@ -53,13 +53,13 @@ class HuggingFaceLM:
     evict: float = 0.3
 
     def __eq__(self, other: object) -> bool:
-        if not (isinstance(other, HuggingFaceLM) and self.reader.model is other.reader.model):
-            return False
-        settings = (other.max_context, other.max_memory, other.evict)
-        return (self.max_context, self.max_memory, self.evict) == settings
+        return isinstance(other, HuggingFaceLM) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return id(self.reader.model)
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return id(self.reader.model), self.max_context, self.max_memory, self.evict
 
     @property
     def model_name(self) -> str:
@@ -69,9 +69,8 @@ class HuggingFaceLM:
     @property
     def context(self) -> int:
         """Maximum number of tokens in the cache."""
-        reader, limits = self.reader, [self.max_context or DEFAULT_CONTEXT]
-        if reader.limit:
-            limits.append(reader.limit)
+        reader = self.reader
+        limits = [self.max_context or DEFAULT_CONTEXT, *([reader.limit] if reader.limit else [])]
         if self.max_memory is not None:
             limits.append(self.max_memory * 2**20 // reader.token_bytes)
             rule = f"max_memory must hold the keys and values of 16 tokens, {reader.token_bytes} bytes each"
@@ -97,14 +96,10 @@ class HuggingFaceLM:
         return np.array([end for _, end in encoding.offsets], dtype=np.int64), nats[len(reader.lead) :]
 
     def choose(self, prompt: str, options: Sequence[str]) -> Floats:
-        """Return the probability that the answer to a prompt begins with each option, with or without a space before it.
+        """Return the (k,) probabilities that the answer to a prompt begins with each option, with or without a space first.
 
         It takes one forward pass. Of each option only the tokens up to the first that distinguishes it from the others
         count. A beginning shared with one of the last few prompts is not read again.
-
-        Returns
-        -------
-        (k,), whose sum is 1 minus the probability of all other answers.
         """
         torch, reader = import_extra("torch", "transformers"), self.reader
         require(len(set(options)) > 1, "options must be >= 2 different ones", options)
@@ -118,9 +113,8 @@ class HuggingFaceLM:
         longest = max(map(len, rows))
         rule = f"a prompt must be <= {reader.limit} tokens, all that the model reads: make chunks smaller"
         require(longest <= (reader.limit or longest), rule, longest)
-        padded = torch.tensor(
-            [[*row, *[row[-1]] * (longest - len(row))] for row in rows]
-        )  # tokens attend only to earlier ones
+        # Tokens attend only to earlier ones.
+        padded = torch.tensor([[*row, *[row[-1]] * (longest - len(row))] for row in rows])
         with torch.inference_mode():
             length, cache = self._cached_prefix(padded[0, : base - 1].tolist(), len(rows))
             logits, cache = reader.run(padded[:, length:], cache, longest - base + 1)
@@ -154,21 +148,17 @@ class HuggingFaceLM:
         """Cache a prompt, in place of those that share half of their tokens with it, or of the oldest."""
         if is_plain_cache(cache):
             with self.reader.lock:
-                others = [
-                    entry for entry in self.reader.prompts if 2 * _shared_length([entry[0], tokens]) < len(entry[0])
-                ]
+                others = [old for old in self.reader.prompts if 2 * _shared_length([old[0], tokens]) < len(old[0])]
                 self.reader.prompts = [*others[-MAX_PROMPTS + 1 :], (tokens, cache)]
 
 
 def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[tuple[int, list[int]]]:
     """Cut the sequence of each option after the first token that distinguishes it from the other options.
 
+    An option that is a prefix of another raises `ConfigurationError`.
+
     >>> distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4, 6])])
     [(0, [7, 1]), (1, [7, 2]), (0, [8, 3]), (1, [8, 4])]
-
-    Raises
-    ------
-    ConfigurationError : an option is a prefix of another.
     """
     prefixes = []
     for option, tokens in sequences:
@@ -182,8 +172,7 @@ def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[
 def _shared_length(sequences: Sequence[Sequence[int]]) -> int:
     """Return the length of the common prefix of all sequences."""
     length = min(map(len, sequences))
-    first = sequences[0]
-    return next((i for i in range(length) if any(other[i] != first[i] for other in sequences)), length)
+    return next((i for i in range(length) if len({tokens[i] for tokens in sequences}) > 1), length)
 
 
 def _nats(logits: Any, following: Any) -> Floats:

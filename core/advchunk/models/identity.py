@@ -8,41 +8,38 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 from uuid import uuid4
 
+_PROCESS: Final = uuid4().hex  # process ids are reused
+# Fields of a framework's model that do not change its answers.
+_CALL_SETTINGS = {
+    "batch_size",
+    "embed_batch_size",
+    "chunk_size",
+    "num_workers",
+    "timeout",
+    "max_retries",
+    "show_progress",
+}
 
-def identity(resource: Any) -> str:
+
+def identity(resource: Any, _seen: tuple[Any, ...] = ()) -> str:
     """Name a resource for fingerprints and caches, so that two that may answer differently have different names.
 
     The name is that of the type or function, and the model's name if it has one, else a digest of its state. A
     resource that cannot be pickled has another name in each process. The name shows nothing that the resource holds.
     """
-    return _identity(resource, ())
-
-
-_PROCESS: Final = uuid4().hex  # process ids are reused
-
-
-def _identity(resource: Any, seen: tuple[Any, ...]) -> str:
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
     if isinstance(resource, (tuple, list)):
-        return _digest([_identity(item, seen) for item in resource])
+        return _digest([identity(item, _seen) for item in resource])
     if isinstance(resource, partial):
-        args = [_identity(value, seen) for value in resource.args]
-        keywords = [(name, _identity(value, seen)) for name, value in resource.keywords.items()]
-        return f"{_identity(resource.func, seen)}({_digest(args, keywords)})"
+        args = [identity(value, _seen) for value in resource.args]
+        keywords = [(name, identity(value, _seen)) for name, value in resource.keywords.items()]
+        return f"{identity(resource.func, _seen)}({_digest(args, keywords)})"
     if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
         return _digest(resource.to_str())
     kind = resource if hasattr(resource, "__qualname__") else type(resource)
-    name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
-    if label := model_name(resource):
-        return f"{name}:{label}{_settings(resource)}"
-    return f"{name}:{_digest_state(resource, seen)}"
-
-
-# Fields of a framework's model that do not change its answers.
-_CALL_SETTINGS = frozenset(
-    {"batch_size", "embed_batch_size", "chunk_size", "num_workers", "timeout", "max_retries", "show_progress"}
-)
+    name, label = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}", model_name(resource)
+    return f"{name}:{label}{_settings(resource)}" if label else f"{name}:{_digest_state(resource, _seen)}"
 
 
 def _settings(model: Any) -> str:
@@ -53,10 +50,8 @@ def _settings(model: Any) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_plain, (*value, *value.values())))
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_plain, value))
+    if isinstance(value, (dict, list, tuple)):
+        return all(map(_is_plain, (*value, *(value.values() if isinstance(value, dict) else ()))))
     return value is None or isinstance(value, (str, int, float))
 
 
@@ -66,7 +61,7 @@ def _digest_state(resource: Any, seen: tuple[Any, ...]) -> str:
     seen = (*seen, resource)
     owner = getattr(resource, "__self__", None)
     if owner is not None and not isinstance(owner, ModuleType):
-        return _digest(_identity(owner, seen))
+        return _digest(identity(owner, seen))
     code = getattr(resource, "__code__", None)
     try:
         if not (code and resource.__module__ == "__main__"):  # where a notebook may define a name again
@@ -74,10 +69,10 @@ def _digest_state(resource: Any, seen: tuple[Any, ...]) -> str:
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
         if not code:
             return _digest(_PROCESS, os.getpid(), id(resource))
-    # A lambda or a local function has no name that tells it apart.
+    # A lambda or a local function has no unique name.
     values = [_cell_identity(cell, seen) for cell in resource.__closure__ or ()]
     defaults = (*(resource.__defaults__ or ()), *(resource.__kwdefaults__ or {}).values())
-    return _digest(_code_parts(code), values, [_identity(value, seen) for value in defaults])
+    return _digest(_code_parts(code), values, [identity(value, seen) for value in defaults])
 
 
 def _digest(*parts: Any) -> str:
@@ -92,7 +87,7 @@ def _code_parts(code: CodeType) -> tuple[Any, ...]:
 
 def _cell_identity(cell: Any, seen: tuple[Any, ...]) -> str:
     try:
-        return _identity(cell.cell_contents, seen)
+        return identity(cell.cell_contents, seen)
     except ValueError:  # an empty cell
         return ""
 
@@ -100,12 +95,10 @@ def _cell_identity(cell: Any, seen: tuple[Any, ...]) -> str:
 def model_name(model: Any) -> str:
     """Return the name of a model, or an empty string."""
     for attribute in ("model_name", "model", "model_name_or_path", "name_or_path", "name"):
-        value = getattr(model, attribute, None)
-        if isinstance(value, str):
+        if isinstance(value := getattr(model, attribute, None), str):
             return value
-    encoder = sentence_transformer(model)
     try:
-        return str(encoder[0].auto_model.config.name_or_path)
+        return str(sentence_transformer(model)[0].auto_model.config.name_or_path)
     except (AttributeError, TypeError, IndexError):
         return ""
 

@@ -14,18 +14,10 @@ from advchunk.sizes import Limits
 
 
 def embed_long_texts(texts: Sequence[str], embedder: CheckedEmbedder, model: Any = None) -> Plan[Floats]:
-    """Embed each text.
+    """Embed n texts, with ``model`` in place of ``embedder`` if given (such as one with a cache); return (n, d) unit rows.
 
     A text longer than the embedder's limit, which most would silently truncate, is embedded in parts; its vector is their
     mean, weighted by tokens.
-
-    Parameters
-    ----------
-    model : the model to call instead of ``embedder``, such as the embedder with a cache.
-
-    Returns
-    -------
-    (n, d) unit rows.
     """
     model = model or embedder
     limits = Limits(embedder.max_tokens or 1, 0, 0, embedder.counter)

@@ -16,11 +16,7 @@ def fill_prompt(prompt: str, **values: str) -> str:
 
 
 def fit_outline(headings: Sequence[tuple[int, str]], max_tokens: int, counter: Counter) -> str:
-    """Return an outline of headings, without the deepest levels if it would exceed ``max_tokens``.
-
-    Parameters
-    ----------
-    headings : the level and the line of each.
+    """Return an outline of headings (level, line), without the deepest levels if it would exceed ``max_tokens``.
 
     >>> fit_outline([(1, "Guide"), (2, "Guide > Install")], 9, len)
     'Guide'

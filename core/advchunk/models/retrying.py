@@ -1,6 +1,7 @@
 """Retries of calls that failed temporarily, with tenacity."""
 
 import time
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from random import uniform
 from typing import Any, Literal
@@ -17,13 +18,9 @@ class TransientError(ModelUnavailable):
 
 
 def retrying(settings: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: str) -> Any:
-    """Return a caller of tenacity that retries after each `TransientError`.
-
-    Parameters
-    ----------
-    settings : an object with ``retries``, ``backoff`` and ``longest_wait``.
-    extra : the extra that installs tenacity.
-    """
+    """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``, ``longest_wait``."""
+    if not settings.retries:
+        return lambda call, *args: call(*args)
     tenacity = import_extra("tenacity", extra)
     spread = tenacity.wait_random_exponential(multiplier=settings.backoff, max=settings.longest_wait)
 
@@ -42,13 +39,9 @@ def retrying(settings: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: s
 def retry_after(response: Any) -> float | None:
     """Return the seconds in a ``Retry-After`` header, a number or a date (RFC 9110, 10.2.3); None without one."""
     header = response.headers.get("retry-after") if response is not None else None
-    if header is None:
-        return None
-    try:
-        return max(0.0, float(header))  # in this order "nan" is 0 too
-    except ValueError:
-        pass
-    try:
-        return max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0)
-    except ValueError:
-        return None
+    if header is not None:
+        with suppress(ValueError):
+            return max(0.0, float(header))  # in this order "nan" is 0 too
+        with suppress(ValueError):
+            return max(parsedate_to_datetime(header).timestamp() - time.time(), 0.0)
+    return None

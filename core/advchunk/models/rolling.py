@@ -30,13 +30,7 @@ class Rotation(NamedTuple):
 
 
 class Window:
-    """Reads a text in blocks, and evicts the oldest tokens when the next block would not fit.
-
-    Parameters
-    ----------
-    context : maximum number of tokens whose keys and values are kept.
-    evict : share of the tokens that is evicted at once, 0..1.
-    """
+    """Reads a text in blocks, keeps keys and values of ``context`` tokens, and evicts the oldest ``evict`` of them, 0..1."""
 
     def __init__(self, reader: TokenReader, context: int, evict: float) -> None:
         torch = import_extra("torch", "transformers")
@@ -89,7 +83,7 @@ def key_rotations(reader: TokenReader, context: int) -> Sequence[Rotation | None
 
 def _probe(reader: TokenReader, context: int) -> Sequence[Rotation | None] | None:
     torch, model = import_extra("torch", "transformers"), reader.model
-    frequencies: list[Any] = []
+    frequencies = list[Any]()
     for name, buffer in model.named_buffers():
         if name.endswith("inv_freq") and not any(torch.equal(buffer, other) for other in frequencies):
             frequencies.append(buffer)
@@ -98,9 +92,8 @@ def _probe(reader: TokenReader, context: int) -> Sequence[Rotation | None] | Non
     candidates = [None, *(Rotation(buffer, interleaved) for buffer in frequencies for interleaved in (False, True))]
     by = context - _PROBES
     tokens = torch.arange(_PROBES, device=model.device)[None]
-    near, far = (
-        model(input_ids=tokens, position_ids=tokens + start, use_cache=True).past_key_values for start in (0, by)
-    )
+    outputs = (model(input_ids=tokens, position_ids=tokens + start, use_cache=True) for start in (0, by))
+    near, far = (output.past_key_values for output in outputs)
     if not is_plain_cache(near):
         return None
     rotations = list[Rotation | None]()
@@ -114,10 +107,9 @@ def _probe(reader: TokenReader, context: int) -> Sequence[Rotation | None] | Non
 
 
 def _fits(rotation: Rotation | None, keys: Any, moved: Any, by: int) -> bool:
-    if rotation is not None:
-        if 2 * len(rotation.frequencies) > keys.shape[-1]:
-            return False
-        keys = rotation(keys, by)
+    if rotation is not None and 2 * len(rotation.frequencies) > keys.shape[-1]:
+        return False
+    keys = keys if rotation is None else rotation(keys, by)
     return bool((keys - moved).norm() <= _TOLERANCE * moved.norm())
 
 

@@ -25,15 +25,9 @@ _LOADING = Lock()
 class StaticEmbedder:
     """Embed texts as bags of tokens: some 75,000 sentences a second, English in practice.
 
-    A row depends on its own text alone, to the last bit, not on the rest of the batch.
+    A row depends on its own text alone, to the last bit, not on the rest of the batch. The (n, d) float32 table has a row
+    for each token; zeros for a token without meaning.
 
-    Parameters
-    ----------
-    tokenizer : the tokenizer.
-    table : (n, d) float32, a row for each token; zeros for a token without meaning.
-
-    Examples
-    --------
     >>> vectors = default_embedder().embed(["A cat slept.", "The kitten was asleep.", "Taxes rose."])
     >>> vectors.shape
     (3, 256)
@@ -45,13 +39,10 @@ class StaticEmbedder:
     batch_size = 8192
 
     def __init__(self, tokenizer: WordPiece, table: NDArray[np.float32]) -> None:
-        self.tokenizer = tokenizer
-        self.table = table
+        self.tokenizer, self.table = tokenizer, table
 
     def __reduce__(self) -> tuple[Callable[..., StaticEmbedder], tuple[object, ...]]:
-        if self is default_embedder():
-            return default_embedder, ()
-        return StaticEmbedder, (self.tokenizer, self.table)
+        return (default_embedder, ()) if self is default_embedder() else (StaticEmbedder, (self.tokenizer, self.table))
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (n, d) unit rows in float32; zeros for a text without a known word."""
@@ -81,5 +72,4 @@ def _load() -> StaticEmbedder:
     path = files("advchunk.models") / "assets" / "minilm_static_256.npz"
     with path.open("rb") as file, np.load(file, allow_pickle=False) as asset:
         scales = asset["s"].astype(np.float32)[:, None]
-        table = np.multiply(asset["q"], scales, dtype=np.float32)
-        return StaticEmbedder(default_wordpiece(), table)
+        return StaticEmbedder(default_wordpiece(), np.multiply(asset["q"], scales, dtype=np.float32))

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from advchunk.errors import ConfigurationError
+from advchunk.models.counters import untruncated
 
 _PLACEHOLDER = "\ue000"  # for the prompt in a chat template
 
@@ -45,10 +46,9 @@ class TokenReader:
         """The chat template's text before and after a user message; None without a template."""
         if not getattr(self.tokenizer, "chat_template", None):
             return None
-        messages = [{"role": "user", "content": _PLACEHOLDER}]
-        dialogue = self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
-        )
+        message = {"role": "user", "content": _PLACEHOLDER}
+        options = {"tokenize": False, "add_generation_prompt": True, "enable_thinking": False}
+        dialogue = self.tokenizer.apply_chat_template([message], **options)
         before, placeholder, after = dialogue.partition(_PLACEHOLDER)
         return (before, after) if placeholder else None
 
@@ -69,16 +69,11 @@ class TokenReader:
         width = getattr(self.config, "head_dim", None) or self.config.hidden_size // self.config.num_attention_heads
         return 2 * int(self.config.num_hidden_layers * heads * width * self.model.dtype.itemsize)
 
-    @cached_property
-    def _takes_logits_to_keep(self) -> bool:
-        return "logits_to_keep" in signature(self.model.forward).parameters
-
     def run(self, rows: Any, cache: Any, last: int) -> tuple[Any, Any]:
         """Read (b, t) tokens after the cached ones; return the (b, last, v) logits of the last, and the new cache."""
-        options = {"logits_to_keep": last} if self._takes_logits_to_keep else {}
+        options = {"logits_to_keep": last} if "logits_to_keep" in signature(self.model.forward).parameters else {}
         out = self.model(input_ids=rows.to(self.model.device), past_key_values=cache, use_cache=True, **options)
-        cache = getattr(out, "past_key_values", None)
-        if cache is None:
+        if (cache := getattr(out, "past_key_values", None)) is None:
             msg = f"a language model must keep keys and values, which {type(self.model).__name__} does not"
             raise ConfigurationError(msg)
         return out.logits[:, -last:], cache
@@ -86,9 +81,6 @@ class TokenReader:
 
 @lru_cache(maxsize=8)
 def _backend(tokenizer: Any, *, special: bool) -> Any:
-    backend = tokenizer.backend_tokenizer
-    copy = type(backend).from_str(backend.to_str())  # leaves the user's truncation and padding as they are
-    copy.no_truncation()
-    copy.no_padding()
+    copy = untruncated(tokenizer.backend_tokenizer)
     copy.encode_special_tokens = not special
     return copy

@@ -44,15 +44,12 @@ class Topics:
 
         Each unit is a text of its own. The probability of a topic for a word is proportional to the word's share in the
         topic, times the prior plus the expected number of the unit's other words in the topic; it is iterated until it
-        converges (CVB0 with fixed topics). A Gibbs sampler estimates the same by sampling.
+        converges (CVB0 with fixed topics: Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and Inference for Topic
+        Models", UAI, section 2.4). A Gibbs sampler estimates the same by sampling.
 
         Returns
         -------
         Two (n, K) arrays whose rows sum to the words of the unit. Ties go to the first topic.
-
-        References
-        ----------
-        Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and Inference for Topic Models", UAI, section 2.4.
         """
         from scipy.sparse import csr_array
 
@@ -74,11 +71,8 @@ class Topics:
 class TopicModel:
     """The topics of a collection of texts, their vocabulary, and the normalization of its words.
 
-    Created by `fit` or `load`. Inference needs numpy and scipy alone, and gives the same topics on any machine.
-
-    Parameters
-    ----------
-    vocabulary : the V distinct terms.
+    Created by `fit` or `load`, with the V distinct terms as vocabulary. Inference needs numpy and scipy alone, and gives
+    the same topics on any machine.
 
     >>> model = TopicModel.fit(["Cats purr and nap.", "Courts rule.", "A cat naps.", "The court ruled."], num_topics=2)
     >>> model.vocabulary
@@ -110,11 +104,7 @@ class TopicModel:
     ) -> TopicModel:
         """Train on a collection of texts. Long texts on several subjects are better split first.
 
-        Parameters
-        ----------
-        word_splitter : splits a text into words; it is not saved, so pass it to the chunker too.
-
-        Other parameters and errors: see `train`.
+        The ``word_splitter`` is not saved, so pass it to the chunker too. Other parameters and errors: see `train`.
         """
         require(not isinstance(texts, (str, Document)), "texts must be several", texts)
         wording = wording or Wording()
@@ -129,10 +119,8 @@ class TopicModel:
     @property
     def model_name(self) -> str:
         """A digest of the model, for fingerprints."""
-        digest = sha256(self._header().encode())
-        for array in (self.topics.shares, self.topics.prior):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()[:16]
+        arrays = (np.ascontiguousarray(array).tobytes() for array in (self.topics.shares, self.topics.prior))
+        return sha256(b"".join([self._header().encode(), *arrays])).hexdigest()[:16]
 
     def terms(self, texts: Iterable[str], split: WordSplitter | None = None) -> Terms:
         """Return the terms of texts as indices into the vocabulary, without words that are not in it."""
@@ -150,12 +138,7 @@ class TopicModel:
 
     @classmethod
     def load(cls, path: str | Path) -> TopicModel:
-        """Read a model that `save` wrote.
-
-        Raises
-        ------
-        ConfigurationError : the file is something else, or damaged.
-        """
+        """Read a model that `save` wrote; raise `ConfigurationError` if the file is something else, or damaged."""
         stored = Path(path).read_bytes()
         try:
             with zipfile.ZipFile(BytesIO(stored)) as whole:
@@ -201,14 +184,13 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
 
     Raises
     ------
-    ConfigurationError : a parameter is out of range.
     NotConverged : the topics have not converged, or the likelihood is not finite.
     MissingExtra : tomotopy is not installed.
 
     References
     ----------
-    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific
-    topics", PNAS 101.
+    Blei, Ng & Jordan 2003, "Latent Dirichlet Allocation", JMLR 3; Griffiths & Steyvers 2004, "Finding scientific topics",
+    PNAS 101.
     """
     check_training(num_topics, iterations, seed, tolerance)
     model = sampler().LDAModel(k=num_topics, seed=seed)

@@ -51,10 +51,6 @@ class WordPiece:
     per_unknown : characters of an unknown word, after normalization, per ``[UNK]``, rounded up, >= 1; None is one
         ``[UNK]`` per word, as in BERT.
 
-    Raises
-    ------
-    ConfigurationError : a vocabulary without ``[UNK]``, or ``per_unknown`` < 1.
-
     Examples
     --------
     >>> tokenizer = WordPiece(["[UNK]", "chunk", "##ing", "helps", "."])
@@ -93,14 +89,12 @@ class WordPiece:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens in ``text``, without adding special tokens."""
-        tokens = self._pieces.__getitem__
-        return [i for piece in _splittable((text,))[0].split() for i in tokens(piece)]
+        return [i for piece in _splittable((text,))[0].split() for i in self._pieces[piece]]
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
         tokens = self._pieces.__getitem__
-        ids: list[int] = []
-        bounds = [0]
+        ids, bounds = list[int](), [0]
         for text in _splittable(texts):
             ids.extend(chain.from_iterable(map(tokens, text.split())))
             bounds.append(len(ids))
@@ -152,12 +146,10 @@ class _Pieces(dict[str, tuple[int, ...]]):
         """Return the longest start in the vocabulary, then the longest continuation, and so on."""
         if len(word) > MAX_WORD_LENGTH:
             return self._unknown(word)
-        ids: list[int] = []
-        tokens, start = self._starts, 0
+        ids, tokens, start = list[int](), self._starts, 0
         while start < len(word):
             for end in range(min(len(word), start + self._longest), start, -1):
-                token = tokens.get(word[start:end])
-                if token is not None:
+                if (token := tokens.get(word[start:end])) is not None:
                     break
             else:
                 return self._unknown(word)

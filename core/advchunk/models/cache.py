@@ -1,48 +1,114 @@
-"""A cache in front of a model."""
+"""Caches of model answers.
+
+A cache that fails or holds foreign data is no error: it logs one warning, and the model is called instead.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Callable, Coroutine, Iterable, MutableMapping, Sequence
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import astuple, dataclass, fields, is_dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from threading import Lock
+from typing import Any, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
-from advchunk.models.cache.circuit_breaker import add_checksum, circuit_breaker
-from advchunk.models.cache.files import FileStore
-from advchunk.models.cache.redis_store import RedisStore
-from advchunk.models.cache.stores import DictStore, Store
 from advchunk.models.identity import identity, model_name
+from advchunk.models.stores import DictStore, FileStore, RedisStore, Store
 from advchunk.records import Floats
 
+__all__ = ["CacheLike", "Cached", "DictStore", "FileStore", "RedisStore", "Store", "with_cache"]
+
 _M = TypeVar("_M")
+_R = TypeVar("_R")
 
 _REDIS = re.compile(r"(rediss?|unix)://")
+_COOLDOWN = 30.0  # seconds before a store that failed is tried again
+_LOCK = Lock()
+_log = logging.getLogger("advchunk")
 
 
-class _Codec(NamedTuple):
-    """Encoder and decoder of the rows that answer a kind of request."""
+class _CircuitBreaker:
+    """Skips a store for a while after it failed, and logs one warning until it works again."""
 
-    encode: Callable[[Any], bytes]
-    decode: Callable[[bytes], Any]
+    def __init__(self, store: Store) -> None:
+        ours = isinstance(store, (FileStore, RedisStore))
+        self._name = str(store) if ours else type(store).__qualname__  # a user's own str might hold a password
+        self._open_until: dict[str, float] = {}  # by operation
+        self._damaged = False
+
+    def read(self, call: Callable[[], Mapping[str, bytes]]) -> dict[str, Any]:
+        """Read, or return nothing. A failure suspends writing too: unreadable values need not be written."""
+        return self._call("read", ("read", "write"), lambda: dict(call())) or {}
+
+    def write(self, call: Callable[[], None]) -> None:
+        """Write, if possible. A failure does not suspend reading: a full disk can still be read."""
+        self._call("write", ("write",), call)
+
+    def _call(self, operation: str, suspends: tuple[str, ...], call: Callable[[], _R]) -> _R | None:
+        if time.monotonic() < self._open_until.get(operation, 0.0):
+            return None
+        try:
+            result = call()
+        except (OSError, sqlite3.Error, TypeError, ValueError) as error:
+            if operation not in self._open_until:
+                reason = f"{type(error).__name__}: {error}"
+                _log.warning("the cache %s fails, and models are asked instead: %s", self._name, reason)
+            self._open_until.update(dict.fromkeys(suspends, time.monotonic() + _COOLDOWN))
+            return None
+        self._open_until.pop(operation, None)
+        return result
+
+    def verify_checksum(self, value: Any) -> bytes | None:
+        """Return the bytes that `_add_checksum` was given; None if there are none or they are damaged."""
+        if isinstance(value, bytes) and value == _add_checksum(value[4:]):
+            return value[4:]
+        if value is not None and not self._damaged:
+            _log.warning("the cache %s holds what was never put there; such answers are asked for again", self._name)
+            self._damaged = True
+        return None
 
 
-_NUMBERS = _Codec(lambda row: np.asarray(row, "<f8").tobytes(), lambda value: np.frombuffer(value, "<f8").astype(float))
-_CODECS = {
-    "embed": _Codec(lambda row: np.asarray(row, "<f4").tobytes(), lambda value: np.frombuffer(value, "<f4")),
-    "score": _NUMBERS,
-    "choose": _NUMBERS,
-    "complete": _Codec(
-        lambda row: row.encode("utf-8", "surrogatepass"), lambda value: value.decode("utf-8", "surrogatepass")
-    ),
-}
+_BREAKERS: WeakKeyDictionary[Store, _CircuitBreaker] = WeakKeyDictionary()
+
+
+def _circuit_breaker(store: Store) -> _CircuitBreaker:
+    """Return the circuit breaker of a store, one per process."""
+    try:
+        with _LOCK:
+            return _BREAKERS.setdefault(store, _CircuitBreaker(store))
+    except TypeError:  # a user's store that is not hashable or has no weak references
+        return _CircuitBreaker(store)
+
+
+def _add_checksum(value: bytes) -> bytes:
+    return zlib.crc32(value).to_bytes(4, "big") + value
+
+
+def _encode(kind: str, row: Any) -> bytes:
+    return row.encode("utf-8", "surrogatepass") if kind == "complete" else np.asarray(row, _TYPES[kind]).tobytes()
+
+
+def _decode(kind: str, value: bytes) -> Any:
+    return (
+        value.decode("utf-8", "surrogatepass")
+        if kind == "complete"
+        else np.frombuffer(value, _TYPES[kind]).astype(_TYPES[kind][1:])
+    )
+
+
+_TYPES = {"embed": "<f4", "score": "<f8", "choose": "<f8"}
 
 
 def _stack(rows: list[Any]) -> Floats:
@@ -75,22 +141,13 @@ class Cached:
     """A model with a cache: it is called only for items that are not stored.
 
     A key is a hash of the kind of request, the model and its settings, and the item: a text, or an `engine.ChatRequest`
-    with its version. Errors are not stored. The methods are those of the model: ``embed`` returns (n, d) float32 unit
-    rows, the others a list of n answers.
-
-    Parameters
-    ----------
-    model : a model as returned by `as_embedder`, `as_causal` or `as_chat`.
-    store : where answers are stored.
-
-    Raises
-    ------
-    ConfigurationError : the model has no name, so its answers cannot be told from another's.
+    with its version. Errors are not stored. The methods are those of the model, as returned by `as_embedder`, `as_causal`
+    or `as_chat`: ``embed`` returns (n, d) float32 unit rows, the others a list of n answers. A model without a name, whose
+    answers could not be distinguished from another's, raises `ConfigurationError`.
     """
 
     model: Any
     store: Store
-
     embed, aembed = _cached_methods("embed", _stack)
     score, ascore = _cached_methods("score")
     choose, achoose = _cached_methods("choose")
@@ -130,12 +187,10 @@ class Cached:
         """Return the key of each item, the stored rows by key, and the other items by key."""
         name = self.identity
         keys = [sha256(json.dumps(["1", kind, name, item], default=_to_json).encode()).hexdigest() for item in items]
-        breaker = circuit_breaker(self.store)
+        breaker = _circuit_breaker(self.store)
         values = breaker.read(lambda: self.store.get_many(list(dict.fromkeys(keys))))
         hits = {
-            key: _CODECS[kind].decode(value)
-            for key in keys
-            if (value := breaker.verify_checksum(values.get(key))) is not None
+            key: _decode(kind, value) for key in keys if (value := breaker.verify_checksum(values.get(key))) is not None
         }
         return keys, hits, {key: item for key, item in zip(keys, items, strict=True) if key not in hits}
 
@@ -145,10 +200,10 @@ class Cached:
         """Store the rows that answer the misses; return a row for each key."""
         fresh = dict(zip(misses, rows, strict=True))
         values = {
-            key: add_checksum(_CODECS[kind].encode(row)) for key, row in fresh.items() if not isinstance(row, Exception)
+            key: _add_checksum(_encode(kind, row)) for key, row in fresh.items() if not isinstance(row, Exception)
         }
         if values:
-            circuit_breaker(self.store).write(lambda: self.store.set_many(values))
+            _circuit_breaker(self.store).write(lambda: self.store.set_many(values))
         answers = {**hits, **fresh}
         return [answers[key] for key in keys]
 
