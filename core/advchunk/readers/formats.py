@@ -49,9 +49,8 @@ def detect_format(text: str) -> Format:
     if _HTML_TYPE.match(head):
         return "html"
     if (prologue := _PROLOGUE.match(head)) and head.startswith("<", prologue.end()):
-        for root, name in _ROOTS:
-            if root.match(head, prologue.end()):
-                return name
+        if names := [name for root, name in _ROOTS if root.match(head, prologue.end())]:
+            return names[0]
         if _JATS_TYPE.search(head, 0, prologue.end()):
             return "jats"
     if _MEDLINE.match(head):
@@ -83,7 +82,6 @@ def read(document: Document, markup: str) -> Document:
     Raises
     ------
     ConfigurationError : an unknown format, or a text that is not in it.
-    MissingExtra : a reader whose parser is not installed.
     """
     if markup not in (names := get_args(Markup)):
         msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(markup, names)}"

@@ -1,9 +1,4 @@
-"""Find the section labels of an abstract.
-
-References
-----------
-Bio-MCP, "Chunking Strategy", 2025, step 2.
-"""
+"""Find the section labels of an abstract (Bio-MCP, "Chunking Strategy", 2025, step 2)."""
 
 import json
 import re
