@@ -31,7 +31,9 @@ def read_file(
 
     Raises
     ------
+    OSError : a file that cannot be read.
     ConfigurationError : a file that is not UTF-8, or not in its format.
+    MissingExtra : a reader whose parser is not installed.
     """
     data, name = Path(path).read_bytes(), str(path)
     if is_pdf(path):

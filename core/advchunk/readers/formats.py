@@ -82,6 +82,7 @@ def read(document: Document, markup: str) -> Document:
     Raises
     ------
     ConfigurationError : an unknown format, or a text that is not in it.
+    MissingExtra : a reader whose parser is not installed.
     """
     if markup not in (names := get_args(Markup)):
         msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(markup, names)}"

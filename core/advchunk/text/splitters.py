@@ -66,7 +66,8 @@ def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
         defaults of `Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
         ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only white space between.
 
-    The tiler raises `ConfigurationError` if the splitter loses, reorders or rewrites text, and names the piece.
+    Anything else raises `ConfigurationError`. So does the tiler if the splitter loses, reorders or rewrites text; the
+    message names the piece.
 
     >>> as_tiler(str.split)("to be  or").strings()
     ['to ', 'be  ', 'or']

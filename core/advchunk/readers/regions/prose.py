@@ -23,11 +23,8 @@ _ENDS = frozenset(".!?…:;。！？؟।")
 def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    Parameters
-    ----------
-    lines : in reading order.
-    hyphenated : hyphenated words of the document, in lower case; their hyphen is kept. So is that of a number or a name,
-        and of first halves such as "well".
+    The hyphens of ``hyphenated`` words of the document, in lower case, are kept. So is that of a number or a name, and of
+    first halves such as "well".
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
     'Weight in the placebo group, a double-blind trial'
