@@ -90,8 +90,8 @@ _INLINE = re.compile(
 def blocks(text: str) -> tuple[Block, ...]:
     r"""Read the blocks of a Markdown text, in reading order, disjoint and not blank; plain prose gives its paragraphs.
 
-    A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing quotes
-    and list items, but without the last line end. A nested item is a block of its own.
+    A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
+    quotes and list items, but without the last line end. A nested item is a block of its own.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]

@@ -110,7 +110,6 @@ def read(
 
 
 def _as_detector(detector: Any) -> Detector | None:
-    """Return the detector for "rapid", a callable, or None."""
     if detector == "rapid":
         return rapid_detector
     if isinstance(detector, str) or not (detector is None or callable(detector)):
@@ -217,8 +216,7 @@ def _read_page(pdf: Any, number: int, *, render: bool) -> tuple[Sheet, list[Line
 
 def _characters(page: Any, textpage: Any, number: int) -> tuple[list[str], list[Box]]:
     """Return the characters of a page, and their boxes, origin top left."""
-    raw = import_extra("pypdfium2.raw", "layout")
-    count = textpage.count_chars()
+    raw, count = import_extra("pypdfium2.raw", "layout"), textpage.count_chars()
     rule = f"a page must have at most {MOST_CHARACTERS:,} characters, as page {number}"
     require(count <= MOST_CHARACTERS, rule, count)
     characters, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()

@@ -1,4 +1,4 @@
-"""Undo the typesetting of an abstract, and map characters to the original (Bio-MCP, "Chunking Strategy", 2025, step 1)."""
+"""Undo the typesetting of an abstract, and keep original positions (Bio-MCP, "Chunking Strategy", 2025, step 1)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
 
 
 def section_blocks(text: str, labels: Iterable[Label], layout: Iterable[Block] = ()) -> tuple[Block, ...]:
-    """Return the layout of an abstract: labels are headings, and divide paragraphs of ``layout`` or between blank lines."""
+    """Return the layout of an abstract: labels are headings, and divide the paragraphs of ``layout`` or of the text."""
     labels, blocks = sorted(labels), list[Block]()
     for block in list(layout) or [Block("paragraph", Span(*match.span())) for match in _PARAGRAPH.finditer(text)]:
         position, end = block.span

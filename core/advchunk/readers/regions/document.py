@@ -37,8 +37,8 @@ def build_document(
 
     A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
     regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
-    2, or 1 for a larger one. A picture without text is a place of its caption. Headers, footers and page numbers are dropped,
-    or kept as blocks.
+    2, or 1 for a larger one. A picture without text is a place of its caption. Headers, footers and page numbers are
+    dropped, or kept as blocks.
     """
     regions = [region for page in mark_furniture(pages) for region in page.regions]
     if furniture == "drop":

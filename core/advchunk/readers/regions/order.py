@@ -24,8 +24,8 @@ _DEEPEST = 50  # levels of columns within bands within columns
 def reading_order(boxes: Sequence[Box], *, right_to_left: bool = False) -> list[int]:
     """Return the indices of the boxes of one page in reading order; the boxes may be slightly too large.
 
-    Boxes that overlap, so that no line separates them, are read from top to bottom. With ``right_to_left``, the right column
-    is read first, as in Arabic and Hebrew.
+    Boxes that overlap, so that no line separates them, are read from top to bottom. With ``right_to_left``, the right
+    column is read first, as in Arabic and Hebrew.
 
     >>> title, left, right, below = (0, 0, 90, 10), (0, 15, 40, 60), (50, 15, 90, 40), (50, 42, 90, 60)
     >>> reading_order([below, right, title, left])

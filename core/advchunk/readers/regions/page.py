@@ -47,8 +47,8 @@ def build_regions(
 
     Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
     everything inside it but its caption, and a paragraph absorbs lines just outside its box that continue it. Lines in no
-    detection become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of the
-    document (`prose.join_lines`).
+    detection become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
+    the document (`prose.join_lines`).
     """
     detections, leading = _deduplicate(detections), _line_spacing(lines)
     owners = _grow(detections, lines, _find_owners(detections, lines), leading + _LOOSE)

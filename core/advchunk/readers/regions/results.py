@@ -58,8 +58,8 @@ def read_layoutparser(
 
     Blocks with text are regions of their ``type``. If some have no text, as the result of a detector alone, those are the
     regions, and the blocks with text, such as the words of its OCR or of ``load_pdf``, are their contents. Boxes keep
-    layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model. JSON that cannot be read or is not a
-    layout raises `ConfigurationError` with the path.
+    layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model. JSON that cannot be read or is not
+    a layout raises `ConfigurationError` with the path.
     """
     pages = [_layout_page(page, i) for i, page in enumerate(_layouts(layout), start=1)]
     return _build(pages, "layoutparser", id, metadata, furniture)
@@ -71,8 +71,8 @@ def read_doctr(
     """Read a result of docTR: the JSON of ``Document.export()``, the dict, or the document itself.
 
     If it includes a layout, its regions and its recognized tables are used; else its blocks, read column by column. Boxes
-    are in pixels of docTR's input images. JSON that cannot be read or is not such a document raises `ConfigurationError` with
-    the path.
+    are in pixels of docTR's input images. JSON that cannot be read or is not such a document raises `ConfigurationError`
+    with the path.
     """
     export = json.parse_json(result) if isinstance(result, str) else Object(_to_plain(result, "export"))
     require("pages" in export, "a docTR document must have pages", list(export))

@@ -231,8 +231,8 @@ def _are_words(value: object) -> bool:
 def update_connectives(lexicon: Lexicon, changes: Mapping[str, Any]) -> Lexicon:
     """Return a lexicon with connectives added, changed or removed.
 
-    Changes are, by words, a strength; "none" to remove the connective; or a mapping of fields of `Connective`. Other fields
-    keep their values; a new connective is an adverb by default.
+    Changes are, by words, a strength, "none" to remove the connective, or a mapping of fields of `Connective`. Other
+    fields keep their values; a new connective is an adverb by default.
 
     >>> update_connectives(load_lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
     'weak'
@@ -259,7 +259,7 @@ def update_connectives(lexicon: Lexicon, changes: Mapping[str, Any]) -> Lexicon:
 def get_lexicon(
     language: str = "en", connectives: Mapping[str, Any] | None = None, lexicon: Mapping[str, Any] | None = None
 ) -> Lexicon:
-    """Return the lexicon of a language, or the one in the data (see `parse_lexicon`), with changes (`update_connectives`).
+    """Return the lexicon of a language, or that of some data (`parse_lexicon`), with changes (`update_connectives`).
 
     >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
     'strong'

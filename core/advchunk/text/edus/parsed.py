@@ -66,8 +66,7 @@ def _clauses(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]
             yield first, last, False
 
 
-def _phrases(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]:
-    """Yield the phrases that are units because of their cue."""
+def _phrases(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]:  # units because of their cue
     tokens = [Token(token.lower_, token.idx, token.idx + len(token)) for token in sentence]
     for i, token in enumerate(sentence):
         match = lexicon.at(tokens, i)
@@ -85,8 +84,7 @@ def _after_breaks(sentence: Any) -> Iterator[int]:
             yield mark + 1
 
 
-def _is_finite(verb: Any) -> bool:
-    """Return True if a verb or its auxiliary is finite; "expected them to return" is one clause."""
+def _is_finite(verb: Any) -> bool:  # "expected them to return" is one clause
     return any("Fin" in part.morph.get("VerbForm") for part in (verb, *verb.children) if part.pos_ in _VERBS)
 
 
