@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -227,7 +228,7 @@ def english():
 
 
 def test_spacy_sentences_tile():
-    tiler = splitters.spacy_sentences(english())
+    tiler = partial(splitters.spacy_sentences, nlp=english())
     for text in ["", " \n ", "One. Two.\r\n\r\nThree", "  Bad \ud800 one. Two.  "]:
         assert "".join(tiler(text).strings()) == text
     assert tiler(" One.  Two.\n\nno stop\n\nThree").strings() == [" One.  ", "Two.\n\n", "no stop\n\n", "Three"]
@@ -236,10 +237,10 @@ def test_spacy_sentences_tile():
 def test_spacy_splits_a_paragraph_over_its_limit():
     nlp = english()
     text = "One is here. Two is here. " * 4
-    whole = splitters.spacy_sentences(nlp)(text).strings()
+    whole = splitters.spacy_sentences(text, nlp).strings()
     nlp.max_length = 52
-    assert splitters.spacy_sentences(nlp)("".join(whole)).strings()[0] == "One is here. "
-    assert "".join(splitters.spacy_sentences(nlp)(text).strings()) == text
+    assert splitters.spacy_sentences("".join(whole), nlp).strings()[0] == "One is here. "
+    assert "".join(splitters.spacy_sentences(text, nlp).strings()) == text
 
 
 def test_spacy_without_sentences_is_rejected():

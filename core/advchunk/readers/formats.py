@@ -49,9 +49,8 @@ def detect_format(text: str) -> Format:
     if _HTML_TYPE.match(head):
         return "html"
     if (prologue := _PROLOGUE.match(head)) and head.startswith("<", prologue.end()):
-        for root, name in _ROOTS:
-            if root.match(head, prologue.end()):
-                return name
+        if names := [name for root, name in _ROOTS if root.match(head, prologue.end())]:
+            return names[0]
         if _JATS_TYPE.search(head, 0, prologue.end()):
             return "jats"
     if _MEDLINE.match(head):

@@ -6,21 +6,11 @@ from advchunk.errors import ConfigurationError
 
 _PDF_WITHIN = 1024  # bytes within which %PDF- must stand
 _MAGIC: Mapping[bytes, str] = {
-    b"%PDF-": "a PDF",
-    b"PK\x03\x04": "a zip, such as Office documents and EPUB are",
-    b"\x1f\x8b": "gzip",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"Rar!": "a RAR archive",
-    b"%!PS": "PostScript",
-    b"{\\rtf": "RTF",
-    b"\xd0\xcf\x11\xe0": "an old Office document",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"II*\x00": "a TIFF image",
-    b"MM\x00*": "a TIFF image",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
+    b"%PDF-": "a PDF", b"PK\x03\x04": "a zip, such as Office documents and EPUB are", b"\x1f\x8b": "gzip",
+    b"7z\xbc\xaf": "a 7z archive", b"Rar!": "a RAR archive", b"%!PS": "PostScript", b"{\\rtf": "RTF",
+    b"\xd0\xcf\x11\xe0": "an old Office document", b"\x89PNG": "a PNG image", b"\xff\xd8\xff": "a JPEG image",
+    b"II*\x00": "a TIFF image", b"MM\x00*": "a TIFF image", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16",
+}  # fmt: skip
 
 
 def file_type(data: bytes) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +24,9 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
 
 _LEAVES: Mapping[str, BlockKind] = {
-    "heading_open": "heading",
-    "paragraph_open": "paragraph",
-    "html_block": "paragraph",
-    "code_block": "code",
-    "fence": "code",
-    "table": "table",
-    "formula": "formula",
-}
+    "heading_open": "heading", "paragraph_open": "paragraph", "html_block": "paragraph", "code_block": "code",
+    "fence": "code", "table": "table", "formula": "formula",
+}  # fmt: skip
 
 # An open quote counts 1, an open list 2. The parser recurses, three stack frames per level.
 _DEEPEST = 40
@@ -93,20 +88,11 @@ _INLINE = re.compile(
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    r"""Read the blocks of a Markdown text.
+    r"""Read the blocks of a Markdown text, in reading order, disjoint and not blank; plain prose gives its paragraphs.
 
-    Parameters
-    ----------
-    text : any string; plain prose gives its paragraphs.
+    A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
+    quotes and list items, but without the last line end. A nested item is a block of its own.
 
-    Returns
-    -------
-    blocks : in reading order and disjoint, none of them blank. A block consists of whole lines, with its indentation, its
-        marker (``#``, ``-``, the fence) and those of enclosing quotes and list items, but without the last line end. A
-        nested item is a block of its own.
-
-    Examples
-    --------
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
     [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
@@ -129,13 +115,6 @@ def blocks(text: str) -> tuple[Block, ...]:
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read a Markdown text with its layout.
 
-    Parameters
-    ----------
-    text : Markdown; any string.
-    id, metadata : of the document.
-
-    Examples
-    --------
     >>> read("Hello.", id="greeting").blocks
     (Block(kind='paragraph', span=Span(start=0, end=6), level=0, title=None, places=()),)
     """
@@ -159,11 +138,10 @@ def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
             if token.markup in {"=", "-"} and last - first > _TITLE + 1:
                 kind = "paragraph"  # above a rule, which only formally makes it a heading
             level = int(token.tag[1:]) if kind == "heading" else 0
-            if kind == "paragraph" and containers:
-                if marker is not None:
-                    kind, level, first = "item", containers.count("list_item_open"), marker
-                elif containers[-1] == "blockquote_open":
-                    kind = "quote"
+            if kind == "paragraph" and marker is not None:
+                kind, level, first = "item", containers.count("list_item_open"), marker
+            elif kind == "paragraph" and containers[-1:] == ["blockquote_open"]:
+                kind = "quote"
             marker = None
             if span := _trim(flat, lines[first], lines[last]):
                 title = heading_text(flat[slice(*span)]) if kind == "heading" else None
@@ -193,21 +171,13 @@ def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
         indented = text.startswith(("  ", "\t", " \t"), start)
         return indented or end > limit or _MARKED.search(text, start - 1, end) is not None
 
-    for needs_parser, run in groupby(_regions(text), marked):
+    edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
+    for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), marked):
         regions = [(start + begin - 1, end + begin - 1) for start, end in run]
         if needs_parser:
             yield regions[0][0], regions[-1][1], True
         else:
             yield from ((start, end, False) for start, end in regions)
-
-
-def _regions(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between blank lines, after the leading line end."""
-    start = 1
-    for blank in _BLANK.finditer(text, 1):
-        yield start, blank.start()
-        start = blank.end()
-    yield start, len(text)
 
 
 @cache
@@ -218,41 +188,28 @@ def _parser() -> MarkdownIt:
     parser.core.ruler.enableOnly(["normalize", "block"])
     ruler = parser.block.ruler
     ruler.before("fence", "formula", _formula, {"alt": ["paragraph", "blockquote", "list"]})
-    ruler.at("table", _whole(rules_block.table), {"alt": ["paragraph"]})
-    ruler.at("list", _shallow(rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
-    ruler.at("blockquote", _shallow(rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
+    ruler.at("table", partial(_whole_table, rules_block.table), {"alt": ["paragraph"]})
+    ruler.at("list", partial(_shallow, rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
+    ruler.at("blockquote", partial(_shallow, rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
     return parser
 
 
-def _shallow(rule: RuleFuncBlockType) -> RuleFuncBlockType:
-    """Wrap the rule of a container so that it nests no deeper than `_DEEPEST`."""
-
-    def shallow(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        return (silent or state.level < _DEEPEST) and rule(state, start, end, silent)
-
-    return shallow
+def _shallow(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Apply the rule of a container that nests no deeper than `_DEEPEST`."""
+    return (silent or state.level < _DEEPEST) and rule(state, start, end, silent)
 
 
-def _whole(table: RuleFuncBlockType) -> RuleFuncBlockType:
-    """Wrap the rule of tables so that it only finds rows: markdown-it's tokens for cells take ten times as long."""
-
-    def whole(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        head = table(state, start, end, True)
-        if silent or not head:
-            return head
-        ends = state.md.block.ruler.getRules("blockquote")
-        line = start + 2
-        while (
-            line < end
-            and state.sCount[line] >= state.blkIndent
-            and not state.isEmpty(line)
-            and not state.is_code_block(line)
-            and not any(rule(state, line, end, True) for rule in ends)
-        ):
-            line += 1
-        return _take(state, "table", start, line)
-
-    return whole
+def _whole_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Find only the rows of a table: markdown-it's tokens for cells take ten times as long."""
+    head = table(state, start, end, True)
+    if silent or not head:
+        return head
+    ends, line = state.md.block.ruler.getRules("blockquote"), start + 2
+    while line < end and state.sCount[line] >= state.blkIndent and not state.isEmpty(line):
+        if state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
+            break
+        line += 1
+    return _take(state, "table", start, line)
 
 
 def _formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -303,15 +260,10 @@ def heading_text(source: str) -> str:
     elif setext := _SETEXT.fullmatch(source):
         title = _QUOTE_MARKS.sub(" ", setext["title"])
     title = " ".join(title.split())
-    return " ".join(_strip_inline(title).split()) or title
-
-
-def _strip_inline(title: str) -> str:
-    return _INLINE.sub(_inner_text, title)
+    return " ".join(_INLINE.sub(_inner_text, title).split()) or title
 
 
 def _inner_text(match: re.Match[str]) -> str:
     kind = match.lastgroup
-    if kind is None:  # an image or a tag
-        return ""
-    return match[kind] if kind in {"code", "escaped"} else _strip_inline(match[kind])
+    inner = match[kind] if kind else ""  # "" for an image or a tag
+    return inner if kind in {"code", "escaped"} else _INLINE.sub(_inner_text, inner)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 IMRAD = ("Introduction", "Methods", "Results", "Discussion")
 
@@ -30,8 +30,7 @@ class SectionHeading(NamedTuple):
 
     Parameters
     ----------
-    number : such as "2.1" or "IV", as printed; "" for none.
-    title : the heading without its number.
+    number, title : the number as printed, such as "2.1" or "IV", "" for none; and the heading without it.
     names : of `IMRAD`, in that order; () if the heading names none of them.
     rank : "section"; "part" of a section, or a section where no other contains it; "matter" outside the argument, such as
         references; "" if unknown.
@@ -75,8 +74,7 @@ def parse_heading(text: str) -> SectionHeading:
     if not matches or len(matches) < len(entries):
         return SectionHeading(number, title, (), "")
     names = {name for _, entry in matches for name in entry}
-    ranks = {rank for rank, _ in matches}
-    rank: Rank = "section" if "section" in ranks else "part" if "part" in ranks else "matter"
+    rank = max((rank for rank, _ in matches), key=("matter", "part", "section").index)
     return SectionHeading(number, title, tuple(name for name in IMRAD if name in names), rank)
 
 
@@ -88,21 +86,15 @@ def _look_up(part: str) -> tuple[Rank, tuple[str, ...]] | None:
         while words:
             if (entry := _titles().get(" ".join(words))) is not None:
                 return entry
-            if words[0] not in _QUALIFIERS:
-                break
-            words = words[1:]
+            words = words[1:] if words[0] in _QUALIFIERS else []
     return None
 
 
 @cache
 def _titles() -> Mapping[str, tuple[Rank, tuple[str, ...]]]:
     """Return the rank and the `IMRAD` names of each known title."""
-    ranks: Mapping[Rank, Mapping[str, list[str]]] = json.loads(
+    ranks: Mapping[Rank, Any] = json.loads(
         files("advchunk.readers").joinpath("papers.json").read_text(encoding="utf-8")
     )
-    return {
-        title: (rank, tuple(names.split()))
-        for rank, rows in ranks.items()
-        for names, titles in rows.items()
-        for title in titles
-    }
+    rows = ((rank, tuple(names.split()), titles) for rank, row in ranks.items() for names, titles in row.items())
+    return {title: (rank, names) for rank, names, titles in rows for title in titles}

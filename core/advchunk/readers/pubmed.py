@@ -51,26 +51,20 @@ def _read_record(record: AlignedText) -> Document:
     def every(tag: str) -> list[str]:
         return [normalize_abstract(value.text).text for value in fields.get(tag, ())]
 
-    def first(tag: str) -> str:
-        return next(iter(every(tag)), "")
+    pmid, title, date, journal = ((*every(tag), "")[0] for tag in ("PMID", "TI", "DP", "JT"))
 
     doi = next((value.removesuffix(" [doi]") for value in every("AID") + every("LID") if value.endswith(" [doi]")), "")
     mesh = [heading.replace("*", "").partition("/")[0] for heading in every("MH")]
-    metadata = _metadata(first("PMID"), first("TI"), _iso_date(first("DP")), first("JT"), doi, mesh)
+    metadata = _metadata(pmid, title, _iso_date(date), journal, doi, mesh)
     text, offsets = normalize_abstract(fields["AB"][0]) if "AB" in fields else record.slice(0, 0)
-    return Document(
-        text, metadata.get("parent_uid", ""), section_blocks(text, find_labels(text)), metadata, offsets, "pubmed"
-    )
+    layout = section_blocks(text, find_labels(text))
+    return Document(text, metadata.get("parent_uid", ""), layout, metadata, offsets, "pubmed")
 
 
 def read_pubmed_xml(text: str) -> list[Document]:
     """Read the articles of PubMed's XML, as returned by EFetch. They have no offsets.
 
-    NLM's category of a label (``NlmCategory``) names its section; else the label does.
-
-    Raises
-    ------
-    ConfigurationError : XML that cannot be read (see `parse_xml`).
+    NLM's category of a label (``NlmCategory``) names its section; else the label does. For errors, see `parse_xml`.
     """
     tags = ("PubmedArticle", "PubmedBookArticle")
     return [_read_article(element) for element in parse_xml(text).iter() if element.tag in tags]
@@ -84,28 +78,17 @@ def _read_article(article: Element) -> Document:
     ids = {element.get("IdType"): element.text or "" for element in article.iterfind("*/ArticleIdList/ArticleId")}
     mesh = [text_at("DescriptorName", heading) for heading in article.iterfind(".//MeshHeading")]
     date = " ".join(text_at(f"PubDate/{part}") for part in ("Year", "Month", "Day")).strip()
-    date = _iso_date(date or text_at("PubDate/MedlineDate"))
-    title = text_at("ArticleTitle") or text_at("BookTitle")
-    metadata = _metadata(text_at("PMID"), title, date, text_at("Journal/Title"), ids.get("doi", ""), mesh)
-    sections = (
-        (part.get("Label", ""), inline_text(part), _CATEGORIES.get(part.get("NlmCategory", ""), ""))
-        for part in article.iterfind(".//Abstract/AbstractText")
-    )
+    date, title = date or text_at("PubDate/MedlineDate"), text_at("ArticleTitle") or text_at("BookTitle")
+    metadata = _metadata(text_at("PMID"), title, _iso_date(date), text_at("Journal/Title"), ids.get("doi", ""), mesh)
+    parts = article.iterfind(".//Abstract/AbstractText")
+    sections = ((p.get("Label", ""), inline_text(p), _CATEGORIES.get(p.get("NlmCategory", ""), "")) for p in parts)
     return from_sections(sections, id=metadata.get("parent_uid", ""), metadata=metadata)
 
 
 def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: Iterable[str]) -> dict[str, str]:
-    metadata = {
-        "title": title,
-        "pmid": pmid,
-        "parent_uid": f"pubmed:{pmid}" if pmid else "",
-        "source": "pubmed",
-        "published_at": date,
-        "journal": journal,
-        "doi": doi,
-        "mesh": "; ".join(dict.fromkeys(mesh)),
-    }
-    return {key: value for key, value in metadata.items() if value}
+    keys = ("title", "pmid", "parent_uid", "source", "published_at", "journal", "doi", "mesh")
+    values = title, pmid, pmid and f"pubmed:{pmid}", "pubmed", date, journal, doi, "; ".join(dict.fromkeys(mesh))
+    return {key: value for key, value in zip(keys, values, strict=True) if value}
 
 
 def _iso_date(text: str) -> str:

@@ -19,17 +19,12 @@ class Counter(Protocol):
     """
 
     @property
-    def adds_up(self) -> bool:
-        """True if the counts of pieces cut at white space add up."""
-        ...
+    def adds_up(self) -> bool: ...  # noqa: D102
 
-    def __call__(self, text: str) -> int:
-        """Return the number of tokens of a text."""
-        ...
+    def __call__(self, text: str) -> int: ...  # noqa: D102
 
     def counts(self, texts: Sequence[str]) -> Ints:
         """Return the number of tokens of each of n texts, (n,)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,13 @@
 """Split text into sentences."""
 # ruff: noqa: RUF001, RUF003 - the punctuation of many scripts is the subject here
 
+import json
 import re
 from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
+from typing import Any
 
 from advchunk.records import Units
 from advchunk.text.tiling import OWN_SPACE, after, leading_space, next_non_space, owning_space, paragraphs
@@ -43,32 +47,21 @@ _ASIDE = re.compile(r"(?:\([^()]*(?:\([^()]*\)[^()]*)*[.!?]\)|\[[^\[\]]*[.!?]\])
 _NUMBER = re.compile(r"[(\[#~≈≤≥=±+−-]*(?:\d|[A-Z]{1,2}\d*\b)")
 _MARKER = re.compile(r"\W*(?:\d{1,3}|\w)\.\s*")  # "1." or "b.": a list item, not a sentence
 
-# Abbreviations that sentencex lets end a sentence: in any language, and in one.
-_NEVER_LAST = {
-    code: frozenset(abbreviations.split())
-    for code, abbreviations in {
-        "": "approx assoc ca cf e.g eq eqn eqns eqs fig figs i.e incl viz vs",
-        "bs": "br dr gđa gosp mr npr odn prof sl str sv tj tzv ul usp čl",
-        "de": "abb bzw d.h evtl nr u.a vgl z.b",
-        "es": "art ej núm p.ej pág sr sra",
-        "fr": "M Mgr av chap dr env ex p.ex",  # "M." is Monsieur, "5 m." may end
-        "hr": "br dr gđa gosp mr npr odn prof sl str sv tj tzv ul usp čl",
-        "it": "art dott es pag prof sig",
-        "pl": "dr np prof rys str tj tzw ul",
-        "pt": "art dr dra ex núm pág sr sra",
-        "ru": "г им напр рис см стр табл ул",
-        "sr": "br dr gđa gosp mr npr odn prof sl str sv tj tzv ul usp čl",
-    }.items()
-}
-# Words that a number follows; elsewhere they may end a sentence ("He said no. Then").
-_LABEL = frozenset(
-    """alg app art ch chap chaps cor def ex lem n no nos nr p pp prop ref refs sec sect suppl
-    tab tabs thm vol vols""".split()  # noqa: SIM905
-)
+
 # Ordinals before a capital, where the language writes them with a full stop: "im 19. Jahrhundert".
 _ORDINAL = {"de": re.compile(r"\b(?:d(?:er|ie|as|em|en|es)|im|zu[mr]|vom|beim)\s+\d{1,3}\.\s*\Z", re.IGNORECASE)}
 # Particles that continue a quotation: "「はい。」と言った".
 _CARRY_ON = {"ja": ("と", "って")}
+
+
+@cache
+def _abbreviations(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the abbreviations that sentencex wrongly lets end a sentence, and those among them only before a number.
+
+    The latter may end a sentence elsewhere ("He said no. Then"). "M." is Monsieur in French, while "5 m." may end.
+    """
+    table = json.loads(files("advchunk.text").joinpath("abbreviations.json").read_text(encoding="utf-8"))
+    return frozenset(table["any"] + table.get(code, [])), frozenset(table["before a number"])
 
 
 def language_code(language: str) -> str:
@@ -84,19 +77,13 @@ def sentences(text: str, language: str = "en") -> Units:
     """Split into sentences with sentencex, and rules for its errors.
 
     A blank line always ends a sentence; a line end alone never does. Each paragraph is split by itself, so an edit changes
-    no sentence of another paragraph.
-
-    Parameters
-    ----------
-    language : a language code; ``pt-BR`` counts as ``pt``. sentencex has rules for some 35 languages and their close
-        relatives; for any other code the rules of English apply.
+    no sentence of another paragraph. sentencex has rules for some 35 languages and their close relatives; for any other
+    code the rules of English apply. ``pt-BR`` counts as ``pt``.
 
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
     ['Dr. Smith saw Fig. 3. ', 'She left... ', 'Why? ', 'See 1.5 mg (p = 0.03).']
     """
-    code = language_code(language)
-    seen = readable(text)
-    ends: list[int] = []
+    code, seen, ends = language_code(language), readable(text), list[int]()
     for start, end in pairwise(paragraphs(text).edges.tolist()):
         ends += (start + inner for inner in _sentence_ends(seen[start:end], code))
         ends.append(end)
@@ -135,15 +122,24 @@ def _boundaries(paragraph: str, code: str) -> Iterator[tuple[int, int]]:
         at, size = (spans[-1][1], _WINDOW) if spans else (at, 2 * size)
 
 
+def spacy_documents(text: str, seen: str, nlp: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the offset and the document of each paragraph, or of as much of one as a spaCy pipeline takes at a time.
+
+    The pipeline reads ``seen``, which has the length of ``text``.
+    """
+    edges = paragraphs(text).edges.tolist()
+    starts = [at for start, end in pairwise(edges) for at in range(start, end, nlp.max_length)]
+    docs = nlp.pipe(seen[start:end] for start, end in pairwise([*starts, len(text)]))
+    return zip(starts, docs, strict=True)
+
+
 def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
     start = leading_space(paragraph)
     for candidate in _candidates(paragraph, code):
         if candidate <= start:
             continue
-        end = candidate
-        if not paragraph[end - 1].isspace():
-            end = _CLOSING.match(paragraph, end).end()  # type: ignore[union-attr]  # it matches everywhere
-        end = next_non_space(paragraph, end)
+        closing = None if paragraph[candidate - 1].isspace() else _CLOSING.match(paragraph, candidate)
+        end = next_non_space(paragraph, closing.end() if closing else candidate)
         if end < len(paragraph) and _goes_on(paragraph, start, end, code):
             continue
         while (aside := _ASIDE.match(paragraph, start, end)) and not paragraph[aside.end() : aside.end() + 1].islower():
@@ -166,11 +162,11 @@ def _goes_on(paragraph: str, start: int, end: int, code: str) -> bool:
     word = paragraph[max(start, end - 40) : end].split()[-1:]
     if not word or word[0][-1] not in ".⸼":
         return False
-    name = word[0].lstrip(_OPENING)[:-1]
+    name, (never_last, labels) = word[0].lstrip(_OPENING)[:-1], _abbreviations(code)
     return (
         following.islower()
         or _MARKER.fullmatch(paragraph, start, end) is not None
-        or not {name, name.lower()}.isdisjoint(_NEVER_LAST[""] | _NEVER_LAST.get(code, frozenset()))
-        or (name.lower() in _LABEL and _NUMBER.match(paragraph, end) is not None)
+        or not {name, name.lower()}.isdisjoint(never_last)
+        or (name.lower() in labels and _NUMBER.match(paragraph, end) is not None)
         or (code in _ORDINAL and _ORDINAL[code].search(paragraph, max(start, end - 40), end) is not None)
     )

@@ -13,45 +13,24 @@ from advchunk.records import Units
 from advchunk.text.edus.lexicon import get_lexicon
 from advchunk.text.edus.parsed import parsed_edus
 from advchunk.text.edus.rules import clause_ends
-from advchunk.text.sentences import plain_sentences, readable, sentences
+from advchunk.text.sentences import plain_sentences, readable, sentences, spacy_documents
 from advchunk.text.tiling import Tiler, align, from_ends, from_spans, owning_space, paragraphs, unit_end
 
 # The splitters that `as_tiler` takes; a spaCy Language is a callable.
 SplitterLike: TypeAlias = Literal["plain", "edus"] | Callable[[str], Any] | None
 
 
-@dataclass(frozen=True)
-class _SpacySentences:
-    nlp: Any
-
-    def __call__(self, text: str) -> Units:
-        edges = paragraphs(text).edges.tolist()
-        # A piece is a paragraph, or as much of one as the pipeline takes at a time.
-        starts = [at for start, end in pairwise(edges) for at in range(start, end, self.nlp.max_length)]
-        seen = readable(text)
-        docs = self.nlp.pipe(seen[start:end] for start, end in pairwise([*starts, len(text)]))
-        ends = set(edges)
-        for start, doc in zip(starts, docs, strict=True):
-            has_sentences = doc.has_annotation("SENT_START") or len(doc) <= 1
-            require(
-                has_sentences,
-                "the spaCy pipeline must find sentences: add a parser or a sentencizer",
-                self.nlp.pipe_names,
-            )
-            ends.update(start + sent.end_char for sent in list(doc.sents)[:-1])  # the last ends with its paragraph
-        return owning_space(text, sorted(ends))
-
-
-def spacy_sentences(nlp: Any) -> Tiler:
-    """Return a tiler for the sentences of a spaCy pipeline.
+def spacy_sentences(text: str, nlp: Any) -> Units:
+    """Tile a text with the sentences of a spaCy ``Language`` with a parser, a senter or a sentencizer.
 
     Paragraphs go through ``nlp.pipe`` one by one, which is faster than one long document, and no text is too long.
-
-    Parameters
-    ----------
-    nlp : a spaCy ``Language`` with a parser, a senter or a sentencizer.
     """
-    return _SpacySentences(nlp)
+    ends = set(paragraphs(text).edges.tolist())
+    for start, doc in spacy_documents(text, readable(text), nlp):
+        rule = "the spaCy pipeline must find sentences: add a parser or a sentencizer"
+        require(doc.has_annotation("SENT_START") or len(doc) <= 1, rule, nlp.pipe_names)
+        ends.update(start + sent.end_char for sent in list(doc.sents)[:-1])  # the last ends with its paragraph
+    return owning_space(text, sorted(ends))
 
 
 @dataclass(frozen=True)
@@ -87,10 +66,8 @@ def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
         defaults of `Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
         ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only white space between.
 
-    Raises
-    ------
-    ConfigurationError : anything else. Also, when the tiler is called, if the splitter loses, reorders or rewrites text;
-        the message names the piece that is not in the text.
+    Anything else raises `ConfigurationError`. So does the tiler if the splitter loses, reorders or rewrites text; the
+    message names the piece.
 
     >>> as_tiler(str.split)("to be  or").strings()
     ['to ', 'be  ', 'or']
@@ -98,15 +75,11 @@ def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
     if splitter is None:
         return partial(sentences, language=language)
     if isinstance(splitter, str):
-        names = ["plain", "edus"]
-        require(
-            splitter in names,
-            f"a splitter by name can only be 'plain' or 'edus'{did_you_mean(splitter, names)}",
-            splitter,
-        )
+        rule = f"a splitter by name can only be 'plain' or 'edus'{did_you_mean(splitter, ['plain', 'edus'])}"
+        require(splitter in {"plain", "edus"}, rule, splitter)
         return Edus(language) if splitter == "edus" else plain_sentences
     if hasattr(splitter, "pipe") and hasattr(splitter, "pipe_names"):
-        return spacy_sentences(splitter)
+        return partial(spacy_sentences, nlp=splitter)
     require(callable(splitter), "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable", splitter)
     return _Coerced(splitter)
 
@@ -136,9 +109,7 @@ class Edus:
     nlp : a spaCy ``Language`` with a parser, to find sentences and clauses by its parses instead of by connectives and
         punctuation.
 
-    References
-    ----------
-    Carlson & Marcu 2001, "Discourse Tagging Reference Manual", ISI-TR-545. Carlson, Marcu & Okurowski 2001, "Building a
+    See Carlson & Marcu 2001, "Discourse Tagging Reference Manual", ISI-TR-545. Carlson, Marcu & Okurowski 2001, "Building a
     discourse-tagged corpus in the framework of Rhetorical Structure Theory", SIGdial. Mann & Thompson 1988, "Rhetorical
     Structure Theory", Text 8(3). Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for connectives.
 
@@ -162,7 +133,5 @@ class Edus:
         if self.nlp is not None:
             return parsed_edus(text, self.nlp, lexicon)
         edges = as_tiler(self.sentences, self.language)(text).edges.tolist()
-        ends = list(edges)
-        for start, end in pairwise(edges):
-            ends += (unit_end(text, start + inner) for inner in clause_ends(text[start:end], lexicon))
-        return from_ends(text, ends)
+        inner = (start + i for start, end in pairwise(edges) for i in clause_ends(text[start:end], lexicon))
+        return from_ends(text, [*edges, *(unit_end(text, end) for end in inner)])

@@ -26,8 +26,7 @@ Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = rf"(?V1){_UNSPACED}+|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
 
-# The name of each language's list in bm25s.stopwords, which are those of Snowball.
-_SNOWBALL = {
+_SNOWBALL = {  # the name of each language's list in bm25s.stopwords, which are those of Snowball
     "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
     "nl": "DUTCH", "no": "NORWEGIAN", "pt": "PORTUGUESE", "ru": "RUSSIAN", "sv": "SWEDISH", "tr": "TURKISH",
 }  # fmt: skip
@@ -55,8 +54,7 @@ class Terms:
         """Return the count of each term in each unit: (n, size), sparse."""
         from scipy.sparse import csr_array
 
-        ones = np.ones(len(self.ids), dtype=np.float64)
-        counts = csr_array((ones, self.ids, self.edges), shape=(len(self), self.size), copy=True)
+        counts = csr_array((np.ones(len(self.ids)), self.ids, self.edges), shape=(len(self), self.size), copy=True)
         counts.sum_duplicates()
         return counts
 
@@ -70,10 +68,7 @@ def terms_of(
 ) -> Terms:
     """Map each word of n units to a term number, in the order of first appearance.
 
-    Parameters
-    ----------
-    form : maps a word to its term.
-    left_out : words to exclude, in lower case; their terms still count in ``size``.
+    Words ``left_out``, in lower case, are excluded, but their terms still count in ``size``.
 
     >>> terms = terms_of([["Cat", "the", "cat"], [], ["dog"]], str.lower, {"the"})
     >>> terms.ids.tolist(), terms.edges.tolist(), terms.size
@@ -137,8 +132,7 @@ def word_tokens(text: str) -> list[str]:
     if not unspaced.search(text):
         return words
     runs = ([run[i : i + 2] for i in range(len(run) - 1)] if unspaced.match(run) else [] for run in words)
-    pieces = (piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run])
-    return [piece for piece in pieces if letter.search(piece)]
+    return [piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run] if letter.search(piece)]
 
 
 def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:

@@ -5,7 +5,7 @@ line. White space at the start of the text belongs to the first unit, at the end
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -60,15 +60,12 @@ def after(text: str, pattern: re.Pattern[str]) -> Units:
 
 def owning_space(text: str, ends: Iterable[int]) -> Units:
     """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it."""
-
-    def moved() -> Iterator[int]:
-        at = leading_space(text)
-        for end in ends:
-            if end > at:  # else in white space that has an owner
-                yield (own := unit_end(text, at + len(text[at:end].rstrip())))
-                at = next_non_space(text, own)
-
-    return from_ends(text, moved())
+    moved, at = list[int](), leading_space(text)
+    for end in ends:
+        if end > at:  # else in white space that has an owner
+            moved.append(unit_end(text, at + len(text[at:end].rstrip())))
+            at = next_non_space(text, moved[-1])
+    return from_ends(text, moved)
 
 
 def paragraphs(text: str) -> Units:
@@ -128,27 +125,20 @@ def characters(text: str) -> Units:
 
 
 def align(text: str, pieces: Iterable[str]) -> Units:
-    """Tile ``text`` with verbatim ``pieces`` of it, in order.
+    """Tile ``text`` with verbatim ``pieces`` of it, in order; raise `ConfigurationError` if they do not cover it.
 
     White space between two pieces goes to the first, indentation to the second.
-
-    Raises
-    ------
-    ConfigurationError : a piece is not in the text after the one before, or text is not in any piece.
 
     >>> align("One.  Two. ", ["One.", "Two."]).strings()
     ['One.  ', 'Two. ']
     """
-    return from_spans(text, _located(text, pieces))
-
-
-def _located(text: str, pieces: Iterable[str]) -> Iterator[tuple[int, int]]:
-    at = 0
+    spans, at = list[tuple[int, int]](), 0
     for piece in pieces:
         start = text.find(piece, at)
         require(start >= 0, f"a splitter's pieces must be verbatim and in order after character {at}", piece[:80])
         at = start + len(piece)
-        yield start, at
+        spans.append((start, at))
+    return from_spans(text, spans)
 
 
 def from_spans(text: str, spans: Iterable[tuple[int, int]]) -> Units:

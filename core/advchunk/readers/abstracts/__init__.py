@@ -30,16 +30,8 @@ __all__ = [
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
     """Read one abstract: plain text, with or without labels; a MEDLINE record; or a PubmedArticle in XML.
 
-    The last two have metadata, and an empty text if there is no abstract (`readers.pubmed`).
-
-    Parameters
-    ----------
-    id : of the document; "" for the uid of the record, if it has one.
-    metadata : overrides that of the record.
-
-    Raises
-    ------
-    ConfigurationError : several records, or XML that cannot be read.
+    The last two have metadata, which ``metadata`` overrides, their uid as id by default, and an empty text if there is no
+    abstract (`readers.pubmed`). Several records, or XML that cannot be read, raise `ConfigurationError`.
 
     >>> document = read("Aim: To see.  Results: It was seen.")
     >>> [(block.kind, block.title or document.text[slice(*block.span)]) for block in document.blocks]

@@ -1,9 +1,4 @@
-"""Find the section labels of an abstract.
-
-References
-----------
-Bio-MCP, "Chunking Strategy", 2025, step 2.
-"""
+"""Find the section labels of an abstract (Bio-MCP, "Chunking Strategy", 2025, step 2)."""
 
 import json
 import re
@@ -52,8 +47,7 @@ def section_name(label: str) -> str | None:
 
 
 @cache
-def _names() -> Mapping[str, str]:
-    """Return the section of each word that names one."""
+def _names() -> Mapping[str, str]:  # the section of each word that names one
     table = json.loads(files("advchunk.readers.abstracts").joinpath("labels.json").read_text(encoding="utf-8"))
     return {word: name for name, words in table.items() for word in words}
 

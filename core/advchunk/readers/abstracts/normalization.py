@@ -1,9 +1,4 @@
-"""Undo the typesetting of an abstract, and map each character to its original position.
-
-References
-----------
-Bio-MCP, "Chunking Strategy", 2025, step 1.
-"""
+"""Undo the typesetting of an abstract, and keep original positions (Bio-MCP, "Chunking Strategy", 2025, step 1)."""
 
 from __future__ import annotations
 
@@ -134,13 +129,8 @@ def _space_edits(text: str) -> Iterator[_Edit]:
     starts, ends = {label.start for label in labels}, {label.end for label in labels}
     for match in _SPACE.finditer(text):
         start, end = match.span()
-        if start == 0 or end == len(text):
-            new = ""
-        elif text.count("\n", start, end) > 1:
-            new = "\n\n"
-        elif "\n" in match[0] and (end in starts or (start in ends and text[start - 1].isalpha())):
-            new = "\n"
-        else:
-            new = " "
+        is_edge, line_ends = start == 0 or end == len(text), match[0].count("\n")
+        at_label = line_ends and (end in starts or (start in ends and text[start - 1].isalpha()))
+        new = "" if is_edge else "\n\n" if line_ends > 1 else "\n" if at_label else " "
         if new != match[0]:
             yield start, end, new

@@ -13,19 +13,11 @@ _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
 
 
 def section_blocks(text: str, labels: Iterable[Label], layout: Iterable[Block] = ()) -> tuple[Block, ...]:
-    """Return the layout of an abstract: labels are headings, and divide paragraphs.
-
-    Parameters
-    ----------
-    labels : as returned by `find_labels`.
-    layout : blocks to divide; none for the paragraphs between blank lines.
-    """
+    """Return the layout of an abstract: labels are headings, and divide the paragraphs of ``layout`` or of the text."""
     labels, blocks = sorted(labels), list[Block]()
     for block in list(layout) or [Block("paragraph", Span(*match.span())) for match in _PARAGRAPH.finditer(text)]:
         position, end = block.span
-        inside = [
-            label for label in labels if block.kind == "paragraph" and position <= label.start and label.end <= end
-        ]
+        inside = [a for a in labels if block.kind == "paragraph" and position <= a.start and a.end <= end]
         for label in inside:
             blocks += _strip(text, block, position, label.start)
             blocks.append(Block("heading", Span(label.start, label.end), 1, label.name))
@@ -48,10 +40,8 @@ def from_sections(
 ) -> Document:
     r"""Return the document of an abstract with known sections, a line "LABEL: text" for each.
 
-    Parameters
-    ----------
-    sections : label, text, and optionally the name of each section. Without a name, a label names the section in the table,
-        or else itself. The text of a section without a label, "", may contain labels.
+    Sections are label, text, and optionally the name. Without a name, a label names the section in the table, or else
+    itself. The text of a section without a label, "", may contain labels.
 
     >>> from_sections([("AIM", "To see."), ("Key points", "Seen.")]).text
     'AIM: To see.\nKey points: Seen.'
@@ -61,13 +51,12 @@ def from_sections(
         label, body = (normalize_abstract(part).text for part in section[:2])
         if not body:
             continue
-        text += "\n" if text else ""
+        text += "\n" * bool(text)
         start = len(text)
+        text += f"{label}: {body}" if label else body
         if label:
-            text += f"{label}: {body}"
             labels.append(Label(start, start + len(label) + 1, "".join(section[2:]) or section_name(label) or label))
         else:
-            text += body
             labels += [Label(start + a, start + b, name) for a, b, name in find_labels(body)]
         layout.append(Block("paragraph", Span(start, len(text))))
     return Document(text, id, section_blocks(text, labels, layout), dict(metadata or {}), markup="pubmed")

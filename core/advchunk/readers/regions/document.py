@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -31,14 +30,6 @@ class Page(NamedTuple):
     regions: list[Region]
 
 
-@dataclass
-class _Part:
-    """A region that becomes a block, and its places."""
-
-    region: Region
-    places: list[Place] = field(default_factory=list)
-
-
 def build_document(
     pages: Sequence[Page], *, furniture: Furniture = "drop", id: str = "", metadata: Mapping[str, Any] | None = None
 ) -> Document:
@@ -46,22 +37,16 @@ def build_document(
 
     A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
     regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
-    2, or 1 for a larger one. A picture without text is a place of its caption.
-
-    Parameters
-    ----------
-    furniture : whether headers, footers and page numbers are dropped or kept as blocks.
+    2, or 1 for a larger one. A picture without text is a place of its caption. Headers, footers and page numbers are
+    dropped, or kept as blocks.
     """
     regions = [region for page in mark_furniture(pages) for region in page.regions]
     if furniture == "drop":
         regions = [region for region in regions if region.kind != "furniture"]
-    sizes = [region.size for region in regions if region.kind == "heading"]
-    usual = median(sizes or [0.0])
-    writer = Writer("pages")
-    for part in _join_paragraphs(regions):
-        region = part.region
+    usual, writer = median([region.size for region in regions if region.kind == "heading"] or [0.0]), Writer("pages")
+    for region, places in _join_paragraphs(regions):
         title = squeeze(region.text) if region.kind == "heading" else None
-        writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(part.places))
+        writer.add(region.kind, region.text, _level(region, usual), title=title, places=dict.fromkeys(places))
     return writer.document(id, metadata)
 
 
@@ -112,24 +97,24 @@ def _level(region: Region, usual: float) -> int:
     return region.level or (1 if region.size > usual * _LARGE else 2)
 
 
-def _join_paragraphs(regions: Iterable[Region]) -> list[_Part]:
-    """Return the regions that become blocks: paragraphs joined, and pictures as places of their captions."""
-    parts, pictures = list[_Part](), list[Region]()
-    last: _Part | None = None  # paragraph that may continue
+def _join_paragraphs(regions: Iterable[Region]) -> list[tuple[Region, list[Place]]]:
+    """Return the regions that become blocks, and their places: paragraphs joined, and pictures as places of captions."""
+    parts, pictures = list[tuple[Region, list[Place]]](), list[Region]()
+    last = -1  # index of the paragraph that may continue
     for region in regions:
         if not region.text.strip():
             pictures.append(region)
-        elif region.kind == "paragraph" and last and _continues(last.region, region):
-            last.region = last.region._replace(text=join_lines([last.region.text, region.text]))
-            last.places.append(_place(region))
+        elif region.kind == "paragraph" and last >= 0 and _continues(above := parts[last][0], region):
+            places = [*parts[last][1], _place(region)]
+            parts[last] = above._replace(text=join_lines([above.text, region.text])), places
         else:
-            parts.append(_Part(region, [_place(region)]))
+            parts.append((region, [_place(region)]))
             if region.kind not in _FLOATING:
-                last = parts[-1] if region.kind == "paragraph" else None
+                last = len(parts) - 1 if region.kind == "paragraph" else -1
     for picture in pictures:
-        captions = [part for part in parts if part.region.kind == "caption" and part.region.page == picture.page]
+        captions = [part for part in parts if part[0].kind == "caption" and part[0].page == picture.page]
         if captions:
-            min(captions, key=lambda part: _distance(part.region, picture)).places.append(_place(picture))
+            min(captions, key=lambda part: _distance(part[0], picture))[1].append(_place(picture))
     return parts
 
 

@@ -1,7 +1,5 @@
 """The reading order of the boxes of a page: column by column, between boxes that span the columns.
 
-References
-----------
 Ours, after the recursive X-Y cut: Nagy & Seth 1984, "Hierarchical representation of optically scanned documents"; Ha,
 Haralick & Phillips 1995, "Recursive X-Y cut using bounding boxes of connected components". Theirs cuts at the widest
 gap, which reads row by row where paragraphs of two columns happen to end side by side. Ours separates a band of the page
@@ -24,17 +22,11 @@ _DEEPEST = 50  # levels of columns within bands within columns
 
 
 def reading_order(boxes: Sequence[Box], *, right_to_left: bool = False) -> list[int]:
-    """Return the indices of the boxes of one page in reading order.
+    """Return the indices of the boxes of one page in reading order; the boxes may be slightly too large.
 
-    Boxes that overlap, so that no line separates them, are read from top to bottom.
+    Boxes that overlap, so that no line separates them, are read from top to bottom. With ``right_to_left``, the right
+    column is read first, as in Arabic and Hebrew.
 
-    Parameters
-    ----------
-    boxes : in any unit; they may be slightly too large.
-    right_to_left : whether the right column is read first, as in Arabic and Hebrew.
-
-    Examples
-    --------
     >>> title, left, right, below = (0, 0, 90, 10), (0, 15, 40, 60), (50, 15, 90, 40), (50, 42, 90, 60)
     >>> reading_order([below, right, title, left])
     [2, 3, 1, 0]
@@ -87,8 +79,7 @@ def _extend_columns(
         insets = [min(width * _SLACK, (boxes[i][2] - boxes[i][0]) / 4) for i in bands[end]]
         covered += [(boxes[i][0] + inset, boxes[i][2] - inset) for i, inset in zip(bands[end], insets, strict=True)]
         covered = _union(covered)
-        columns = _columns(covered, width)
-        if len(columns) > 1:
+        if len(columns := _columns(covered, width)) > 1:
             best = end + 1, columns
         elif covered[-1][1] - covered[0][0] > width * _WIDE or end - best[0] > _AHEAD:
             break

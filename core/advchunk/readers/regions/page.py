@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from statistics import median
 from typing import TypeAlias
 
+from advchunk.readers.regions import shapes
 from advchunk.readers.regions.order import reading_order
 from advchunk.readers.regions.prose import is_list, is_marker, is_right_to_left, region_text, split_items
 from advchunk.readers.regions.shapes import (
@@ -13,11 +14,9 @@ from advchunk.readers.regions.shapes import (
     Line,
     Region,
     Sheet,
-    bounding_box,
     box_area,
     fraction_inside,
     interval_overlap,
-    label_kind,
 )
 from advchunk.records import BlockKind
 
@@ -48,14 +47,8 @@ def build_regions(
 
     Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
     everything inside it but its caption, and a paragraph absorbs lines just outside its box that continue it. Lines in no
-    detection become paragraphs. The boxes of regions are those of their lines.
-
-    Parameters
-    ----------
-    lines : text of the page.
-    detections : in the unit of the lines.
-    hyphenated : hyphenated words of the document (`prose.join_lines`).
-    right_to_left : whether right columns are read first.
+    detection become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
+    the document (`prose.join_lines`).
     """
     detections, leading = _deduplicate(detections), _line_spacing(lines)
     owners = _grow(detections, lines, _find_owners(detections, lines), leading + _LOOSE)
@@ -64,7 +57,7 @@ def build_regions(
         owned[owner].append(line)
     parts, pictures = list[_Part](), list[Region]()
     for i, detection in enumerate(detections):
-        kind, level = label_kind(detection.label)
+        kind, level = shapes.label_kind(detection.label)
         if not owned[i]:
             if kind in _ATOMIC:
                 pictures.append(Region(kind, sheet.page, detection.box, "", detection.score))
@@ -73,8 +66,8 @@ def build_regions(
             kind, level = "item", 0
         groups = _cluster(owned[i], leading + _LOOSE) if kind in _PROSE else [owned[i]]
         parts += [(kind, level, detection.score, group) for group in groups]
-    for group in _cluster(owned[-1], leading + _LOOSE):
-        parts.append(("item" if is_list(group) else "paragraph", 0, 1.0, group))
+    loose = _cluster(owned[-1], leading + _LOOSE)
+    parts += [("item" if is_list(group) else "paragraph", 0, 1.0, group) for group in loose]
     regions = list[Region]()
     for kind, level, score, part in _merge_single_lines(parts, leading + _TIGHT):
         for group in split_items(part, right_to_left=right_to_left) if kind == "item" else [part]:
@@ -82,7 +75,7 @@ def build_regions(
                 text = _figure_text(group, hyphenated, right_to_left, leading + _LOOSE)
             else:
                 text = region_text(kind, group, hyphenated, right_to_left=right_to_left)
-            box, size = bounding_box(line.box for line in group), median(line.height for line in group)
+            box, size = shapes.bounding_box(line.box for line in group), median(line.height for line in group)
             regions.append(Region(kind, sheet.page, box, text, score, level, size))
     return sort_regions(sheet, [*regions, *pictures], right_to_left=right_to_left)
 
@@ -91,32 +84,25 @@ def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool
     """Return the regions of a page in reading order: headers, the page, its footnotes, footers."""
     parts: list[list[Region]] = [[], [], [], []]
     for region in regions:
-        if region.kind == "furniture":
-            parts[0 if region.box[1] + region.box[3] < sheet.height else 3].append(region)
-        else:
-            parts[2 if region.kind == "footnote" else 1].append(region)
-    return [
-        part[i]
-        for part in parts
-        for i in reading_order([region.box for region in part], right_to_left=right_to_left)
-    ]  # fmt: skip
+        is_header = region.kind == "furniture" and region.box[1] + region.box[3] < sheet.height
+        parts[0 if is_header else {"furniture": 3, "footnote": 2}.get(region.kind, 1)].append(region)
+    orders = (reading_order([region.box for region in part], right_to_left=right_to_left) for part in parts)
+    return [part[i] for part, order in zip(parts, orders, strict=True) for i in order]
 
 
 def _figure_text(lines: Sequence[Line], hyphenated: Collection[str], right_to_left: bool, leading: float) -> str:
     """Return the texts of a figure, one a line; a figure that is really a whole page is read by its columns."""
     texts = _cluster(lines, leading)
-    order = reading_order([bounding_box(line.box for line in text) for text in texts], right_to_left=right_to_left)
+    order = reading_order(
+        [shapes.bounding_box(line.box for line in text) for text in texts], right_to_left=right_to_left
+    )
     return "\n".join(region_text("paragraph", texts[i], hyphenated, right_to_left=right_to_left) for i in order)
 
 
 def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
     """Return detections without duplicates and parts of tables and figures, the most confident first."""
-
-    def confidence(detection: Detected) -> float:
-        return detection.score * (1.0 if detection.kind == "paragraph" else _SPECIFIC)
-
     unique = list[Detected]()
-    for new in sorted(detections, key=lambda detection: (-confidence(detection), detection.box)):
+    for new in sorted(detections, key=lambda a: (-a.score * (1.0 if a.kind == "paragraph" else _SPECIFIC), a.box)):
         pairs = ((new.box, old.box) for old in unique)
         if box_area(new.box) and not any(min(fraction_inside(a, b), fraction_inside(b, a)) > _SAME for a, b in pairs):
             unique.append(new)
@@ -130,11 +116,9 @@ def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
 
 def _find_owners(detections: Sequence[Detected], lines: Iterable[Line]) -> list[int]:
     """Return the index of the detection that holds most of each line, of several the smallest; -1 for none."""
-    owners = list[int]()
+    owners, boxes = list[int](), [detection.box for detection in detections]
     for line in lines:
-        fractions = (
-            (round(fraction_inside(line.box, box), 1), -box_area(box), -i) for i, (_, box, _) in enumerate(detections)
-        )
+        fractions = ((round(fraction_inside(line.box, box), 1), -box_area(box), -i) for i, box in enumerate(boxes))
         fraction, _, minus = max(fractions, default=(0.0, 0.0, 0))
         owners.append(-minus if fraction >= _INSIDE else -1)
     return owners

@@ -23,11 +23,8 @@ _ENDS = frozenset(".!?…:;。！？؟।")
 def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    Parameters
-    ----------
-    lines : in reading order.
-    hyphenated : hyphenated words of the document, in lower case; their hyphen is kept. So is that of a number or a name,
-        and of first halves such as "well".
+    The hyphens of ``hyphenated`` words of the document, in lower case, are kept. So is that of a number or a name, and of
+    first halves such as "well".
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
     'Weight in the placebo group, a double-blind trial'
@@ -35,12 +32,12 @@ def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
     text = "\n".join(squeeze(line) + " " * line[-1:].isspace() for line in lines if line.strip())
     vocabulary = frozenset([*hyphenated, *HYPHENATED.findall(text.lower())])
     text = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, vocabulary), text)
-    return re.sub(r"(.)\n(?=(.))", _join_pair, text).rstrip()
 
+    def join_pair(match: re.Match[str]) -> str:
+        widths = {east_asian_width(match[1]), east_asian_width(match[2])}
+        return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
 
-def _join_pair(match: re.Match[str]) -> str:
-    widths = {east_asian_width(match[1]), east_asian_width(match[2])}
-    return match[1] if match[1] == " " or widths <= _UNSPACED else f"{match[1]} "
+    return re.sub(r"(.)\n(?=(.))", join_pair, text).rstrip()
 
 
 def hyphenated_words(texts: Iterable[str]) -> set[str]:
@@ -117,9 +114,8 @@ def is_marker(text: str) -> bool:
 def is_list(lines: Sequence[Line]) -> bool:
     """Return True if the first line begins with a bullet, or the first and another one with a number."""
     starts = [row[0].text for row in group_rows(lines)] if lines else [""]
-    if _BULLET.match(starts[0]):
-        return True
-    return bool(_MARKER.match(starts[0] + " ")) and sum(bool(_MARKER.match(start + " ")) for start in starts) > 1
+    marked = [bool(_MARKER.match(start + " ")) for start in starts]
+    return bool(_BULLET.match(starts[0])) or (marked[0] and sum(marked) > 1)
 
 
 def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:

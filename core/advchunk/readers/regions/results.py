@@ -1,8 +1,6 @@
 """Read the results of layoutparser and docTR: their JSON, or their objects, without importing either library.
 
-References
-----------
-layoutparser 0.3, ``Layout.to_dict``; docTR 1.1, ``Document.export``, with or without ``detect_layout`` and tables.
+See layoutparser 0.3, ``Layout.to_dict``; docTR 1.1, ``Document.export``, with or without ``detect_layout`` and tables.
 """
 
 import json as std
@@ -32,18 +30,13 @@ from advchunk.records import Document
 
 Source = Literal["docling", "layoutparser", "doctr"]
 
-MOST_CELLS = 200_000
-"""Cells of a table, its spans filled."""
-
+_MOST_CELLS = 200_000  # of a table, its spans filled
 _VERBATIM = frozenset({"table", "figure", "code", "formula"})
 _FARTHEST = 1e15
 _JSON_START = 256  # characters within which a JSON text begins
 _KEYS: Mapping[str, Source] = {
-    "schema_name": "docling",
-    "page_idx": "doctr",
-    "page_data": "layoutparser",
-    "block_type": "layoutparser",
-}
+    "schema_name": "docling", "page_idx": "doctr", "page_data": "layoutparser", "block_type": "layoutparser",
+}  # fmt: skip
 _KEY = re.compile(f'"({"|".join(_KEYS)})"')
 
 
@@ -65,11 +58,8 @@ def read_layoutparser(
 
     Blocks with text are regions of their ``type``. If some have no text, as the result of a detector alone, those are the
     regions, and the blocks with text, such as the words of its OCR or of ``load_pdf``, are their contents. Boxes keep
-    layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model.
-
-    Raises
-    ------
-    ConfigurationError : JSON that cannot be read or is not a layout; with the path.
+    layoutparser's unit, pixels. Types must be names: pass a ``label_map`` to the model. JSON that cannot be read or is not
+    a layout raises `ConfigurationError` with the path.
     """
     pages = [_layout_page(page, i) for i, page in enumerate(_layouts(layout), start=1)]
     return _build(pages, "layoutparser", id, metadata, furniture)
@@ -81,11 +71,8 @@ def read_doctr(
     """Read a result of docTR: the JSON of ``Document.export()``, the dict, or the document itself.
 
     If it includes a layout, its regions and its recognized tables are used; else its blocks, read column by column. Boxes
-    are in pixels of docTR's input images.
-
-    Raises
-    ------
-    ConfigurationError : JSON that cannot be read or is not such a document; with the path.
+    are in pixels of docTR's input images. JSON that cannot be read or is not such a document raises `ConfigurationError`
+    with the path.
     """
     export = json.parse_json(result) if isinstance(result, str) else Object(_to_plain(result, "export"))
     require("pages" in export, "a docTR document must have pages", list(export))
@@ -93,11 +80,8 @@ def read_doctr(
     return _build(pages, "doctr", id, metadata, furniture)
 
 
-READERS: Mapping[str, Callable[..., Document]] = {
-    "docling": docling.read,
-    "layoutparser": read_layoutparser,
-    "doctr": read_doctr,
-}
+READERS: Mapping[str, Callable[..., Document]]
+READERS = {"docling": docling.read, "layoutparser": read_layoutparser, "doctr": read_doctr}
 """The reader of each source."""
 
 
@@ -115,9 +99,7 @@ def _to_plain(value: Any, method: str) -> Any:
     """Return the JSON value of an object: the result of its own method, with arrays as lists."""
     value = getattr(value, method)() if hasattr(value, method) else value
     try:
-        return std.loads(
-            std.dumps(value, default=lambda item: item.tolist() if hasattr(item, "tolist") else vars(item))
-        )
+        return std.loads(std.dumps(value, default=lambda x: x.tolist() if hasattr(x, "tolist") else vars(x)))
     except (TypeError, ValueError):
         msg = f"a result must be JSON, a dict, or an object with {method}(); got {type(value).__name__}"
         raise ConfigurationError(msg) from None
@@ -238,8 +220,8 @@ def _table(table: Object, page: int, box: Box) -> Region:
     height, width = (max((end[i] for end in ends), default=0) for i in (0, 1))
     valid = all(0 <= start[i] < end[i] for start, end in zip(starts, ends, strict=True) for i in (0, 1))
     require(valid, f"{table.at('cells')} must have row_start <= row_end and col_start <= col_end, from 0", starts[:3])
-    rule = f"{table.path} must have at most {MOST_CELLS:,} cells, its spans filled"
-    require(height * width <= MOST_CELLS, rule, f"{height} x {width}")
+    rule = f"{table.path} must have at most {_MOST_CELLS:,} cells, its spans filled"
+    require(height * width <= _MOST_CELLS, rule, f"{height} x {width}")
     placed = zip(cells, starts, ends, strict=True)
     rows, _ = lay_out([Cell(cell.text("value"), *a, b[0] - a[0], b[1] - a[1]) for cell, a, b in placed])
     return Region("table", page, box, pipe_table(rows), table.number("confidence"))

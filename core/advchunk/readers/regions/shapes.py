@@ -30,10 +30,8 @@ class Region(NamedTuple):
 
     Parameters
     ----------
-    kind : "paragraph" if the detector's label is unknown.
-    page : number of the page, from 1.
-    box : position, in one unit for the whole document.
-    text : "" for a picture.
+    kind, text : "paragraph" if the detector's label is unknown; "" for a picture.
+    page, box : number of the page, from 1, and position, in one unit for the whole document.
     score : confidence of the detector, 0..1.
     level : depth of a heading according to the detector, 0 if unknown.
     size : height of the lines in the unit of the box, 0 if unknown; it ranks headings.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from itertools import dropwhile
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from advchunk.errors import ConfigurationError, did_you_mean, require
@@ -78,10 +79,8 @@ class Lexicon:
 
     Parameters
     ----------
-    connectives : by their words.
     complementisers : words that open the clause of a verb of attribution: "that".
-    attribution : forms of verbs of saying and thinking.
-    addressing : the subset of ``attribution`` that takes an addressee: "told".
+    attribution, addressing : forms of verbs of saying and thinking, and those that take an addressee: "told".
     subjects : words that can be the subject of a clause by themselves: "nobody".
     pronouns : the subset of ``subjects`` that is nothing else: a verb follows "he".
     determiners : words that open a noun phrase: "the".
@@ -132,11 +131,8 @@ class Lexicon:
         >>> load_lexicon("en").opening("But, nevertheless, he came.").words
         'nevertheless'
         """
-        tokens = self.tokens(text[:_HEAD])
-        first = next((i for i, token in enumerate(tokens) if token.text[0].isalnum()), None)
-        tokens = [] if first is None else tokens[first:]
-        match = self.at(tokens, 0) if tokens else None
-        if match is None:
+        tokens = list(dropwhile(lambda token: not token.text[0].isalnum(), self.tokens(text[:_HEAD])))
+        if not (match := self.at(tokens, 0) if tokens else None):
             return None
         connective, end = match
         if connective.kind == "conjunction" and connective.strength == "weak":
@@ -189,8 +185,7 @@ class Lexicon:
 
 
 def _is_valid(connective: Connective, tokens: Sequence[Token], start: int, end: int) -> bool:
-    before = tokens[start - 1].text if start else ""
-    after = tokens[end].text if end < len(tokens) else ""
+    before, after = tokens[start - 1].text if start else "", tokens[end].text if end < len(tokens) else ""
     if before in connective.not_after or after in connective.not_before:
         return False
     if connective.comma == "after":
@@ -213,11 +208,7 @@ def load_lexicon(language: str = "en") -> Lexicon:
 
 
 def parse_lexicon(data: Mapping[str, Any]) -> Lexicon:
-    """Build a lexicon from the data of a lexicon file: the fields of `Lexicon`, all optional.
-
-    Raises
-    ------
-    ConfigurationError : an unknown name or an invalid value.
+    """Build a lexicon from the data of a lexicon file, fields of `Lexicon`; raise `ConfigurationError` for other data.
 
     >>> parse_lexicon({"connectives": {"but": {"strength": "strong", "kind": "conjunction"}}}).opening("But he came.").kind
     'conjunction'
@@ -240,10 +231,8 @@ def _are_words(value: object) -> bool:
 def update_connectives(lexicon: Lexicon, changes: Mapping[str, Any]) -> Lexicon:
     """Return a lexicon with connectives added, changed or removed.
 
-    Parameters
-    ----------
-    changes : by words, a strength; "none" to remove the connective; or a mapping of fields of `Connective`. Other fields
-        keep their values; a new connective is an adverb by default.
+    Changes are, by words, a strength, "none" to remove the connective, or a mapping of fields of `Connective`. Other
+    fields keep their values; a new connective is an adverb by default.
 
     >>> update_connectives(load_lexicon("en"), {"however": "weak", "by the by": "strong"}).connectives["however"].strength
     'weak'
@@ -270,12 +259,7 @@ def update_connectives(lexicon: Lexicon, changes: Mapping[str, Any]) -> Lexicon:
 def get_lexicon(
     language: str = "en", connectives: Mapping[str, Any] | None = None, lexicon: Mapping[str, Any] | None = None
 ) -> Lexicon:
-    """Return the lexicon of a language, with changes.
-
-    Parameters
-    ----------
-    connectives : changes by words: "strong", "weak", "none" to remove one, or a mapping of fields of `Connective`.
-    lexicon : data of a whole lexicon to use instead of the language's, as for `parse_lexicon`.
+    """Return the lexicon of a language, or that of some data (`parse_lexicon`), with changes (`update_connectives`).
 
     >>> get_lexicon("en", {"by the by": "strong"}).opening("By the by, he came.").strength
     'strong'

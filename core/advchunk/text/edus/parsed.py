@@ -10,6 +10,7 @@ from advchunk.records import Units
 from advchunk.text import tiling
 from advchunk.text.edus.lexicon import COMMAS, SPACED_BREAKS, Lexicon, Token
 from advchunk.text.edus.rules import find_enclosed
+from advchunk.text.sentences import spacy_documents
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # which spaCy cannot encode
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "expl"})
@@ -18,14 +19,11 @@ _VERBS = frozenset({"VERB", "AUX"})
 
 def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
     """Tile a text with elementary discourse units, by the parses of a spaCy pipeline (see `Edus`)."""
-    edges = tiling.paragraphs(text).edges.tolist()
-    starts = [at for start, end in pairwise(edges) for at in range(start, end, nlp.max_length)]
-    readable = _SURROGATE.sub("\ufffd", text)
-    docs = nlp.pipe(readable[start:end] for start, end in pairwise([*starts, len(text)]))
-    ends = {*edges, *starts}
-    for start, doc in zip(starts, docs, strict=True):
+    ends = set(tiling.paragraphs(text).edges.tolist())
+    for start, doc in spacy_documents(text, _SURROGATE.sub("\ufffd", text), nlp):
         parsed = doc.has_annotation("DEP") or len(doc) <= 1
         require(parsed, "the spaCy pipeline must parse, for discourse units: add a parser", nlp.pipe_names)
+        ends.add(start)
         for sentence in doc.sents:
             ends.add(start + sentence.start_char)
             ends.update(start + doc[i].idx for i in clause_starts(sentence, lexicon))
@@ -68,8 +66,7 @@ def _clauses(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]
             yield first, last, False
 
 
-def _phrases(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]:
-    """Yield the phrases that are units because of their cue."""
+def _phrases(sentence: Any, lexicon: Lexicon) -> Iterator[tuple[int, int, bool]]:  # units because of their cue
     tokens = [Token(token.lower_, token.idx, token.idx + len(token)) for token in sentence]
     for i, token in enumerate(sentence):
         match = lexicon.at(tokens, i)
@@ -87,8 +84,7 @@ def _after_breaks(sentence: Any) -> Iterator[int]:
             yield mark + 1
 
 
-def _is_finite(verb: Any) -> bool:
-    """Return True if a verb or its auxiliary is finite; "expected them to return" is one clause."""
+def _is_finite(verb: Any) -> bool:  # "expected them to return" is one clause
     return any("Fin" in part.morph.get("VerbForm") for part in (verb, *verb.children) if part.pos_ in _VERBS)
 
 

@@ -7,9 +7,7 @@ from itertools import accumulate
 
 from advchunk.text.edus.lexicon import BREAKS, COMMAS, SPACED_BREAKS, Connective, Lexicon, Token
 
-_PAIRS = {
-    "(": ")", "[": "]", "{": "}", "（": "）", '"': '"', "“": "”", "„": "“", "«": "»", "「": "」", "『": "』", "《": "》",  # noqa: RUF001
-}  # fmt: skip
+_PAIRS = dict(zip('([{（"“„«「『《', ')]}）"”“»」』》', strict=True))  # noqa: RUF001
 _QUOTES, _QUOTES_END = frozenset('"“„«「『'), frozenset('"”“»」』')
 _TAG = 6  # maximum words of "he said" after a quotation
 _REPORT = 12  # words within which reported speech without "that" has its verb
@@ -43,8 +41,7 @@ class _Sentence:
         matches = ((i, lexicon.at(tokens, i)) for i in outside)
         self.connectives = {i: match for i, match in matches if match is not None and match[0].kind != "adverb"}
         self.enough = 1 if lexicon.verbs else _CLAUSE
-        counts = (not hidden and self.counts(i) for i, hidden in enumerate(self.inside))
-        self.evidence = [0, *accumulate(counts)]
+        self.evidence = [0, *accumulate(not hidden and self.counts(i) for i, hidden in enumerate(self.inside))]
         visible = zip(self.words, self.inside, strict=True)
         self.sayings = [0, *accumulate(not hidden and word in lexicon.attribution for word, hidden in visible)]
         end = len(tokens)
@@ -63,7 +60,6 @@ class _Sentence:
         return starts
 
     def begins(self, i: int) -> bool:
-        """Return True if a unit begins with token ``i``."""
         before = self.words[i - 1]
         if before in BREAKS:
             return self.after_break(i)
@@ -76,14 +72,10 @@ class _Sentence:
             return True
         return self.reported(i) or self.quoted(i) or self.speech_tag(i)
 
-    # Evidence.
-
-    def counts(self, i: int) -> bool:
-        """Return True if token ``i`` is evidence of a clause: a finite verb, or any word if verbs are unknown."""
+    def counts(self, i: int) -> bool:  # a finite verb, or any word if verbs are unknown
         return self.lexicon.finite(self.words, i) if self.lexicon.verbs else self.words[i][0].isalnum()
 
     def clause(self, start: int, end: int) -> bool:
-        """Return True if there is a clause among these tokens."""
         return self.evidence[max(start, end)] - self.evidence[start] >= self.enough
 
     def stop(self, i: int) -> int:
@@ -105,7 +97,7 @@ class _Sentence:
         place = bisect_right(self.resumed, i)
         return place < len(self.resumed) and self.resumed[place] < self.stop(i)
 
-    # Rules for the start of a unit.
+    # The rest are rules for the start of a unit.
 
     def after_break(self, i: int) -> bool:
         """After a semicolon or colon: a clause after a clause, or an adverb; after a dash, only an adverb."""
@@ -129,9 +121,8 @@ class _Sentence:
         no_subject = self.lexicon.finite(self.words, j) or self.words[j] in self.lexicon.prepositions
         if no_subject or not self.clause(j, self.stop(j)) or self.is_listed(i):
             return False
-        noun = bool(self.lexicon.verbs) and self.words[j] in self.lexicon.determiners
-        noun = noun and self.clause(j, self.pause(j))
-        return self.words[i - 1] in COMMAS or noun or self.words[j] in self.lexicon.subjects
+        noun = self.lexicon.verbs and self.words[j] in self.lexicon.determiners and self.clause(j, self.pause(j))
+        return self.words[i - 1] in COMMAS or bool(noun) or self.words[j] in self.lexicon.subjects
 
     def subordinate(self, connective: Connective, i: int, end: int) -> bool:
         """Before a subordinator, a relative pronoun, or a preposition whose phrase counts."""
@@ -202,7 +193,6 @@ class _Sentence:
         return opens and one_verb and self.words[i - 1] in COMMAS and self.clause(self.last, i)
 
     def says(self, start: int, end: int) -> bool:
-        """Return True if a verb of saying or thinking is among these tokens."""
         return self.sayings[end] > self.sayings[start]
 
     def says_that(self, i: int) -> bool:
