@@ -315,6 +315,6 @@ def _is_hidden(tag: str, node: LexborNode) -> bool:
 def _read_formula(node: LexborNode) -> str:
     node.strip_tags(["script", "style"], recursive=True)
     try:
-        return formula_text(parse_xml(node.html or ""))
+        return formula_text(parse_xml(node.html or "", namespaces=False))
     except ConfigurationError:  # HTML within a formula need not be XML
         return squeeze(node.text())
