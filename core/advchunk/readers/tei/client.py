@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -16,15 +17,9 @@ from uuid import uuid4
 
 from advchunk.engine import call_in_thread
 from advchunk.engine.threads import run_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    ConfigurationError,
-    ModelUnavailable,
-    first_line,
-    import_extra,
-    require,
-)
+from advchunk.errors import BadModelOutput, ConfigurationError, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.retrying import TransientError, retry_after, retrying
+from advchunk.readers import tei
 from advchunk.readers.files import decode_text
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeeze
@@ -34,7 +29,6 @@ PDF: TypeAlias = str | os.PathLike[str] | bytes
 OnPDFError: TypeAlias = Callable[[PDF, Exception], None] | None
 _FAILURES = (OSError, BadModelOutput, ConfigurationError)
 _T = TypeVar("_T")
-
 _COORDINATES = ("head", "p", "s", "figure", "formula", "note", "ref", "biblStruct")
 _SHOWN = 300  # characters of a response in an error
 _BUSY = (429, 502, 503, 504)  # 503: no engine is free
@@ -61,12 +55,6 @@ class GrobidClient:
     concurrency : PDFs at a time, >= 1; at most the number of the server's engines (``concurrency`` in its grobid.yaml, 10).
     options : more fields of a request, such as ``{"consolidateHeader": "0"}``.
 
-    Raises
-    ------
-    ConfigurationError : a parameter breaks its rule.
-
-    Examples
-    --------
     >>> client = GrobidClient("http://localhost:8070", timeout=300)
     >>> client.process(b"PK\x03\x04 ...")
     Traceback (most recent call last):
@@ -89,8 +77,8 @@ class GrobidClient:
         require(plain, "url must be http(s)://host:port, without user, password or query", "another")
         require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
         require(self.retries >= 0, "retries must be >= 0", self.retries)
-        require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
-        require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
+        for name in ("backoff", "longest_wait"):
+            require(getattr(self, name) >= 0, f"{name} must be >= 0 seconds", getattr(self, name))
         require(self.concurrency >= 1, "concurrency must be >= 1", self.concurrency)
 
     def process(self, pdf: PDF, *, keep: bool = False) -> str:
@@ -113,9 +101,12 @@ class GrobidClient:
 
     async def aprocess(self, pdf: PDF, *, keep: bool = False) -> str:
         """Await `process`."""
-        if keep and (kept := await call_in_thread(_read_kept, pdf)) is not None:
+        if keep and not isinstance(pdf, bytes) and (kept := await call_in_thread(_read_kept, pdf)) is not None:
             return kept
-        upload = await call_in_thread(_read_pdf, pdf)
+        name = "bytes" if isinstance(pdf, bytes) else Path(pdf).name
+        data = pdf if isinstance(pdf, bytes) else await call_in_thread(Path(pdf).read_bytes)
+        require_pdf(data, name)
+        upload = _Upload(name, data)
         retry = retrying(self, "AsyncRetrying", "grobid") if self.retries else None
         text: str = await (retry(self._post, upload) if retry else self._post(upload))
         if keep and not isinstance(pdf, bytes):
@@ -131,15 +122,15 @@ class GrobidClient:
 
     async def aread(self, pdf: PDF, *, keep: bool = True) -> Document:
         """Await `read`."""
-        text = await self.aprocess(pdf, keep=keep)
-        return await call_in_thread(_document, pdf, text, keep)
+        text, metadata = await self.aprocess(pdf, keep=keep), dict[str, str]()
+        if not isinstance(pdf, bytes):
+            metadata = {"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {})
+        return await call_in_thread(partial(tei.read, text, metadata=metadata))
 
     def read_many(self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None) -> list[Document]:
         """Return the document of each PDF, in order, reading at most ``concurrency`` at a time.
 
-        Parameters
-        ----------
-        on_error : called with each PDF that fails, which is then left out, and its error; None raises the first error.
+        A PDF that fails is left out, and passed to ``on_error`` with its error; None raises the first error.
         """
         return _run(self.aread_many(pdfs, keep=keep, on_error=on_error))
 
@@ -229,16 +220,8 @@ def _run(work: Coroutine[Any, Any, _T]) -> _T:
     return result
 
 
-def _read_pdf(pdf: PDF) -> _Upload:
-    name, data = ("bytes", pdf) if isinstance(pdf, bytes) else (Path(pdf).name, Path(pdf).read_bytes())
-    require_pdf(data, name)
-    return _Upload(name, data)
-
-
-def _read_kept(pdf: PDF) -> str | None:
+def _read_kept(pdf: str | os.PathLike[str]) -> str | None:
     """Return the kept TEI of a PDF, unless the PDF is newer."""
-    if isinstance(pdf, bytes):
-        return None
     path = kept_at(pdf)
     fresh = path.is_file() and path.stat().st_mtime_ns >= Path(pdf).stat().st_mtime_ns
     return decode_text(path.read_bytes()) if fresh else None
@@ -253,11 +236,3 @@ def _write_kept(pdf: str | os.PathLike[str], text: str) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _document(pdf: PDF, text: str, keep: bool) -> Document:
-    from advchunk.readers import tei
-
-    if isinstance(pdf, bytes):
-        return tei.read(text)
-    return tei.read(text, metadata={"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {}))
