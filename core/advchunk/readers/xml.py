@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from html.entities import html5
-from typing import Any, NoReturn
+from typing import NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -58,8 +58,9 @@ class _Parser:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._tree.data
-        parser.EntityDeclHandler = self._define_entity
-        parser.ExternalEntityRefHandler = self._refer_outside
+        parser.EntityDeclHandler = lambda name, *_: self._fail(f"XML must not define entities, got {name!r}")
+        rule = "XML must not refer to external entities"
+        parser.ExternalEntityRefHandler = lambda context, *_: self._fail(f"{rule}, got {context!r}")
         parser.SkippedEntityHandler = self._replace_entity
 
     def parse(self, text: str) -> Element:
@@ -99,12 +100,6 @@ class _Parser:
                 self._fail(f"a name in XML must be at most {_MAX_NAME} characters, its namespace included")
             self._names[name] = f"{{{name}" if "}" in name else name
         return self._names[name]
-
-    def _define_entity(self, name: str, *_: Any) -> NoReturn:
-        self._fail(f"XML must not define entities, got {name!r}")
-
-    def _refer_outside(self, context: str | None, *_: Any) -> NoReturn:
-        self._fail(f"XML must not refer to external entities, got {context!r}")
 
     def _replace_entity(self, name: str, is_parameter: bool) -> None:
         if is_parameter:

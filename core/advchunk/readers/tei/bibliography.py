@@ -36,6 +36,7 @@ def read_header(root: Element) -> tuple[dict[str, str], str]:
         return {}, ""
     paths = (".//titleStmt", ".//sourceDesc//analytic", ".//sourceDesc//monogr")
     statements, analytic, monographs = map(header.findall, paths)
+    authors = (paper.iter("author") for paper in analytic + statements + monographs)
     ids = {item.get("type", "").upper(): plain_text(item) for item in header.iter("idno")}
     dates = header.findall(".//publicationStmt//date") + header.findall(".//sourceDesc//imprint//date")
     journals = [title for title in header.iterfind(".//sourceDesc//monogr//title") if title.get("level") == "j"]
@@ -43,9 +44,7 @@ def read_header(root: Element) -> tuple[dict[str, str], str]:
     iso_dates = (_ISO.search(date_text(date)) for date in dates)
     metadata = {
         "title": _first(map(_title, statements + analytic + monographs)),
-        "authors": _first(
-            _join("; ", map(person_name, paper.iter("author"))) for paper in analytic + statements + monographs
-        ),
+        "authors": _first(_join("; ", map(person_name, paper)) for paper in authors),
         "doi": ids.get("DOI", ""),
         "published_at": _first(match[0] for match in iso_dates if match),
         "journal": _first(plain_text(title) for title in journals if title.get("type") != "abbrev"),
@@ -80,12 +79,7 @@ def format_reference(source: Element) -> str:
     date = next(filter(None, map(date_text, source.iter("date"))), "")
     titles = dict.fromkeys(plain_text(title) for title in source.iter("title") if title.get("type") != "abbrev")
     *others, last = [*titles] or [""]
-    # Several pages have no text.
-    ranges = {
-        scope: "–".join(dict.fromkeys(filter(None, map(scope.get, ("from", "to")))))
-        for scope in source.iter("biblScope")
-    }
-    scopes = {scope.get("unit", ""): plain_text(scope) or pages for scope, pages in ranges.items()}
+    scopes = {scope.get("unit", ""): plain_text(scope) or _range(scope) for scope in source.iter("biblScope")}
     issue = scopes.pop("volume", "") + (f"({scopes.pop('issue')})" if scopes.get("issue") else "")
     issue = _join(": ", [issue, scopes.pop("page", "")])
     parts = [
@@ -97,6 +91,10 @@ def format_reference(source: Element) -> str:
         *(*_rest(source), *ids, *(link.get("target", "") for link in source.iter("ptr"))),
     ]
     return " ".join(part if part[-1] in ".?!" else f"{part}." for part in map(squeeze, parts) if part)
+
+
+def _range(scope: Element) -> str:
+    return _join("–", dict.fromkeys([scope.get("from"), scope.get("to")]))
 
 
 def _rest(element: Element) -> Iterator[str]:

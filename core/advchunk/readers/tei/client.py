@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -32,11 +32,6 @@ _T = TypeVar("_T")
 _COORDINATES = ("head", "p", "s", "figure", "formula", "note", "ref", "biblStruct")
 _SHOWN = 300  # characters of a response in an error
 _BUSY = (429, 502, 503, 504)  # 503: no engine is free
-
-
-class _Upload(NamedTuple):
-    name: str
-    data: bytes
 
 
 @dataclass(frozen=True)
@@ -106,9 +101,8 @@ class GrobidClient:
         name = "bytes" if isinstance(pdf, bytes) else Path(pdf).name
         data = pdf if isinstance(pdf, bytes) else await call_in_thread(Path(pdf).read_bytes)
         require_pdf(data, name)
-        upload = _Upload(name, data)
         retry = retrying(self, "AsyncRetrying", "grobid") if self.retries else None
-        text: str = await (retry(self._post, upload) if retry else self._post(upload))
+        text: str = await (retry(self._post, name, data) if retry else self._post(name, data))
         if keep and not isinstance(pdf, bytes):
             await call_in_thread(_write_kept, pdf, text)
         return text
@@ -162,38 +156,37 @@ class GrobidClient:
             await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
         return documents
 
-    async def _post(self, upload: _Upload) -> str:
+    async def _post(self, name: str, data: bytes) -> str:
         httpx = import_extra("httpx", "grobid")
         try:
             async with asyncio.timeout(self.timeout), httpx.AsyncClient(timeout=self.timeout) as client:
                 response = await client.post(
                     f"{self.url.rstrip('/')}/api/processFulltextDocument",
-                    files={"input": (upload.name, upload.data, "application/pdf")},
+                    files={"input": (name, data, "application/pdf")},
                     data={"teiCoordinates": list(_COORDINATES), "segmentSentences": "1", **self.options},
                     headers={"Accept": "application/xml"},
                 )
         except (httpx.HTTPError, TimeoutError) as error:
-            raise self._failure(error, upload) from None
-        return self._tei(response, upload)
+            raise self._failure(error, name) from None
+        return self._tei(response, name)
 
-    def _failure(self, error: Exception, upload: _Upload) -> ModelUnavailable:
+    def _failure(self, error: Exception, name: str) -> ModelUnavailable:
         kind = type(error).__name__
         if kind in {"ConnectError", "ConnectTimeout"}:
             return ModelUnavailable(f"no GROBID server at {self.url}: {first_line(error)}")
         if "Timeout" in kind:
-            return ModelUnavailable(f"GROBID at {self.url} did not finish {upload.name} in {self.timeout:g} s")
-        return TransientError(f"GROBID at {self.url} broke off at {upload.name}: {kind}: {first_line(error)}")
+            return ModelUnavailable(f"GROBID at {self.url} did not finish {name} in {self.timeout:g} s")
+        return TransientError(f"GROBID at {self.url} broke off at {name}: {kind}: {first_line(error)}")
 
-    def _tei(self, response: Any, upload: _Upload) -> str:
-        status: int = response.status_code
-        text: str = response.content.decode("utf-8", "replace")
+    def _tei(self, response: Any, name: str) -> str:
+        status, text = response.status_code, str(response.content.decode("utf-8", "replace"))
         if status == 200 and "<TEI" in text[:4096]:
             return text
         if status in (200, 204):
             problem = f"must answer with TEI, got {squeeze(text)[:80]!r} for" if text.strip() else "found no text in"
-            msg = f"GROBID at {self.url} {problem} {upload.name}"
+            msg = f"GROBID at {self.url} {problem} {name}"
             raise BadModelOutput(msg)
-        msg = f"GROBID at {self.url} refused {upload.name}: HTTP {status}: {squeeze(text)[:_SHOWN]}"
+        msg = f"GROBID at {self.url} refused {name}: HTTP {status}: {squeeze(text)[:_SHOWN]}"
         wait = retry_after(response)
         if status not in _BUSY or (wait or 0) > self.longest_wait:
             raise ModelUnavailable(msg)
