@@ -54,9 +54,7 @@ class Object:
 
     def _get(self, key: str, types: type[_T] | tuple[type[_T], ...], name: str) -> _T | None:
         value = self._members.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+        if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and types is not bool)):
             _fail(self.at(key), name, value)
         return value
 

@@ -10,9 +10,7 @@ The body is read in its own order:
 - forms and fields are lines, ``key: value``; sheets of a workbook are headed by their names;
 - page headers and footers are dropped or kept; watermarks, hidden text and speakers' notes are always dropped.
 
-References
-----------
-docling-core 2.104, ``DoclingDocument`` (schema 1.10).
+The format is ``DoclingDocument`` of docling-core 2.104 (schema 1.10).
 """
 
 from collections.abc import Mapping

@@ -30,9 +30,8 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 def make_safe(text: str) -> str:
     """Return a page that can be parsed in linear time, with formatting tags renamed (`restore_tags` undoes it).
 
-    Self-closing tags of XHTML become pairs of tags.
-
-    Elements nested too deep, or one with too many attributes, raise `ConfigurationError`.
+    Self-closing tags of XHTML become pairs of tags. Elements nested too deep, or one with too many attributes, raise
+    `ConfigurationError`.
     """
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)

@@ -1,9 +1,6 @@
-"""Read TEI: papers as GROBID writes them, and other texts in TEI markup.
+"""Read TEI (TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange"), above all GROBID's papers.
 
-References
-----------
-TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange". GROBID's customization of it, and its
-coordinates: https://grobid.readthedocs.io.
+GROBID's customization of TEI, and its coordinates, are described at https://grobid.readthedocs.io.
 """
 
 from collections.abc import Mapping

@@ -72,8 +72,8 @@ class GrobidClient:
         require(plain, "url must be http(s)://host:port, without user, password or query", "another")
         require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
         require(self.retries >= 0, "retries must be >= 0", self.retries)
-        for name in ("backoff", "longest_wait"):
-            require(getattr(self, name) >= 0, f"{name} must be >= 0 seconds", getattr(self, name))
+        require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
+        require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
         require(self.concurrency >= 1, "concurrency must be >= 1", self.concurrency)
 
     def process(self, pdf: PDF, *, keep: bool = False) -> str:
@@ -132,8 +132,8 @@ class GrobidClient:
         self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None
     ) -> list[Document]:
         """Await `read_many`."""
-        several = not isinstance(pdfs, (str, bytes, os.PathLike))
-        require(several, "pdfs must be an iterable of PDFs; read reads one", pdfs)
+        rule = "pdfs must be an iterable of PDFs; read reads one"
+        require(not isinstance(pdfs, (str, bytes, os.PathLike)), rule, pdfs)
         slots = asyncio.Semaphore(self.concurrency)
 
         async def read(pdf: PDF) -> Document:
