@@ -445,7 +445,7 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
         ("<article>" + "<sec>" * 10_000, "nested at most 200 deep, at line 1, column "),
         (ARTICLE[:3000], "well-formed: .* at line "),
         ("PK\x03\x04", "well-formed"),
-        ("<html><body/></html>", "JATS must have an <article>, got <html>"),
+        ("<html><body/></html>", "JATS must have an <article>, got '<html>"),
         ("<s><article/><article/></s>", "jats.read_articles reads several, got 2"),
     ],
 )

@@ -458,8 +458,8 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
         ("Just prose.", "must be TEI, such as GROBID makes of a PDF, got 'Just prose.'"),
         ("PK\x03\x04", "must be TEI, such as GROBID makes of a PDF, got 'PK"),
         ("", "must be TEI, such as GROBID makes of a PDF, got ''"),
-        ("<article><body/></article>", "must be TEI, such as GROBID makes of a PDF, got <article>"),
-        ("<html><body>TEI</body></html>", "got <html>"),
+        ("<article><body/></article>", "must be TEI, such as GROBID makes of a PDF, got '<article>'"),
+        ("<html><body>TEI</body></html>", "got '<html>'"),
     ],
     ids=["laughs", "external", "deep", "cut", "prose", "zip", "empty", "jats", "html"],
 )

@@ -1,12 +1,7 @@
 """Text of XML elements within a line, with superscripts and subscripts."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element
 
 SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _SUBSCRIPTS = str.maketrans("0123456789+-−", "₀₁₂₃₄₅₆₇₈₉₊₋₋")
@@ -18,17 +13,15 @@ def inline_text(element: Element) -> str:
     text = element.text or ""
     for child in element:
         tail = child.tail or ""
-        text += format_script(str(child.tag), inline_text(child), text[-1:], tail[:1]) + tail
+        text += format_script(child.tag, inline_text(child), text[-1:], tail[:1]) + tail
     return text
 
 
 def format_script(tag: str, text: str, before: str, after: str) -> str:
     """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
-    Parameters
-    ----------
-    tag : "sup", "sub", or any other, for which the text is returned as it is.
-    before, after : the characters next to it.
+    The tag is "sup", "sub", or any other, for which the text does not change; ``before`` and ``after`` are the characters next
+    to it.
 
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')

@@ -19,16 +19,8 @@ _T = TypeVar("_T")
 class Object:
     """An object of a JSON text, or a dict, and its path.
 
-    Values are checked on access; a missing or null one is empty, zero or None.
-
-    Parameters
-    ----------
-    members : values by name; must be a dict.
-    parent, key, index : the object it is a member of, its key there, and its position in a list.
-
-    Raises
-    ------
-    ConfigurationError : by every method, for a value of another type; with its path.
+    Values are checked on access; a missing or null one is empty, zero or None. Every method raises `ConfigurationError` for
+    a value of another type, with its path: the ``key`` of ``parent``, and its ``index`` in a list there.
 
     >>> page = Object({"size": {"height": 792.0}, "labels": [{"text": 7}]})
     >>> page.object("size").number("height"), page.object("image"), page.text("name")
@@ -62,9 +54,7 @@ class Object:
 
     def _get(self, key: str, types: type[_T] | tuple[type[_T], ...], name: str) -> _T | None:
         value = self._members.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, types) or (isinstance(value, bool) and types is not bool):
+        if value is not None and (not isinstance(value, types) or (isinstance(value, bool) and types is not bool)):
             _fail(self.at(key), name, value)
         return value
 
@@ -137,11 +127,10 @@ def parse_json(text: str) -> Object:
         value = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         msg = f"JSON must be well-formed: {error.msg}, at line {error.lineno}, column {error.colno}"
-        raise ConfigurationError(msg) from None
     except RecursionError:
         msg = "JSON must not be nested so deep"
-        raise ConfigurationError(msg) from None
     except ValueError as error:  # an integer of thousands of digits
         msg = f"JSON must be well-formed: {error}"
-        raise ConfigurationError(msg) from None
-    return Object(value)
+    else:
+        return Object(value)
+    raise ConfigurationError(msg)

@@ -1,30 +1,22 @@
 """Write MathML as a line of text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element
 
 from advchunk.readers.writing import squeeze
-
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
 
 _INVISIBLE = re.compile("[\u2061-\u2064\u200b]")  # function application, invisible times ...
 _RELATIONS = frozenset("= < > ≤ ≥ ≠ ≈ ≃ ≅ ≡ ∼ ~ ∝ → ← ↔ ⇒ ⇔ ∈ ⊂ ⊆ := ≪ ≫".split())  # noqa: RUF001, SIM905
 _ACCENTS = frozenset("¯ ‾ ˉ _ ^ ˆ ~ ˜ ˙ ¨ → ⃗ . ´ ` ˇ ˘ ̂ ̅ ̄ ̇ ̃".split())  # noqa: RUF001, SIM905
 _ATOM = re.compile(r"√?\w+|\w+\.\w+|\([^()]*\)|.|", re.DOTALL)
 _TEX = re.compile(r"(?:application/x-)?(?:la)?tex", re.IGNORECASE)
-_PARTS = {
-    **dict.fromkeys(("mfrac", "mroot", "msup", "msub", "mover", "munder"), 2),
-    **dict.fromkeys(("msubsup", "munderover"), 3),
-}
+_PARTS = {"mfrac": 2, "mroot": 2, "msup": 2, "msub": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
 _SEPARATORS = {"mtable": "; ", "mtr": ", ", "mlabeledtr": ", ", "mmultiscripts": " ", "apply": " "}
 
 
 def formula_text(element: Element) -> str:
-    r"""Return a formula as its TeX annotation, or else its MathML in one line.
+    r"""Return a formula, whose elements have no namespace, as its TeX annotation, or else its MathML in one line.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> formula_text(fromstring("<math><mi>p</mi><mo>=</mo><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac></math>"))
@@ -33,14 +25,14 @@ def formula_text(element: Element) -> str:
     'R^2'
     """
     for part in element.iter():
-        if _name(part) == "annotation" and _TEX.fullmatch(part.get("encoding", "")) and (part.text or "").strip():
+        if part.tag == "annotation" and _TEX.fullmatch(part.get("encoding", "")) and (part.text or "").strip():
             return squeeze(part.text or "")
     return squeeze(_line(element))
 
 
 def _line(element: Element) -> str:
-    tag = _name(element)
-    parts = [_line(child) for child in element if not _name(child).startswith("annotation")]
+    tag = element.tag
+    parts = [_line(child) for child in element if not child.tag.startswith("annotation")]
     if not parts:
         text = squeeze(_INVISIBLE.sub("", element.text or ""))
         is_word = tag in {"mi", "mtext"} and len(text) > 1
@@ -71,14 +63,9 @@ def _combine_scripts(tag: str, parts: Sequence[str]) -> str:
     if tag in {"mover", "munder"} and scripts[0] in _ACCENTS:
         return base + scripts[0]
     marks = "^" if tag in {"msup", "mover"} else "_^"
-    return _parenthesize(base) + "".join(
-        m + _parenthesize(text) for m, text in zip(marks, scripts, strict=False) if text
-    )
+    pairs = zip(marks, scripts, strict=False)
+    return _parenthesize(base) + "".join(mark + _parenthesize(text) for mark, text in pairs if text)
 
 
 def _parenthesize(text: str) -> str:
     return text if _ATOM.fullmatch(text) else f"({text})"
-
-
-def _name(element: Element) -> str:
-    return str(element.tag).rpartition("}")[2]

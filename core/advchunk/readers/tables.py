@@ -68,13 +68,9 @@ def _size(cells: Sequence[Cell]) -> tuple[int, int]:
 def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     r"""Write a Markdown table of cells without positions, with spans filled as in `lay_out`.
 
+    ``groups`` are the rows of each part of the table, such as its head and its body; no cell reaches into the next part.
     Rows that no cell reaches are left out. If filling the spans would make the table far longer than the text of its
     cells, each row is a line without bars instead.
-
-    Parameters
-    ----------
-    groups : rows of each part of the table, such as its head and its body; no cell reaches into the next part.
-    heads : number of header rows, >= 0.
 
     >>> head = [[Cell("group", rows=2), Cell("weight", columns=2)], [Cell("mean"), Cell("SD")]]
     >>> print(spanned_table([head, [[Cell("tea"), Cell("7"), Cell("1")], [Cell("adults", columns=3)]]], 2))

@@ -30,19 +30,10 @@ class Prefix(NamedTuple):
 
 
 class Writer:
-    r"""A text that grows block by block, with blank lines between them.
+    r"""A text that grows block by block, with blank lines between them; ``markup`` is the format of the source.
 
-    Parameters
-    ----------
-    markup : format of the source.
+    A reader replaces the list ``blocks`` for a while to collect the blocks of a part, such as a cell.
 
-    Attributes
-    ----------
-    blocks : the blocks so far. A reader replaces the list for a while to collect the blocks of a part, such as a cell.
-    prefix : the pending prefix, if any.
-
-    Examples
-    --------
     >>> writer = Writer()
     >>> writer.add("heading", "Results", level=1)
     >>> writer.begin("-", level=1)
@@ -66,12 +57,7 @@ class Writer:
             self.blocks.append(TextBlock(kind, text, level, title, tuple(places)))
 
     def begin(self, prefix: str, kind: BlockKind = "item", level: int = 0, *, keep: bool = True) -> None:
-        """Put a prefix, such as the marker of a list item, before the next paragraph, and change its kind and level.
-
-        Parameters
-        ----------
-        keep : whether the prefix becomes a block of its own if no paragraph follows.
-        """
+        """Put a `Prefix`, such as the marker of a list item, before the next paragraph, and change its kind and level."""
         self.finish()
         self.prefix = Prefix(prefix, kind, level, keep) if prefix else None
 
@@ -109,12 +95,7 @@ def squeeze(text: str) -> str:
 
 
 def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
-    r"""Write a Markdown table, padding short rows with empty cells.
-
-    Parameters
-    ----------
-    rows : text of each cell; white space is squeezed, "|" is escaped.
-    heads : number of header rows, >= 0; the rule follows them.
+    r"""Write a Markdown table with a rule below its header rows; short rows are padded, white space squeezed, "|" escaped.
 
     >>> print(pipe_table([["group", "n"], ["tea"], ["a|b", "7"]]))
     | group | n |
@@ -134,12 +115,7 @@ _RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
 
 
 def table_head(text: str, block: Block) -> str:
-    r"""Return the header rows of a pipe table and the rule below them, to repeat above a later part of it.
-
-    Parameters
-    ----------
-    text : text that the block's span indexes.
-    block : a block; "" is returned for anything but a table with a header.
+    r"""Return the header rows of a pipe table and the rule below them, or "" for other blocks.
 
     >>> text = pipe_table([["group", "n"], ["tea", "7"]])
     >>> print(table_head(text, Block("table", Span(0, len(text)))))

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from html.entities import html5
-from typing import Any, NoReturn
+from typing import NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from advchunk.errors import ConfigurationError
+from advchunk.errors import ConfigurationError, require
 
 # No real document reaches these limits. Together they keep the tree of any text under some 300 MB.
 MAX_XML_LENGTH = 50_000_000
@@ -21,10 +21,10 @@ _MAX_NAME = 250  # characters of a name with its namespace, which the tree store
 _MAX_TAG = 2**20  # bytes of a tag or comment: expat before 2.6 reads one again for every slice (CVE-2023-52425)
 
 
-def parse_xml(text: str) -> Element:
-    r"""Parse an XML text into its root element; names are in Clark notation, ``{namespace}name``.
+def parse_xml(text: str, *, namespaces: bool = True) -> Element:
+    r"""Parse an XML text into its root element.
 
-    Nothing outside the text is read. Document types are accepted, as PubMed and JATS have them. HTML's named entities
+    Names are in Clark notation, ``{namespace}name``; without ``namespaces``, those of elements are only ``name``. Nothing outside the text is read. Document types are accepted, as PubMed and JATS have them. HTML's named entities
     (``&nbsp;``) are replaced, except in attributes, where expat drops them. Comments, processing instructions and the
     encoding declaration are ignored.
 
@@ -33,8 +33,6 @@ def parse_xml(text: str) -> Element:
     ConfigurationError : XML that is malformed or truncated, defines entities, or is too large, too deep or has too many
         elements; with the line and column.
 
-    Examples
-    --------
     >>> parse_xml("<p>Weight fell by <b>12&nbsp;%</b>.</p>").find("b").text
     '12\xa0%'
     >>> parse_xml("<p>Weight fell")
@@ -42,10 +40,11 @@ def parse_xml(text: str) -> Element:
     advchunk.errors.ConfigurationError: XML must be well-formed: no element found, at line 1, column 15
     """
     start = len(text) - len(text.lstrip("\ufeff \t\r\n"))  # often precede the declaration, although they must not
-    if len(text) > MAX_XML_LENGTH:
-        msg = f"XML must be at most {MAX_XML_LENGTH:,} characters, got {len(text):,}"
-        raise ConfigurationError(msg)
-    return _Parser(text.count("\n", 0, start)).parse(text[start:])
+    require(len(text) <= MAX_XML_LENGTH, f"XML must be at most {MAX_XML_LENGTH:,} characters", len(text))
+    root = _Parser(text.count("\n", 0, start)).parse(text[start:])
+    for element in () if namespaces else root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return root
 
 
 class _Parser:
@@ -59,8 +58,9 @@ class _Parser:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._tree.data
-        parser.EntityDeclHandler = self._define_entity
-        parser.ExternalEntityRefHandler = self._refer_outside
+        parser.EntityDeclHandler = lambda name, *_: self._fail(f"XML must not define entities, got {name!r}")
+        rule = "XML must not refer to external entities"
+        parser.ExternalEntityRefHandler = lambda context, *_: self._fail(f"{rule}, got {context!r}")
         parser.SkippedEntityHandler = self._replace_entity
 
     def parse(self, text: str) -> Element:
@@ -100,12 +100,6 @@ class _Parser:
                 self._fail(f"a name in XML must be at most {_MAX_NAME} characters, its namespace included")
             self._names[name] = f"{{{name}" if "}" in name else name
         return self._names[name]
-
-    def _define_entity(self, name: str, *_: Any) -> NoReturn:
-        self._fail(f"XML must not define entities, got {name!r}")
-
-    def _refer_outside(self, context: str | None, *_: Any) -> NoReturn:
-        self._fail(f"XML must not refer to external entities, got {context!r}")
 
     def _replace_entity(self, name: str, is_parameter: bool) -> None:
         if is_parameter:

@@ -4,17 +4,13 @@ The body is read in its own order:
 
 - a single title is the document's; several (slides, pages) are headings above all others;
 - list items have markers and levels; ticked boxes are ``[x]``;
-- parts of a paragraph in an inline group are joined, without markup other than raised digits (10⁹) and the ``$`` and
-  backticks of formulas and code;
+- parts of a paragraph are joined, without markup but raised digits (10⁹) and the ``$`` and backticks of formulas and code;
 - spans of tables are filled; the text of a cell is in the table only, even if Docling repeats it;
-- pictures have their captions and footnotes and, where a model added them, a description and the data of charts; text
-  within a picture is left out, as in Docling's own exports;
+- pictures have captions, footnotes and, where a model added them, a description and chart data, but no text within them;
 - forms and fields are lines, ``key: value``; sheets of a workbook are headed by their names;
 - page headers and footers are dropped or kept; watermarks, hidden text and speakers' notes are always dropped.
 
-References
-----------
-docling-core 2.104, ``DoclingDocument`` (schema 1.10).
+The format is ``DoclingDocument`` of docling-core 2.104 (schema 1.10).
 """
 
 from collections.abc import Mapping
@@ -30,8 +26,6 @@ from advchunk.readers.json import Object, parse_json
 from advchunk.readers.writing import Furniture
 from advchunk.records import Block, BlockKind, Document, Span
 
-_CHUNK = "docling_core.transforms.chunker.DocMeta"
-
 
 def read(
     text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
@@ -43,7 +37,6 @@ def read(
 
     Parameters
     ----------
-    id : id of the document.
     metadata : values that override those of the document.
     furniture : whether page headers and footers are dropped, or kept as blocks.
 
@@ -68,9 +61,7 @@ def document(
 ) -> Document:
     """Read a ``DoclingDocument``, a ``ConversionResult``, or an exported dict; see `read`.
 
-    Raises
-    ------
-    ConfigurationError : as `read`; also a conversion that failed, or another type.
+    A conversion that failed, or another type, also raises `ConfigurationError`.
     """
     if hasattr(doc, "document"):
         status = getattr(doc, "status", "success")
@@ -126,7 +117,7 @@ def convert(
 def is_chunk(metadata: Mapping[str, Any]) -> bool:
     """Return True for the metadata of a chunk by Docling's LangChain loader (``dl_meta``) or LlamaIndex parser."""
     meta = metadata.get("dl_meta", metadata)
-    return isinstance(meta, Mapping) and meta.get("schema_name") == _CHUNK
+    return isinstance(meta, Mapping) and meta.get("schema_name") == "docling_core.transforms.chunker.DocMeta"
 
 
 def restore_layout(chunk: Document) -> Document:
@@ -134,8 +125,7 @@ def restore_layout(chunk: Document) -> Document:
 
     Docling's loader puts headings and captions before the text of each chunk, one a line. They become blocks that head every
     piece; where they are missing, ``section`` and ``title_path`` of the metadata hold them. Every block has the pages of
-    the whole chunk, because Docling does not assign them, and boxes only if they are measured from the top, because the
-    height of the page is unknown. The text and other metadata do not change.
+    the whole chunk, and boxes only if they are measured from the top, because the height of the page is unknown.
 
     >>> meta = {"schema_name": "docling_core.transforms.chunker.DocMeta", "headings": ["Results"],
     ...         "doc_items": [{"label": "text", "prov": [{"page_no": 3}]}]}

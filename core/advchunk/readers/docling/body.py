@@ -1,11 +1,13 @@
 """Write the body of a Docling document: each item once, in its own order."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, NamedTuple
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import require
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
 from advchunk.readers.tables import Cell, filled_length, lay_out
@@ -18,22 +20,9 @@ MAX_TABLE_LENGTH = 25_000_000
 MAX_ITEMS = 250_000
 """Items of a document."""
 
-_ITEMS = "groups texts pictures tables key_value_items form_items field_regions field_items".split()  # noqa: SIM905
-_KINDS: Mapping[str, BlockKind] = {
-    "title": "heading",
-    "section_header": "heading",
-    "field_heading": "heading",
-    "list_item": "item",
-    "checkbox_selected": "item",
-    "checkbox_unselected": "item",
-    "code": "code",
-    "formula": "formula",
-    "caption": "caption",
-    "footnote": "footnote",
-    "reference": "reference",
-    "page_header": "furniture",
-    "page_footer": "furniture",
-}
+_LABELS = json.loads(files(__package__).joinpath("labels.json").read_text("utf-8"))
+_ITEMS: Sequence[str] = _LABELS["items"]
+_KINDS: Mapping[str, BlockKind] = _LABELS["kinds"]
 _NOTES = frozenset({"text", "paragraph", "caption", "footnote"})  # labels of captions and footnotes of other items
 _CHECKBOXES = {"checkbox_selected": "[x] ", "checkbox_unselected": "[ ] "}
 _SCRIPTS = {"super": "sup", "sub": "sub"}
@@ -50,17 +39,10 @@ class _Run(NamedTuple):
 
 
 class Body:
-    """The tree of a document's items.
+    """The tree of the items of a document of schema 1.x; with ``keeps_furniture``, page headers and footers are written.
 
-    Parameters
-    ----------
-    root : a document of schema 1.x.
-    keeps_furniture : whether to write page headers and footers.
-
-    Raises
-    ------
-    ConfigurationError : by both methods: a value of another type, a reference to nothing, an item below itself; too
-        many items, or tables too large.
+    Both methods raise `ConfigurationError` for a value of another type, a reference to nothing, an item below itself, too
+    many items, or tables too large.
     """
 
     def __init__(self, root: Object, *, keeps_furniture: bool) -> None:
@@ -101,7 +83,7 @@ class Body:
 
     def _ref(self, pointer: Object) -> str:
         ref = pointer.text("$ref") or pointer.text("cref")
-        if ref not in self._items:
+        if ref not in self._items:  # a path takes time
             require(False, f"{pointer.path} must refer to an item of the document", ref)
         return ref
 
@@ -112,10 +94,9 @@ class Body:
             ref, enters = stack.pop()
             if not enters:
                 above.remove(ref)
-            elif ref in above:
-                msg = f"the tree of a document must not have an item below itself, got {ref!r}"
-                raise ConfigurationError(msg)
-            elif ref not in seen:
+                continue
+            require(ref not in above, "the tree of a document must not have an item below itself", ref)
+            if ref not in seen:
                 seen[ref] = None
                 above.add(ref)
                 stack += [(ref, False), *((child, True) for child in self._children.get(ref, []))]
@@ -162,7 +143,7 @@ class Body:
 
     def _text(self, ref: str, nesting: int, parent: str) -> list[str]:
         item, label, children = self._items[ref], self._label(ref), self._children.get(ref, [])
-        text, places = item.text("text"), self._places(item)
+        text, places = item.text("text"), read_places(item, self._heights)
         if not text.strip() and self._has_run(ref):
             run = self._run(children)
             text, places, children = run.text, places + run.places, run.others
@@ -200,7 +181,8 @@ class Body:
         layers = [_layer(item) for item in texts]
         layer = "body" if "body" in layers or not layers else layers[0]
         items = [item for item in texts if _layer(item) == layer]
-        return _Run(_join_inline(items), [place for item in items for place in self._places(item)], layer, others)
+        places = [place for item in items for place in read_places(item, self._heights)]
+        return _Run(_join_inline(items), places, layer, others)
 
     def _collect(self, refs: Sequence[str], enters: Callable[[str], bool]) -> tuple[list[Object], list[str]]:
         """Return the texts at and below some items, which are then done, and the items that are neither texts nor entered."""
@@ -247,7 +229,8 @@ class Body:
         graph = item.object("graph")
         if graph is None:
             return
-        cells = [cell for cell in graph.objects("cells") if not self._is_written(cell)]
+        pointers = [(cell, cell.object("item_ref")) for cell in graph.objects("cells")]
+        cells = [cell for cell, ref in pointers if ref is None or self._ref(ref) not in self._in_tree]
         texts = {cell.integer("cell_id"): cell.text("text").strip() for cell in cells}
         values, seen = dict[int, list[int]](), set[int]()
         for link in graph.objects("links"):
@@ -263,17 +246,13 @@ class Body:
             elif key not in seen and text:
                 yield text
 
-    def _is_written(self, cell: Object) -> bool:
-        pointer = cell.object("item_ref")
-        return pointer is not None and self._ref(pointer) in self._in_tree
-
     def _add(
         self,
         item: Object,
         kind: BlockKind,
         text: str,
         level: int = 0,
-        places: Iterable[Place] | None = None,
+        places: list[Place] | None = None,
         layer: str = "",
     ) -> None:
         layer = "furniture" if self._is_furniture else layer or _layer(item)
@@ -281,7 +260,7 @@ class Body:
             kind, level = "furniture", 0
         elif layer != "body":
             return
-        places = self._places(item) if places is None else places
+        places = read_places(item, self._heights) if places is None else places
         self._writer.add(kind, text, level, places=dict.fromkeys(places))
 
     def _label(self, ref: str) -> str:
@@ -296,9 +275,6 @@ class Body:
         is_title = item.text("label") == "title" and _layer(item) == "body"
         return is_title and (bool(item.text("text").strip()) or self._has_run(ref))
 
-    def _places(self, item: Object) -> list[Place]:
-        return read_places(item, self._heights)
-
 
 def _layer(item: Object) -> str:
     """Return the layer of an item; page headers of schema 1.0 do not have it."""
@@ -307,7 +283,7 @@ def _layer(item: Object) -> str:
 
 
 def _annotations(item: Object, key: str, kind: str) -> list[Object]:
-    """Return a member of an item's metadata, or else annotations of a kind, the older schema for the same."""
+    """Return a member of an item's metadata, or else annotations of a kind, as in older schemas."""
     meta = item.object("meta")
     member = meta.object(key) if meta else None
     return [member] if member else [note for note in item.objects("annotations") if note.text("kind") == kind]

@@ -1,13 +1,14 @@
 """Read HTML, whole pages and fragments, by the HTML standard, as a browser would, however broken they are.
 
-Visible content is kept in its order; links become their text. Furniture is what the page itself marks up as such: the
-reader does not guess which content matters, and prefers neither <main> nor <article>.
+Visible content keeps its order; links become their text. Only what the page marks up as furniture is furniture.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -25,32 +26,14 @@ from advchunk.records import BlockKind, Document
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_BLOCKS = frozenset(
-    """address article aside blockquote body button caption center col colgroup dd details dialog dir div dl dt fieldset
-    figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html legend li listing main menu nav ol
-    optgroup option p plaintext pre search section select summary table tbody td textarea tfoot th thead tr ul xmp""".split()  # noqa: SIM905
-)
-# Elements that are not displayed, or that replace media.
-_INVISIBLE = frozenset(
-    """area audio base canvas datalist defs desc embed head iframe input link meta metadata noembed noframes noscript object
-    param script source style symbol template title track video""".split()  # noqa: SIM905
-)
-_KINDS: Mapping[str, tuple[BlockKind, int]] = {
-    **{f"h{level}": ("heading", level) for level in range(1, 7)},
-    **dict.fromkeys(("pre", "listing", "xmp", "plaintext"), ("code", 0)),
-    **dict.fromkeys(("figcaption", "caption"), ("caption", 0)),
-    "blockquote": ("quote", 0),
-}
+_ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
+_BLOCKS = frozenset(_ELEMENTS["blocks"])
+_INVISIBLE = frozenset(_ELEMENTS["invisible"])  # not displayed, or instead of media
+_KINDS: Mapping[str, tuple[BlockKind, int]] = _ELEMENTS["kinds"]  # with levels
+_ROLES: Mapping[str, str] = _ELEMENTS["roles"]
 _PARAGRAPHS = frozenset(["figure", "paragraph", "quote"])  # kinds that may follow a list marker
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_ROLES: Mapping[str, str] = {
-    "article": "article",
-    "banner": "header",
-    "complementary": "aside",
-    "contentinfo": "footer",
-    "main": "main",
-    "navigation": "nav",
-}
+_MAX_SPANS = (("row", 65534), ("col", 1000))
 _MAX_TERMS = 200  # characters of terms that share a definition
 _SPACE = re.compile(r"[\t\n\f\r ]+")
 
@@ -66,20 +49,15 @@ def read(
 
     Parameters
     ----------
-    text : HTML; any string.
-    id : id of the document.
     metadata : values that override those of the page.
-    furniture : "drop" leaves out content that a site repeats on its pages, since it matches every question about the site:
-        navigation, and the page's own header, footer and asides, except a header with headings; it drops nothing
-        if nothing else were left. "keep" makes it blocks of the kind "furniture".
+    furniture : "drop" leaves out navigation, and the page's own header (unless it has headings), footer and asides, except
+        if nothing else were left. "keep" makes them blocks of the kind "furniture".
 
     Raises
     ------
     ConfigurationError : elements are nested too deep, or one has too many attributes.
     MissingExtra : selectolax is not installed.
 
-    Examples
-    --------
     >>> document = read("<title>Tea</title><h1>Tea</h1><nav>Home</nav><ul><li>green<li>black</ul>")
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, 'Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
@@ -118,13 +96,11 @@ class _Reader:
             "dt": self._term,
             "li": self._item,
             "table": self._table,
-            "td": self._cell,
-            "th": self._cell,
             "tr": self._row,
+            **dict.fromkeys(("td", "th"), self._cell),
         }
 
     def read(self, root: LexborNode) -> None:
-        """Write the blocks of a page."""
         node: LexborNode | None = root
         open_nodes: list[tuple[LexborNode, Iterator[None]]] = []
         while node is not None:
@@ -132,7 +108,8 @@ class _Reader:
             if tag == "-text":
                 self._text(node.text_content or "")
             elif tag == "script":
-                self._tex(node)
+                if (kind := node.attributes.get("type") or "").startswith("math/tex"):  # for MathJax
+                    self._formula(squeeze(node.text()), "mode=display" in kind)
             elif not tag.startswith("-") and not (tag in _INVISIBLE or _is_hidden(tag, node) or self._leaf(tag, node)):
                 steps = self._element(tag, node)
                 next(steps)
@@ -172,12 +149,6 @@ class _Reader:
         else:
             self._only_pictures &= not text
             self._line.append(text)
-
-    def _tex(self, script: LexborNode) -> None:
-        """Read a formula for MathJax."""
-        kind = script.attributes.get("type") or ""
-        if kind.startswith("math/tex"):
-            self._formula(squeeze(script.text()), "mode=display" in kind)
 
     def _script(self, tag: str, node: LexborNode) -> bool:
         """Read a superscript or subscript if it has only text, and return True."""
@@ -320,9 +291,6 @@ class _Reader:
         self._writer.blocks = outer
 
 
-_MAX_SPANS = (("row", 65534), ("col", 1000))
-
-
 def _parse_span(text: str | None, most: int) -> int:
     """Return the number of rows or columns that a cell spans; 0 means all that follow."""
     count = 1 if text is None else _parse_int(text, 1)
@@ -336,18 +304,17 @@ def _parse_int(text: str | None, default: int) -> int:
 
 def _is_hidden(tag: str, node: LexborNode) -> bool:
     attributes = node.attributes
-    if "hidden" in attributes and attributes["hidden"] != "until-found":
+    if attributes.get("hidden", "until-found") != "until-found":
         return True
-    if (style := attributes.get("style")) and _HIDDEN.search(style):
+    if _HIDDEN.search(attributes.get("style") or "") or (tag == "dialog" and "open" not in attributes):
         return True
-    if tag == "dialog":
-        return "open" not in attributes
-    return "katex-html" in (attributes.get("class") or "").split()  # repeats the MathML before it
+    # KaTeX repeats the MathML before it.
+    return tag != "dialog" and "katex-html" in (attributes.get("class") or "").split()
 
 
 def _read_formula(node: LexborNode) -> str:
     node.strip_tags(["script", "style"], recursive=True)
     try:
-        return formula_text(parse_xml(node.html or ""))
+        return formula_text(parse_xml(node.html or "", namespaces=False))
     except ConfigurationError:  # HTML within a formula need not be XML
         return squeeze(node.text())

@@ -1,4 +1,4 @@
-"""Bound the time and memory that the HTML standard takes, which are quadratic for pages that hardly anyone but attackers writes."""
+"""Bound the time and memory of parsing HTML, which by the standard are quadratic for hostile pages."""
 
 import re
 
@@ -17,16 +17,12 @@ _RENAMED = re.compile(rf"(</?(?:{_FORMATTING}))-plain(?=[\s/>])", re.IGNORECASE)
 
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 # Empty elements, and those that the next one ends.
-_UNNESTED = frozenset(_VOID.split("|")) | frozenset(
-    "body dd dt head html li optgroup option p rp rt tbody td tfoot th thead tr".split()  # noqa: SIM905
-)
+_UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|optgroup|option|p|rp|rt|tbody|td|tfoot|th|thead|tr".split("|"))
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>", re.IGNORECASE | re.ASCII)
 _LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * MAX_ATTRIBUTES},}}", re.IGNORECASE)
 # XHTML may close any element in its start tag. HTML takes it as open: <script src="x.js"/> would hide the rest of the page.
 _XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
-_SELF_CLOSING = re.compile(
-    rf"<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>", re.IGNORECASE | re.ASCII
-)
+_SELF_CLOSING = re.compile(rf"(?ia)<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>")
 _START = 4096  # characters in which a page declares that it is XHTML
 _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop text tspan use".split())  # noqa: SIM905
 
@@ -34,11 +30,8 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 def make_safe(text: str) -> str:
     """Return a page that can be parsed in linear time, with formatting tags renamed (`restore_tags` undoes it).
 
-    Self-closing tags of XHTML become pairs of tags.
-
-    Raises
-    ------
-    ConfigurationError : elements are nested too deep, or one has too many attributes.
+    Self-closing tags of XHTML become pairs of tags. Elements nested too deep, or one with too many attributes, raise
+    `ConfigurationError`.
     """
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)
@@ -61,7 +54,6 @@ def restore_tags(text: str) -> str:
 
 
 def _max_depth(text: str) -> int:
-    """Estimate how deep elements are nested."""
     depth = deepest = 0
     for tag in _TAG.finditer(text):
         name = tag["name"].lower()

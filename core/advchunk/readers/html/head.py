@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from advchunk.readers.html.guard import restore_tags
@@ -14,17 +16,9 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 # Sources of each key, in order of preference: Open Graph, plain HTML, Highwire (used by journals), Dublin Core.
-_SOURCES: Mapping[str, Sequence[str]] = {
-    "title": ("og:title", "<title>", "citation_title", "dc.title"),
-    "authors": ("citation_author", "author", "article:author", "dc.creator"),
-    "description": ("description", "og:description", "dc.description"),
-    "keywords": ("keywords", "citation_keywords"),
-    "published_at": ("article:published_time", "citation_publication_date", "citation_date", "date", "dc.date"),
-    "journal": ("citation_journal_title",),
-    "doi": ("citation_doi",),
-    "language": ("<lang>",),
-    "url": ("<canonical>", "og:url"),
-}
+_SOURCES: Mapping[str, Sequence[str]] = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))[
+    "metadata"
+]
 _DATE = re.compile(r"\s*(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)", re.ASCII)
 
 
@@ -34,8 +28,8 @@ def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
         ("<lang>", tree.css_first("html"), "lang"),
         ("<canonical>", tree.css_first("link[rel=canonical]"), "href"),
         *(
-            (meta.attributes.get("property") or meta.attributes.get("name"), meta, "content")
-            for meta in tree.css("meta")
+            (item.attributes.get("property") or item.attributes.get("name"), item, "content")
+            for item in tree.css("meta")
         ),
     ]
     values = defaultdict[str, list[str]](list)
@@ -45,7 +39,6 @@ def page_metadata(tree: LexborHTMLParser) -> dict[str, str]:
     title = tree.css_first("head > title")
     if title is not None and (text := squeeze(restore_tags(title.text()))):
         values["<title>"].append(text)
-
     metadata = dict[str, str]()
     for key, sources in _SOURCES.items():
         texts = next((values[source] for source in sources if source in values), [])

@@ -14,14 +14,13 @@ class TableCell(NamedTuple):
     blocks: list[TextBlock]
     cell: Cell
 
+    def with_text(self) -> Cell:
+        """Return the cell with the text of its blocks."""
+        return self.cell._replace(text=" ".join(block.text for block in self.blocks))
+
 
 class Table:
-    """A table as far as it has been read.
-
-    Parameters
-    ----------
-    is_layout : whether the page declares it as layout.
-    """
+    """A table as far as it has been read; ``is_layout`` if the page declares it as layout."""
 
     def __init__(self, is_layout: bool) -> None:
         self.rows, self.heads, self._is_layout = list[list[TableCell]](), 0, is_layout
@@ -42,9 +41,5 @@ class Table:
         is_list = all(len(row) == 1 for row in rows)
         if self._is_layout or is_list or not blocks or any(block.kind in _NOT_DATA for block in blocks):
             return ""
-        groups = [[[_with_text(cell) for cell in row] for row in group] for group in self._groups.values()]
+        groups = [[[cell.with_text() for cell in row] for row in group] for group in self._groups.values()]
         return spanned_table(groups, self.heads or count_heads(rows))
-
-
-def _with_text(cell: TableCell) -> Cell:
-    return cell.cell._replace(text=" ".join(block.text for block in cell.blocks))

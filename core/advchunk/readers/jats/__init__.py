@@ -4,38 +4,23 @@ Front matter becomes metadata. The text has everything visible in the abstracts,
 except that figures, tables and footnotes within a paragraph follow it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, groupby
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import require
+from advchunk.readers.jats import lines
 from advchunk.readers.jats.front import article_metadata
-from advchunk.readers.jats.lines import caption_start, child_text, citation_text, formula_line, label_text, line_text
 from advchunk.readers.tables import Cell, count_heads, parse_span, spanned_table
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document
 
 # Headings of parts without a title, which would otherwise fall under the previous heading.
-_TITLES: Mapping[str, str] = {
-    "ack": "Acknowledgments",
-    "app": "Appendix",
-    "bio": "Biography",
-    "floats-group": "Figures and tables",
-    "floats-wrap": "Figures and tables",
-    "fn-group": "Footnotes",
-    "glossary": "Glossary",
-    "notes": "Notes",
-    "ref-list": "References",
-    "response": "Response",
-    "sub-article": "Supplementary article",
-}
-_ABSTRACTS: Mapping[str, str] = {"graphical": "Graphical abstract", "plain-language-summary": "Plain language summary"}
+_TITLES: Mapping[str, str] = lines.ELEMENTS["titles"]
 _PARTS = ("body", "floats-group", "floats-wrap", "back", "sub-article", "response")
-_FLOATS = frozenset(
-    "boxed-text fig fig-group fn graphic media supplementary-material table-wrap table-wrap-group".split()  # noqa: SIM905
-)
+_FLOATS = frozenset(lines.ELEMENTS["floats"])
 _ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
@@ -49,21 +34,19 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     Parameters
     ----------
     text : XML with one <article>, alone or in PubMed Central's wrapper.
-    id : id of the document; "" is its DOI, else its PMC id, else "pubmed:<pmid>".
+    id : "" is its DOI, else its PMC id, else "pubmed:<pmid>".
     metadata : values that override those of the article.
 
     Raises
     ------
     ConfigurationError : no article, several (`read_articles` reads them), or XML that cannot be parsed (`parse_xml`).
 
-    Examples
-    --------
     >>> body = "<sec><label>1</label><title>Methods</title><p>We drank tea.</p></sec>"
     >>> document = read(f"<article><front/><body>{body}</body></article>")
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, '1 Methods'), ('paragraph', 0, 'We drank tea.')]
     """
-    articles = list(_parse_articles(text))
+    articles = _parse_articles(text)
     require(len(articles) == 1, "JATS must have one article; jats.read_articles reads several", len(articles))
     return _document(articles[0], id, metadata or {})
 
@@ -77,14 +60,11 @@ def read_articles(text: str) -> list[Document]:
     return [_document(article, "", {}) for article in _parse_articles(text)]
 
 
-def _parse_articles(text: str) -> Iterator[Element]:
-    root = parse_xml(text)
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]  # JATS has no namespace, except in responses of OAI-PMH
-    if next(root.iter("article"), None) is None:
-        msg = f"JATS must have an <article>, got <{root.tag}> without one"
-        raise ConfigurationError(msg)
-    return root.iter("article")
+def _parse_articles(text: str) -> list[Element]:
+    root = parse_xml(text, namespaces=False)  # responses of OAI-PMH have one
+    articles = list(root.iter("article"))
+    require(bool(articles), "JATS must have an <article>", f"<{root.tag}> without one")
+    return articles
 
 
 def _document(article: Element, id: str, metadata: Mapping[str, Any]) -> Document:
@@ -96,7 +76,7 @@ def _document(article: Element, id: str, metadata: Mapping[str, Any]) -> Documen
 
 
 class _Reader:
-    """Writes the blocks of an article. Levels are those of the headings below; at level 0 there are none."""
+    """Writes an article. Levels are those of the headings below; at level 0 there are none."""
 
     def __init__(self) -> None:
         self.writer = Writer("jats")
@@ -105,43 +85,44 @@ class _Reader:
         self._readers: Mapping[str, Callable[[Element, int], None]] = {
             **dict.fromkeys(["sec", *(tag for tag in _TITLES if tag not in _PARTS)], self._section),
             **dict.fromkeys(_FLOATS - {"fn"} | {"chem-struct-wrap", "statement"}, self._captioned),
-            **dict.fromkeys(("mixed-citation", "element-citation", "citation", "nlm-citation", "ref"), self._reference),
+            **dict.fromkeys(lines.ELEMENTS["citations"], self._reference),
             **dict.fromkeys(("sub-article", "response"), self._letter),
             **dict.fromkeys(("array", "table"), self._table),
-            **dict.fromkeys(("code", "preformat"), lambda code, _: self.writer.add("code", line_text(code))),
+            **dict.fromkeys(("code", "preformat"), lambda code, _: self.writer.add("code", lines.line_text(code))),
             **dict.fromkeys(("def-list", "list"), self._list),
-            **dict.fromkeys(("app-group", "body", "back", "def", "disp-formula-group", "index", "p", "sig-block"), self._flow),
+            **dict.fromkeys(lines.ELEMENTS["flows"], self._flow),
             "alternatives": self._alternatives,
-            "disp-formula": lambda element, _: self.writer.add("formula", squeeze(formula_line(element))),
+            "disp-formula": lambda element, _: self.writer.add("formula", squeeze(lines.formula_line(element))),
             "disp-quote": self._quote,
             "fn": self._footnote,
             "speech": self._speech,
             "table-wrap-foot": lambda foot, _: self._nested(foot, "footnote"),
-            "verse-group": lambda verse, _: self.writer.add("quote", "\n".join(label_text([line]) for line in verse)),
-        }  # fmt: skip
+            "verse-group": lambda verse, _: self.writer.add(
+                "quote", "\n".join(lines.label_text([line]) for line in verse)
+            ),
+        }
 
     def article(self, article: Element, level: int) -> None:
         for front in chain(article.findall("front"), article.findall("front-stub")):
             for abstract in chain(front.iter("abstract"), front.iter("trans-abstract")):
                 kind = abstract.get("abstract-type", "")
-                title = _ABSTRACTS.get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
+                title = lines.ELEMENTS["abstracts"].get(kind) or kind.replace("-", " ").capitalize() or "Abstract"
                 self._section(abstract, level, title)
-        for tag in _PARTS:
-            for part in article.findall(tag):
-                if tag in {"floats-group", "floats-wrap"}:
-                    self._section(part, level, _TITLES[tag])
-                else:
-                    self._readers[tag](part, level)
+        for part in (part for tag in _PARTS for part in article.findall(tag)):
+            if part.tag in {"floats-group", "floats-wrap"}:
+                self._section(part, level, _TITLES[part.tag])
+            else:
+                self._readers[part.tag](part, level)
 
     def _letter(self, letter: Element, level: int) -> None:
         paths = ("front-stub/title-group/article-title", "front/article-meta/title-group/article-title")
-        title = next((label_text([title]) for path in paths for title in letter.iterfind(path)), "")
+        title = next((lines.label_text([title]) for path in paths for title in letter.iterfind(path)), "")
         self._heading(title or _TITLES[letter.tag], level)
         self.article(letter, level + 1)
 
     def _section(self, section: Element, level: int, default_title: str = "") -> None:
         heads = [head for tag in ("label", "title") if (head := section.find(tag)) is not None]
-        self._heading(label_text(heads) or default_title, level)
+        self._heading(lines.label_text(heads) or default_title, level)
         self._flow(section, level + bool(level), heads)
 
     def _heading(self, text: str, level: int) -> None:
@@ -165,7 +146,7 @@ class _Reader:
                     else:
                         self._readers[tag](child, level)
                 else:
-                    line += child_text(child, line, touching)
+                    line += lines.child_text(child, line, touching)
             tail = child.tail or ""
             line, touching = line + tail, not tail.strip()
         self._paragraph(line)
@@ -186,7 +167,7 @@ class _Reader:
         heads = [child for child in element if child.tag in {"label", "title", "caption"}]
         titles = [title for head in heads for title in (head.findall("title") if head.tag == "caption" else [head])]
         is_statement = element.tag == "statement"
-        self.writer.begin(caption_start(titles), self._kind if is_statement else "caption")
+        self.writer.begin(lines.caption_start(titles), self._kind if is_statement else "caption")
         for head in heads:
             if head.tag == "caption":
                 self._nested(head, "caption", titles)
@@ -195,15 +176,13 @@ class _Reader:
         self._nested(element, self._kind if is_statement or element.tag == "boxed-text" else "caption", heads)
         for child in element:
             if child.tag in {"alt-text", "long-desc"}:
-                self.writer.add("figure", label_text([child]))
+                self.writer.add("figure", lines.label_text([child]))
 
     def _alternatives(self, element: Element, level: int) -> None:
         """Read the first of several forms that is text."""
         form = next((form for tag in ("table", "tex-math", "math") for form in element.findall(tag)), None)
-        if form is None:
-            self._flow(element, level)
-        else:
-            self._readers["table" if form.tag == "table" else "disp-formula"](form, level)
+        tag = "p" if form is None else "table" if form.tag == "table" else "disp-formula"
+        self._readers[tag](element if form is None else form, level)
 
     def _table(self, table: Element, _: int) -> None:
         children = [part for child in table for part in (child if child.tag == "tgroup" else [child])]
@@ -218,7 +197,7 @@ class _Reader:
 
     def _footnote(self, note: Element, _: int) -> None:
         heads = [child for child in note if child.tag in {"label", "title"}]
-        self.writer.begin(label_text(heads), "footnote")
+        self.writer.begin(lines.label_text(heads), "footnote")
         self._nested(note, "footnote", heads)
 
     def _quote(self, quote: Element, _: int) -> None:
@@ -227,7 +206,7 @@ class _Reader:
 
     def _speech(self, speech: Element, level: int) -> None:
         speakers = speech.findall("speaker")
-        self.writer.begin(label_text(speakers).removesuffix(":") + ":" if speakers else "", self._kind)
+        self.writer.begin(lines.label_text(speakers).removesuffix(":") + ":" if speakers else "", self._kind)
         self._flow(speech, level, speakers)
         self.writer.finish()
 
@@ -241,14 +220,13 @@ class _Reader:
             elif child.tag in self._readers:
                 self._readers[child.tag](child, level)
             else:
-                self._paragraph(child_text(child, ""))
+                self.writer.add_paragraph(self._kind, squeeze(lines.child_text(child, "")))
         self._nesting -= 1
 
     def _item(self, item: Element, marker: str) -> None:
         heads = [child for child in item if child.tag in {"label", "term"}]
-        label = label_text(heads)
-        if item.tag == "def-item" and label:
-            label += ":"
+        label = lines.label_text(heads)
+        label += ":" if item.tag == "def-item" and label else ""
         self.writer.begin(label or marker, "item", self._nesting, keep=bool(label))
         self._flow(item, 0, heads)
         self.writer.finish()
@@ -256,15 +234,15 @@ class _Reader:
     def _reference(self, reference: Element, _: int) -> None:
         text = reference.text or ""
         for child in reference if reference.tag == "ref" else ():
-            label = label_text([child]) if child.tag == "label" else ""
-            text += (f"{label}." if label.isdigit() else label or citation_text(child)) + f" {child.tail or ''}"
-        self.writer.add("reference", squeeze(text if reference.tag == "ref" else citation_text(reference)))
+            label = lines.label_text([child]) if child.tag == "label" else ""
+            text += (f"{label}." if label.isdigit() else label or lines.citation_text(child)) + f" {child.tail or ''}"
+        self.writer.add("reference", squeeze(text if reference.tag == "ref" else lines.citation_text(reference)))
 
 
 def _is_inline(element: Element) -> bool:
     """Return True if an element within a paragraph is part of its line, as code and formulas with alternatives may be."""
     if element.tag == "code":
-        return "\n" not in line_text(element).strip()
+        return "\n" not in lines.line_text(element).strip()
     return element.tag == "alternatives" and element.find("table") is None
 
 
@@ -279,7 +257,7 @@ def _cell(cell: Element, names: Mapping[str | None, int]) -> Cell:
     if first in names and last in names:
         columns = max(names[last] - names[first] + 1, 1)
     rows = max(parse_span(cell.get("rowspan")), parse_span(cell.get("morerows"), 0) + 1)
-    return Cell(line_text(cell), rows=rows, columns=columns, is_head=cell.tag == "th")
+    return Cell(lines.line_text(cell), rows=rows, columns=columns, is_head=cell.tag == "th")
 
 
 def _marker(element: Element, count: int) -> str:
@@ -291,10 +269,8 @@ def _marker(element: Element, count: int) -> str:
     order, _, case = element.get("list-type", "bullet").partition("-")
     if order not in {"order", "alpha", "roman"}:
         return "" if order == "simple" else "-"
-    text = str(count)
-    if order == "alpha" and count <= 26:
-        text = chr(ord("a") + count - 1)
-    elif order == "roman" and count < 90:
+    text = chr(ord("a") + count - 1) if order == "alpha" and count <= 26 else str(count)
+    if order == "roman" and count < 90:
         text, rest = "", count
         for value, letters in _ROMAN:
             text, rest = text + letters * (rest // value), rest % value

@@ -73,8 +73,7 @@ def _license(front: Element) -> str:
     element = front.find("article-meta/permissions/license")
     if element is None:
         return ""
-    addresses = [value for key, value in element.items() if key.endswith("href")] + [
-        element.findtext("license_ref") or ""
-    ]
+    addresses = [value for key, value in element.items() if key.endswith("href")]
+    addresses += [element.findtext("license_ref") or ""]
     addresses += [value for link in element.iter("ext-link") for key, value in link.items() if key.endswith("href")]
     return next((squeeze(address) for address in addresses if address.strip()), label_text([element]))

@@ -1,35 +1,27 @@
 """Text of JATS elements within a line, among them formulas and citations."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.writing import squeeze
 
-_INVISIBLE = frozenset(["alt-text", "long-desc", "object-id", "sec-meta"])
+ELEMENTS: Mapping[str, Any] = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
+"""Names of elements, by what the reader does with them."""
 
-_FORMULAS = frozenset(["alternatives", "chem-struct", "disp-formula", "inline-formula", "math", "tex-math"])
-
+_INVISIBLE, _FORMULAS = frozenset(ELEMENTS["invisible"]), frozenset(ELEMENTS["formulas"])
 # Elements that never have a space around them, and elements that always have; others only where no text separates them.
-_CLOSE = frozenset(
-    """abbrev alternatives bold email ext-link inline-formula inline-graphic italic math monospace named-content
-    overline private-char roman sans-serif sc strike styled-content sub sup tex-math underline uri x xref""".split()  # noqa: SIM905
-)
-_SPACED = frozenset(
-    """attrib break caption def def-item disp-formula fn label list list-item p sec speaker speech td term th title tr
-    verse-group verse-line""".split()  # noqa: SIM905
-)
+_CLOSE, _SPACED = frozenset(ELEMENTS["close"]), frozenset(ELEMENTS["spaced"])
 _TEX_BODY = re.compile(r".*\\begin\{document\}(?P<formula>.*?)(?:\\end\{document\}.*)?", re.DOTALL)
 
 
 def line_text(element: Element, before: str = "") -> str:
-    """Return the text of an element in a line, with its white space.
-
-    Parameters
-    ----------
-    before : text before it in the line.
+    """Return the text of an element in a line after ``before``, with its white space.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> line_text(fromstring("<p>10<sup>9</sup> in <name><surname>Li</surname><given-names>A</given-names></name></p>"))
@@ -44,14 +36,8 @@ def line_text(element: Element, before: str = "") -> str:
 
 
 def child_text(child: Element, before: str, touching: bool = False) -> str:
-    """Return the text that an element adds to a line.
-
-    Parameters
-    ----------
-    before : the line so far.
-    touching : whether no text separates it from the element before it.
-    """
-    tag = str(child.tag)
+    """Return the text that an element adds to a line; ``touching`` if no text separates it from the element before it."""
+    tag = child.tag
     if tag in _INVISIBLE:
         return ""
     text = formula_line(child) if tag in _FORMULAS else line_text(child, before if tag in _CLOSE else "")
@@ -110,10 +96,11 @@ def citation_text(citation: Element) -> str:
         return line_text(citation)
     fields = dict[str, list[str]]()
     for child in citation:
-        text = squeeze(_people(child) if child.tag == "person-group" else child_text(child, ""))
+        members = child if child.tag == "person-group" else [child]
+        text = ", ".join(filter(None, (squeeze(child_text(member, "")) for member in members)))
         if child.tag == "pub-id" and text:
             text = f"{child.get('pub-id-type', 'id')}:{text}"
-        fields.setdefault(str(child.tag), []).extend([text] if text else [])
+        fields.setdefault(child.tag, []).extend([text] if text else [])
 
     def take(*tags: str, separator: str = ", ") -> str:
         return separator.join(text for tag in tags for text in fields.pop(tag, ()))
@@ -126,7 +113,3 @@ def citation_text(citation: Element) -> str:
     publisher, ids = take("publisher-name", "publisher-loc"), take("pub-id")
     rest = ". ".join(filter(None, [take(tag) for tag in list(fields)]))
     return _sentences([people, f"({year})" if year else "", titles, source, publisher, ids, rest], ".)?!")
-
-
-def _people(group: Element) -> str:
-    return ", ".join(text for child in group if (text := squeeze(child_text(child, ""))))

@@ -1,17 +1,14 @@
-"""Read TEI: papers as GROBID writes them, and other texts in TEI markup.
+"""Read TEI (TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange"), above all GROBID's papers.
 
-References
-----------
-TEI Consortium, "TEI P5: Guidelines for Electronic Text Encoding and Interchange". GROBID's customization of it, and its
-coordinates: https://grobid.readthedocs.io.
+GROBID's customization of TEI, and its coordinates, are described at https://grobid.readthedocs.io.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import require
+from advchunk.readers.tei.bibliography import read_header
 from advchunk.readers.tei.body import Paper
-from advchunk.readers.tei.header import read_header
 from advchunk.readers.xml import parse_xml
 from advchunk.records import Document
 
@@ -20,8 +17,8 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read one TEI document, such as a response of GROBID's ``processFulltextDocument``.
 
     Every text in ``<text>`` is in a block: headings with their numbers, paragraphs, list items, quotes, formulas, code,
-    captions, tables, footnotes and references. The abstract comes first. Title, authors, DOI, date, journal and
-    keywords of the header become metadata; affiliations, addresses, license and submission notes do not.
+    captions, tables, footnotes and references. The abstract comes first. The metadata has ``title``, ``authors``, ``doi``,
+    ``published_at``, ``journal`` and ``keywords``, but not affiliations, addresses, license and submission notes.
 
     GROBID collects floats at the end of the body; here figures, tables and footnotes follow the paragraph that first refers
     to them, and the others get a heading, "Figures and tables" or "Notes". Other added headings are "Abstract",
@@ -38,31 +35,24 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     Parameters
     ----------
-    id : id of the document; "" is its DOI ("doi:10.1/x") or the checksum of its PDF ("md5:..."), if it has one.
-    metadata : values that override those of the header: ``title``, ``authors``, ``doi``, ``published_at``, ``journal``,
-        ``keywords``.
+    id : "" is the DOI ("doi:10.1/x") or the checksum of the PDF ("md5:..."), if there is one.
+    metadata : values that override those of the header.
 
     Raises
     ------
     ConfigurationError : not TEI, several texts (a ``teiCorpus``), or XML that cannot be parsed (`parse_xml`).
 
-    Examples
-    --------
     >>> document = read('<TEI><text><body><div><head n="2">Results</head><p>Weight fell.</p></div></body></text></TEI>')
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, '2 Results'), ('paragraph', 0, 'Weight fell.')]
     """
     rule = "a text must be TEI, such as GROBID makes of a PDF"
     require(text.lstrip("\ufeff \t\r\n").startswith("<"), rule, text[:60])
-    root = parse_xml(text)
-    for element in root.iter():
-        element.tag = element.tag.rpartition("}")[2]
+    root = parse_xml(text, namespaces=False)
     if root.tag == "teiCorpus":
         texts = root.findall("TEI")
         require(len(texts) == 1, "a document must be one TEI text, not a teiCorpus of several", len(texts))
         root = texts[0]
-    if root.tag not in {"TEI", "TEI.2"}:
-        msg = f"{rule}, got <{root.tag}>"
-        raise ConfigurationError(msg)
+    require(root.tag in {"TEI", "TEI.2"}, rule, f"<{root.tag}>")
     own, own_id = read_header(root)
     return Paper(root).writer.document(id or own_id, {**own, **(metadata or {})})

@@ -1,52 +1,33 @@
 """Write the text of TEI, element by element."""
 
-from __future__ import annotations
-
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from xml.etree.ElementTree import Element
 
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
 from advchunk.readers.papers import SectionHeading, parse_heading
 from advchunk.readers.tables import Cell, parse_span, spanned_table
-from advchunk.readers.tei.elements import plain_text
+from advchunk.readers.tei.bibliography import format_reference, plain_text
 from advchunk.readers.tei.places import parse_coords
-from advchunk.readers.tei.references import format_reference
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import BlockKind, Place
 
-if TYPE_CHECKING:
-    from xml.etree.ElementTree import Element
-
 _ID = "{http://www.w3.org/XML/1998/namespace}id"
 
-_SECTIONS = frozenset("abstract back body div div1 div2 div3 div4 div5 div6 div7 front listBibl".split())  # noqa: SIM905
-_CONTAINERS = _SECTIONS | frozenset("argument epigraph floatingText group list postscript sp text titlePage".split())  # noqa: SIM905
-_INLINE = frozenset(
-    """abbr add anchor c cb choice corr date del emph expan foreign g gap gi gloss graphic hi ident idno lb measure
-    mentioned milestone name num orgName orig pb pc persName placeName ptr ref reg rs s seg sic soCalled sup sub supplied
-    surname term time title unclear w""".split()  # noqa: SIM905
-)
-_SPLITTING = frozenset(
-    {"eg", "floatingText", "list", "listBibl", "table"}
-)  # elements that split the paragraph around them
+_ELEMENTS = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
+_SECTIONS, _INLINE = frozenset(_ELEMENTS["sections"]), frozenset(_ELEMENTS["inline"])
+_CONTAINERS = _SECTIONS | frozenset(_ELEMENTS["containers"])
+_SPLITTING = frozenset(_ELEMENTS["splitting"])  # elements that split the paragraph around them
+_SPACED = frozenset(_ELEMENTS["spaced"])  # elements with spaces around them
+_KINDS: Mapping[str, BlockKind] = _ELEMENTS["kinds"]
 _DEFERRED = frozenset({"figure", "note"})  # elements written after that paragraph
-_SPACED = frozenset(  # elements with spaces around them
-    "ab addrLine bibl cell div forename head item l label lg p row s surname".split()  # noqa: SIM905
-)
 _BREAKS = frozenset({"cb", "lb", "pb"})
 _ALTERNATIVES = frozenset({"app", "choice"})
 _PREFERRED = frozenset({"corr", "expan", "lem", "reg"})  # of alternatives
 _SCRIPT = re.compile(r"\bsu[bp]")  # "superscript", "sup", "vertical-align:super"
-_KINDS: Mapping[str, BlockKind] = {
-    "bibl": "reference",
-    "cit": "quote",
-    "formula": "formula",
-    "item": "item",
-    "note": "footnote",
-    "quote": "quote",
-}
 _TITLES = {"acknowledgement": "Acknowledgements", "availability": "Data availability"}  # of divisions without head
 _UNSPLIT = frozenset({"caption", "heading", "table"})
 _NUMBER = re.compile(r"(?:[0-9]{1,3}|[IVX]{1,5}|[A-Z])(?:\.[0-9]{1,3})*")
@@ -58,11 +39,10 @@ class _OpenBlock:
 
     def __init__(self, kind: BlockKind, depth: int, coords: str | None = None, level: int = 0) -> None:
         self.kind, self.depth, self.own_coords, self.level = kind, depth, coords, level
-        self.parts, self.coords, self.deferred = list[str](), list[str](), list["Element"]()
+        self.parts, self.coords, self.deferred = list[str](), list[str](), list[Element]()
 
     def add(self, text: str | None) -> None:
-        if text:
-            self.parts.append(text)
+        self.parts += filter(None, [text])
 
     @property
     def text(self) -> str:
@@ -84,14 +64,13 @@ class Paper:
         self._roman = any(_number(child) in {"II", "III", "IV"} for child in heads)
         self._numbered = 2 * sum(bool(_number(child)) for child in heads) > len(heads)
         self._flat = all(len(_heads(child)) < 2 for body in bodies for child in body)
-        self._in_body = False
+        self._in_body, self._title = False, ""  # the last heading
         self._level, self._section = (
             0,
             parse_heading(""),
-        )  # of the last heading of the body, and the last top-level heading
+        )  # of the last heading of the body, and its last top-level heading
         self._numbers = set[str]()  # of headings so far
-        self._title = ""  # the last heading
-        self._floats = dict[str, "Element"]()  # collected by GROBID, by id
+        self._floats = dict[str, Element]()  # collected by GROBID, by id
         self._nesting, self._label = 0, ""  # of lists
         for abstract in root.iter("abstract"):
             self._add_heading_for(abstract, "Abstract")
@@ -102,10 +81,7 @@ class Paper:
     def _contents(
         self, element: Element, depth: int, *, skip: Collection[Element] = (), kind: BlockKind = "paragraph"
     ) -> None:
-        """Write the blocks in an element, and its loose text as blocks of a kind.
-
-        ``depth`` is that of the element's head; content below the head is one deeper.
-        """
+        """Write the blocks in an element, and its loose text as blocks of a kind; ``depth`` is that of its head."""
         has_head, skipped = element.tag in _SECTIONS and element.find("head") is not None, frozenset(skip)
         block = _OpenBlock(kind, depth + has_head)
         block.add(element.text)
@@ -124,19 +100,14 @@ class Paper:
         self._end(block)
 
     def _block(self, element: Element, depth: int) -> None:
-        if element.tag in _WRITERS:
-            _WRITERS[element.tag](self, element, depth)
-        elif element.tag in _CONTAINERS:
-            self._contents(element, depth)
-        else:
-            self._text(element, depth)
+        default = Paper._contents if element.tag in _CONTAINERS else Paper._text
+        _WRITERS.get(element.tag, default)(self, element, depth)
 
     def _body(self, element: Element, depth: int) -> None:
         outer = self._in_body, self._floats
         is_collection = any(child.tag.startswith("div") for child in element)
         floats = [child for child in element if is_collection and child.tag in _DEFERRED]
-        by_id = {child.get(_ID, ""): child for child in floats}
-        by_id.pop("", None)
+        by_id = {child.get(_ID, ""): child for child in floats if child.get(_ID)}
         self._in_body, self._level, self._floats = True, 0, dict(by_id)
         if self._title:
             self._add_heading_for(element, "Main text")
@@ -194,7 +165,6 @@ class Paper:
         return max(self._level, 2) if below.get(heading.rank) else depth
 
     def _text(self, element: Element, depth: int) -> None:
-        """Write a block of text, the elements that split it, and deferred ones."""
         kind = _KINDS.get(element.tag, "paragraph")
         block = _OpenBlock(kind, depth, element.get("coords"), self._nesting if kind == "item" else 0)
         number = squeeze(element.get("n") or "") if kind == "footnote" else ""
@@ -286,12 +256,13 @@ class Paper:
         self.writer.add("reference", format_reference(element), places=parse_coords(element.get("coords")))
 
     def _figure(self, element: Element, depth: int) -> None:
-        """Write the caption of a figure, and then its other content."""
         heads = [child for child in element if child.tag in {"head", "label", "figDesc"}]
         title = " ".join("".join(child.itertext()) for child in heads if child.tag == "head")
         caption = _OpenBlock("caption", depth)
         for child in heads:
-            if child.tag != "label" or not _repeats(plain_text(child), title):
+            label, digits = plain_text(child), "".join(filter(str.isdigit, title))
+            # GROBID turns "Fig. 3 Fig. 4" into "34".
+            if child.tag != "label" or not (label in title or (label.isdigit() and label in digits)):
                 caption.add(" ")
                 self._inline(child, caption)
                 caption.own_coords = caption.own_coords or child.get("coords")
@@ -326,21 +297,18 @@ class Paper:
 
 
 _WRITERS: Mapping[str, Callable[[Paper, Element, int], None]] = {
-    "biblStruct": Paper._reference,
+    **dict.fromkeys(("code", "eg"), Paper._code),
+    **dict.fromkeys(("div", "div1"), Paper._division),
     "body": Paper._body,
-    "code": Paper._code,
-    "div": Paper._division,
-    "div1": Paper._division,
-    "eg": Paper._code,
     "figure": Paper._figure,
     "label": Paper._list_label,
     "list": Paper._list,
+    "biblStruct": Paper._reference,
     "table": Paper._table,
 }
 
 
 def _heads(element: Element) -> list[Element]:
-    """Return the heads of sections."""
     return [child for part in element.iter() if part.tag in _SECTIONS for child in part.findall("head")]
 
 
@@ -360,8 +328,3 @@ def _first_text(element: Element) -> str:
         if (child.tail or "").strip():
             return element.tag
     return ""
-
-
-def _repeats(label: str, title: str) -> bool:
-    """Return True if a label only repeats the title: GROBID turns "Fig. 3 Fig. 4" into "34"."""
-    return label in title or (label.isdigit() and label in "".join(filter(str.isdigit, title)))

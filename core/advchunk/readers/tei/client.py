@@ -9,22 +9,17 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from advchunk.engine import call_in_thread
 from advchunk.engine.threads import run_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    ConfigurationError,
-    ModelUnavailable,
-    first_line,
-    import_extra,
-    require,
-)
+from advchunk.errors import BadModelOutput, ConfigurationError, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.retrying import TransientError, retry_after, retrying
+from advchunk.readers import tei
 from advchunk.readers.files import decode_text
 from advchunk.readers.magic import require_pdf
 from advchunk.readers.writing import squeeze
@@ -34,15 +29,9 @@ PDF: TypeAlias = str | os.PathLike[str] | bytes
 OnPDFError: TypeAlias = Callable[[PDF, Exception], None] | None
 _FAILURES = (OSError, BadModelOutput, ConfigurationError)
 _T = TypeVar("_T")
-
 _COORDINATES = ("head", "p", "s", "figure", "formula", "note", "ref", "biblStruct")
 _SHOWN = 300  # characters of a response in an error
 _BUSY = (429, 502, 503, 504)  # 503: no engine is free
-
-
-class _Upload(NamedTuple):
-    name: str
-    data: bytes
 
 
 @dataclass(frozen=True)
@@ -61,12 +50,6 @@ class GrobidClient:
     concurrency : PDFs at a time, >= 1; at most the number of the server's engines (``concurrency`` in its grobid.yaml, 10).
     options : more fields of a request, such as ``{"consolidateHeader": "0"}``.
 
-    Raises
-    ------
-    ConfigurationError : a parameter breaks its rule.
-
-    Examples
-    --------
     >>> client = GrobidClient("http://localhost:8070", timeout=300)
     >>> client.process(b"PK\x03\x04 ...")
     Traceback (most recent call last):
@@ -113,11 +96,13 @@ class GrobidClient:
 
     async def aprocess(self, pdf: PDF, *, keep: bool = False) -> str:
         """Await `process`."""
-        if keep and (kept := await call_in_thread(_read_kept, pdf)) is not None:
+        if keep and not isinstance(pdf, bytes) and (kept := await call_in_thread(_read_kept, pdf)) is not None:
             return kept
-        upload = await call_in_thread(_read_pdf, pdf)
+        name = "bytes" if isinstance(pdf, bytes) else Path(pdf).name
+        data = pdf if isinstance(pdf, bytes) else await call_in_thread(Path(pdf).read_bytes)
+        require_pdf(data, name)
         retry = retrying(self, "AsyncRetrying", "grobid") if self.retries else None
-        text: str = await (retry(self._post, upload) if retry else self._post(upload))
+        text: str = await (retry(self._post, name, data) if retry else self._post(name, data))
         if keep and not isinstance(pdf, bytes):
             await call_in_thread(_write_kept, pdf, text)
         return text
@@ -131,15 +116,15 @@ class GrobidClient:
 
     async def aread(self, pdf: PDF, *, keep: bool = True) -> Document:
         """Await `read`."""
-        text = await self.aprocess(pdf, keep=keep)
-        return await call_in_thread(_document, pdf, text, keep)
+        text, metadata = await self.aprocess(pdf, keep=keep), dict[str, str]()
+        if not isinstance(pdf, bytes):
+            metadata = {"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {})
+        return await call_in_thread(partial(tei.read, text, metadata=metadata))
 
     def read_many(self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None) -> list[Document]:
         """Return the document of each PDF, in order, reading at most ``concurrency`` at a time.
 
-        Parameters
-        ----------
-        on_error : called with each PDF that fails, which is then left out, and its error; None raises the first error.
+        A PDF that fails is left out, and passed to ``on_error`` with its error; None raises the first error.
         """
         return _run(self.aread_many(pdfs, keep=keep, on_error=on_error))
 
@@ -147,8 +132,8 @@ class GrobidClient:
         self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None
     ) -> list[Document]:
         """Await `read_many`."""
-        several = not isinstance(pdfs, (str, bytes, os.PathLike))
-        require(several, "pdfs must be an iterable of PDFs; read reads one", pdfs)
+        rule = "pdfs must be an iterable of PDFs; read reads one"
+        require(not isinstance(pdfs, (str, bytes, os.PathLike)), rule, pdfs)
         slots = asyncio.Semaphore(self.concurrency)
 
         async def read(pdf: PDF) -> Document:
@@ -171,38 +156,37 @@ class GrobidClient:
             await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
         return documents
 
-    async def _post(self, upload: _Upload) -> str:
+    async def _post(self, name: str, data: bytes) -> str:
         httpx = import_extra("httpx", "grobid")
         try:
             async with asyncio.timeout(self.timeout), httpx.AsyncClient(timeout=self.timeout) as client:
                 response = await client.post(
                     f"{self.url.rstrip('/')}/api/processFulltextDocument",
-                    files={"input": (upload.name, upload.data, "application/pdf")},
+                    files={"input": (name, data, "application/pdf")},
                     data={"teiCoordinates": list(_COORDINATES), "segmentSentences": "1", **self.options},
                     headers={"Accept": "application/xml"},
                 )
         except (httpx.HTTPError, TimeoutError) as error:
-            raise self._failure(error, upload) from None
-        return self._tei(response, upload)
+            raise self._failure(error, name) from None
+        return self._tei(response, name)
 
-    def _failure(self, error: Exception, upload: _Upload) -> ModelUnavailable:
+    def _failure(self, error: Exception, name: str) -> ModelUnavailable:
         kind = type(error).__name__
         if kind in {"ConnectError", "ConnectTimeout"}:
             return ModelUnavailable(f"no GROBID server at {self.url}: {first_line(error)}")
         if "Timeout" in kind:
-            return ModelUnavailable(f"GROBID at {self.url} did not finish {upload.name} in {self.timeout:g} s")
-        return TransientError(f"GROBID at {self.url} broke off at {upload.name}: {kind}: {first_line(error)}")
+            return ModelUnavailable(f"GROBID at {self.url} did not finish {name} in {self.timeout:g} s")
+        return TransientError(f"GROBID at {self.url} broke off at {name}: {kind}: {first_line(error)}")
 
-    def _tei(self, response: Any, upload: _Upload) -> str:
-        status: int = response.status_code
-        text: str = response.content.decode("utf-8", "replace")
+    def _tei(self, response: Any, name: str) -> str:
+        status, text = response.status_code, str(response.content.decode("utf-8", "replace"))
         if status == 200 and "<TEI" in text[:4096]:
             return text
         if status in (200, 204):
             problem = f"must answer with TEI, got {squeeze(text)[:80]!r} for" if text.strip() else "found no text in"
-            msg = f"GROBID at {self.url} {problem} {upload.name}"
+            msg = f"GROBID at {self.url} {problem} {name}"
             raise BadModelOutput(msg)
-        msg = f"GROBID at {self.url} refused {upload.name}: HTTP {status}: {squeeze(text)[:_SHOWN]}"
+        msg = f"GROBID at {self.url} refused {name}: HTTP {status}: {squeeze(text)[:_SHOWN]}"
         wait = retry_after(response)
         if status not in _BUSY or (wait or 0) > self.longest_wait:
             raise ModelUnavailable(msg)
@@ -229,16 +213,8 @@ def _run(work: Coroutine[Any, Any, _T]) -> _T:
     return result
 
 
-def _read_pdf(pdf: PDF) -> _Upload:
-    name, data = ("bytes", pdf) if isinstance(pdf, bytes) else (Path(pdf).name, Path(pdf).read_bytes())
-    require_pdf(data, name)
-    return _Upload(name, data)
-
-
-def _read_kept(pdf: PDF) -> str | None:
+def _read_kept(pdf: str | os.PathLike[str]) -> str | None:
     """Return the kept TEI of a PDF, unless the PDF is newer."""
-    if isinstance(pdf, bytes):
-        return None
     path = kept_at(pdf)
     fresh = path.is_file() and path.stat().st_mtime_ns >= Path(pdf).stat().st_mtime_ns
     return decode_text(path.read_bytes()) if fresh else None
@@ -253,11 +229,3 @@ def _write_kept(pdf: str | os.PathLike[str], text: str) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _document(pdf: PDF, text: str, keep: bool) -> Document:
-    from advchunk.readers import tei
-
-    if isinstance(pdf, bytes):
-        return tei.read(text)
-    return tei.read(text, metadata={"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {}))

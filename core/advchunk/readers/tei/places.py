@@ -25,9 +25,6 @@ def parse_coords(coords: str | None) -> tuple[Place, ...]:
 
 def _touch(above: tuple[float, ...], below: tuple[float, ...]) -> bool:
     """Return True if two boxes are in one column: one below the other, or in one line."""
-    overlap = min(above[2], below[2]) > max(above[0], below[0])
-    gap = below[1] - above[3]
-    height = below[3] - below[1]
-    return (overlap and below[3] >= above[1] and gap <= 2 * height) or (
-        above[1] <= (below[1] + below[3]) / 2 <= above[3]
-    )
+    gap, height = below[1] - above[3], below[3] - below[1]
+    is_below = min(above[2], below[2]) > max(above[0], below[0]) and below[3] >= above[1] and gap <= 2 * height
+    return is_below or above[1] <= (below[1] + below[3]) / 2 <= above[3]
