@@ -11,6 +11,7 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 
 from advchunk import Chunk, Failure
 from advchunk import Document as Source
+from advchunk.chunkers.frameworks import WRITTEN_KEYS, mark_written, user_metadata
 from advchunk.enrich import Enricher
 from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
 from advchunk.errors import require
@@ -71,6 +72,8 @@ class ChunkEnricher(BaseDocumentTransformer):
 
     def _update_document(self, document: Document, chunk: Chunk) -> Document:
         text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
+        if WRITTEN_KEYS in document.metadata:
+            metadata = mark_written(metadata, user_metadata(document.metadata))
         return Document(with_context(chunk.context, text), id=document.id, metadata=metadata)
 
 

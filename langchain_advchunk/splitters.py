@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import advchunk as core
+from advchunk.chunkers.base import SegmentingChunker
 from advchunk.chunkers.params import RESOURCE
+from advchunk.models.chat import ChatModelLike
+from advchunk.text.splitters import SplitterLike
 from langchain_advchunk.base import EmbeddingSplitter, LanguageModelSplitter, LexicalSplitter, LinearSplitter
 
 __all__ = [
@@ -59,7 +62,7 @@ class MSTSemanticSplitter(EmbeddingSplitter, core.MSTSemanticParams):
     """Group paragraphs by their minimum spanning tree (`advchunk.MSTSemanticParams`)."""
 
     chunker_class = core.MSTSemanticChunker
-    prechunker: Any = field(default=None, repr=False, metadata=RESOURCE)
+    prechunker: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -109,7 +112,7 @@ class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
     """Split where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
 
     chunker_class = core.LDATopicChunker
-    model: Any = field(default=None, repr=False, metadata=RESOURCE)
+    model: core.TopicModel | None = field(default=None, repr=False, metadata=RESOURCE)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -150,7 +153,7 @@ class LLMChapteringSplitter(EmbeddingSplitter, core.LLMChapteringParams):
     """
 
     chunker_class = core.LLMChapteringChunker
-    llm: Any = field(default=None, repr=False, metadata=RESOURCE)
+    llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -177,7 +180,7 @@ class GrobidSectionSplitter(EmbeddingSplitter, core.GrobidSectionParams):
     """
 
     chunker_class = core.GrobidSectionChunker
-    inner: Any = field(default=None, repr=False, metadata=RESOURCE)
+    inner: SegmentingChunker | None = field(default=None, repr=False, metadata=RESOURCE)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -191,5 +194,5 @@ class LayoutAwareSplitter(EmbeddingSplitter, core.LayoutAwareParams):
     """
 
     chunker_class = core.LayoutAwareChunker
-    inner: Any = field(default=None, repr=False, metadata=RESOURCE)
+    inner: SegmentingChunker | None = field(default=None, repr=False, metadata=RESOURCE)
     detector: Any = field(default="auto", repr=False, metadata=RESOURCE)

@@ -39,14 +39,17 @@ from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 
 
-class _Unchecked:
-    """Leaves a field to the core chunker, which checks its resources; pydantic cannot check Protocols."""
+class Resource:
+    """Validates a field by its class alone, or leaves it to the core, because pydantic cannot validate Protocols."""
+
+    def __init__(self, cls: type | None = None) -> None:
+        self._cls = cls
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        return core_schema.any_schema()
+        return core_schema.is_instance_schema(self._cls) if self._cls else core_schema.any_schema()
 
 
-_UNCHECKED = _Unchecked()
+UNCHECKED = Resource()
 _NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
@@ -64,7 +67,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
     id_func: Any = Field(default=None, exclude=True, description="id_func(i, node) -> id; None gives stable ids.")
-    on_error: Annotated[Literal["raise", "skip"] | Callable[[Failure], object], _UNCHECKED] = Field(
+    on_error: Annotated[Literal["raise", "skip"] | Callable[[Failure], object], UNCHECKED] = Field(
         default="raise", exclude=True, description="'raise', 'skip', or a callable that takes each Failure."
     )
 
@@ -233,11 +236,10 @@ class AdvchunkNodeParser(TextSplitter):
 class ChunkerNodeParser(AdvchunkNodeParser):
     """Parse with any core chunker: ``ChunkerNodeParser(chunker=MyChunker())``."""
 
-    chunker: Annotated[Chunker, _UNCHECKED] = Field(exclude=True)
+    chunker: Annotated[Chunker, Resource(Chunker)] = Field(exclude=True)
 
     def core(self) -> Chunker:
         """Return the chunker."""
-        require(isinstance(self.chunker, Chunker), "chunker must be a Chunker", self.chunker)
         return self.chunker
 
 
@@ -250,13 +252,13 @@ class LinearNodeParser(AdvchunkNodeParser):
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")
     chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
-    tokenizer: Annotated[TokenizerLike, _UNCHECKED] = Field(
+    tokenizer: Annotated[TokenizerLike, UNCHECKED] = Field(
         default=None, exclude=True, description="Counts tokens; None follows the embed model."
     )
-    sentence_splitter: Annotated[SplitterLike, _UNCHECKED] = Field(
+    sentence_splitter: Annotated[SplitterLike, UNCHECKED] = Field(
         default=None, exclude=True, description="Splits sentences."
     )
-    fallback: Annotated[Chunker | Literal["auto"] | None, _UNCHECKED] = Field(
+    fallback: Annotated[Chunker | Literal["auto"] | None, UNCHECKED] = Field(
         default="auto", exclude=True, description="A core chunker for documents on which this one fails."
     )
 
@@ -289,7 +291,7 @@ class LinearNodeParser(AdvchunkNodeParser):
 class LexicalNodeParser(LinearNodeParser):
     """Base of the parsers that count words."""
 
-    word_splitter: Annotated[WordSplitter | None, _UNCHECKED] = Field(
+    word_splitter: Annotated[WordSplitter | None, UNCHECKED] = Field(
         default=None, exclude=True, description="Returns the words of a text."
     )
 
@@ -297,7 +299,7 @@ class LexicalNodeParser(LinearNodeParser):
 class LanguageModelNodeParser(LinearNodeParser):
     """Base of the parsers that ask a causal language model."""
 
-    lm: Annotated[CausalLMLike | None, _UNCHECKED] = Field(
+    lm: Annotated[CausalLMLike | None, UNCHECKED] = Field(
         default=None, exclude=True, description="A name or path, a (model, tokenizer) pair, a HuggingFaceLLM ..."
     )
 
@@ -311,11 +313,11 @@ class EmbeddingNodeParser(LinearNodeParser):
     ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
     """
 
-    embed_model: Annotated[EmbedderLike, _UNCHECKED] = Field(
+    embed_model: Annotated[EmbedderLike, UNCHECKED] = Field(
         default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
     )
     batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
-    cache: Annotated[CacheLike, _UNCHECKED] = Field(
+    cache: Annotated[CacheLike, UNCHECKED] = Field(
         default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store."
     )
     vectors: Literal["none", "plain", "context", "units"] = Field(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from llama_index.core.schema import BaseNode, IndexNode, MetadataMode, TextNode, TransformComponent
-from pydantic import BaseModel, ConfigDict, Field, InstanceOf
+from pydantic import BaseModel, ConfigDict, Field
 
 from advchunk import Chunk
 from advchunk import Document as Source
+from advchunk.chunkers.frameworks import WRITTEN_KEYS, mark_written, user_metadata
 from advchunk.enrich import Enricher
 from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
+from llamaindex_advchunk.base import Resource
 
 _HIDDEN = ("summary", "summary_status", "rewritten", "rewritten_status", "original_text")
 
@@ -35,7 +37,9 @@ class ChunkEnricher(TransformComponent):
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-    enricher: InstanceOf[Enricher] = Field(exclude=True, description="Summaries or Rewriting of advchunk.enrich.")
+    enricher: Annotated[Enricher, Resource(Enricher)] = Field(
+        exclude=True, description="Summaries or Rewriting of advchunk.enrich."
+    )
     rewritten: bool = Field(default=False, description="Whether a rewritten chunk replaces the node's text.")
     on_error: Any = Field(
         default="skip", exclude=True, description="'skip', 'raise', or a callable that receives each ChunkFailure."
@@ -78,6 +82,8 @@ class ChunkEnricher(TransformComponent):
         text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
         if chunk.context:
             metadata["context"] = chunk.context
+        if WRITTEN_KEYS in node.metadata:
+            metadata = mark_written(metadata, user_metadata(node.metadata))
         hidden = [key for key in _HIDDEN if key in metadata]
         changed = node.model_copy(
             update={

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
 import advchunk as core
-from llamaindex_advchunk.base import EmbeddingNodeParser, LanguageModelNodeParser, LexicalNodeParser, LinearNodeParser
+from advchunk.chunkers.base import SegmentingChunker
+from advchunk.models.chat import ChatModelLike
+from advchunk.text.splitters import SplitterLike
+from llamaindex_advchunk.base import (
+    UNCHECKED,
+    EmbeddingNodeParser,
+    LanguageModelNodeParser,
+    LexicalNodeParser,
+    LinearNodeParser,
+)
 
 __all__ = [
     "AutoNodeParser",
@@ -55,7 +64,9 @@ class MSTSemanticNodeParser(EmbeddingNodeParser, core.MSTSemanticParams):
     """Group paragraphs by their minimum spanning tree (`advchunk.MSTSemanticParams`)."""
 
     chunker_class = core.MSTSemanticChunker
-    prechunker: Any = Field(default=None, exclude=True, description="Cuts the text into pieces.")
+    prechunker: Annotated[SplitterLike, UNCHECKED] = Field(
+        default=None, exclude=True, description="Cuts the text into pieces."
+    )
 
 
 class UniversalSemanticNodeParser(EmbeddingNodeParser, core.UniversalSemanticParams):
@@ -98,7 +109,9 @@ class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
     """Parse where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
 
     chunker_class = core.LDATopicChunker
-    model: Any = Field(default=None, exclude=True, description="A fitted advchunk.TopicModel.")
+    model: Annotated[core.TopicModel | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="A fitted advchunk.TopicModel."
+    )
 
 
 class TextTilingNodeParser(LexicalNodeParser, core.TextTilingParams):
@@ -129,7 +142,9 @@ class LLMChapteringNodeParser(EmbeddingNodeParser, core.LLMChapteringParams):
     """Parse where a chat model begins chapters (`advchunk.LLMChapteringParams`)."""
 
     chunker_class = core.LLMChapteringChunker
-    llm: Any = Field(default=None, exclude=True, description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable.")
+    llm: Annotated[ChatModelLike | str | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable."
+    )
 
 
 class AutoNodeParser(EmbeddingNodeParser, core.AutoParams):
@@ -148,12 +163,16 @@ class GrobidSectionNodeParser(EmbeddingNodeParser, core.GrobidSectionParams):
     """Parse papers at their sections (`advchunk.GrobidSectionParams`). Experimental."""
 
     chunker_class = core.GrobidSectionChunker
-    inner: Any = Field(default=None, exclude=True, description="A core chunker that decides within sections.")
+    inner: Annotated[SegmentingChunker | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="A core chunker that decides within sections."
+    )
 
 
 class LayoutAwareNodeParser(EmbeddingNodeParser, core.LayoutAwareParams):
     """Parse at the regions of pages (`advchunk.LayoutAwareParams`). Experimental."""
 
     chunker_class = core.LayoutAwareChunker
-    inner: Any = Field(default=None, exclude=True, description="A core chunker that decides within regions.")
+    inner: Annotated[SegmentingChunker | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="A core chunker that decides within regions."
+    )
     detector: Any = Field(default="auto", exclude=True, description="What found the regions, or finds them in a PDF.")

@@ -448,3 +448,13 @@ def test_an_llm_of_llamaindex():
 
     enriched = NodeEnricher(enricher=Summaries(llm=Answering()))(RecursiveNodeParser(max_tokens=12)(documents()))
     assert all("summary" in node.metadata for node in enriched)
+
+
+def test_pieces_of_an_enriched_chunk_do_not_inherit_its_summary():
+    text = "Cats nap. " * 20
+    chunks = RecursiveSplitter(max_tokens=40).split_documents([Document(text, metadata={"user": 1})])
+    enriched = ChunkEnricher(Summaries(llm=Scribe())).transform_documents(chunks)
+    assert all("summary" in chunk.metadata for chunk in enriched)
+    for piece in RecursiveSplitter(max_tokens=20).split_documents(enriched):
+        assert piece.metadata["user"] == 1
+        assert "summary" not in piece.metadata

@@ -10,8 +10,9 @@ import numpy as np
 from advchunk.chunkers.base import SegmentingChunker
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, at_least
 from advchunk.errors import require
-from advchunk.models.cache import with_cache
-from advchunk.models.causal import CausalLM, as_causal
+from advchunk.models.cache import CacheLike, with_cache
+from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
+from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
 from advchunk.numerics import search
 from advchunk.records import Ints, Units
@@ -28,7 +29,7 @@ class LanguageModelChunker(SegmentingChunker):
     """
 
     lm_method: ClassVar[Literal["surprise", "choose"]]  # that the model must have
-    lm: Any = field(default=None, repr=False, metadata=RESOURCE)
+    lm: CausalLMLike | None = field(default=None, repr=False, metadata=RESOURCE)
 
     def check(self) -> None:
         """Add the rule for ``lm``."""
@@ -80,8 +81,8 @@ class ChatChunker(ChatParams, SegmentingChunker):
     cache : cache of the answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     """
 
-    llm: Any = field(default=None, repr=False, metadata=RESOURCE)
-    cache: Any = field(default=None, repr=False, metadata=OPERATION)
+    llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
+    cache: CacheLike = field(default=None, repr=False, metadata=OPERATION)
 
     def check(self) -> None:
         """Add the rule for ``llm``."""

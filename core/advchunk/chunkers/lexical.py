@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from advchunk.errors import require
 from advchunk.records import Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.sentences import language_code
-from advchunk.text.terms import Stemmer, StopWords, Terms, Wording, stop_words
+from advchunk.text.terms import Stemmer, StopWords, Terms, Wording, WordSplitter, stop_words
 
 
 @dataclass(kw_only=True)
@@ -57,7 +56,7 @@ class LexicalChunker(LexicalParams, LinearChunker):
     word_splitter : callable that returns the words of a text, in order; None is `terms.word_tokens`.
     """
 
-    word_splitter: Any = field(default=None, repr=False, metadata=RESOURCE)
+    word_splitter: WordSplitter | None = field(default=None, repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:

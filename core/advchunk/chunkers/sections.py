@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class SectionedChunker(VectorsChunker):
     inner : chunker of each section (only its decisions count); None is `OptimalSemanticChunker` with the same embedder.
     """
 
-    inner: Any = field(default=None, repr=False, metadata=RESOURCE)
+    inner: SegmentingChunker | None = field(default=None, repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def hard_breaks(self, document: Document) -> Iterable[int]:

@@ -12,9 +12,9 @@ from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progre
 from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, require
-from advchunk.models.cache import with_cache
-from advchunk.models.chat import Chat, is_integer, is_number
-from advchunk.models.counters import as_counter
+from advchunk.models.cache import CacheLike, with_cache
+from advchunk.models.chat import Chat, ChatModelLike, is_integer, is_number
+from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
 from advchunk.models.prompts import fill_prompt
@@ -76,10 +76,10 @@ class Enricher(ABC):
     writes: ClassVar[str]  # metadata key of the result
     version: ClassVar[int] = 1  # raise it when the same answers give other chunks
 
-    llm: Any = field(default=None, repr=False)
+    llm: ChatModelLike | str | None = field(default=None, repr=False)
     llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
-    cache: Any = field(default=None, repr=False)
-    tokenizer: Any = field(default=None, repr=False)
+    cache: CacheLike = field(default=None, repr=False)
+    tokenizer: TokenizerLike = field(default=None, repr=False)
     max_tokens: int | None = None
     max_context: int = 16_384
     temperature: float = 0.1

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import BadModelOutput, BudgetExceeded, ConfigurationError, MissingModel, ModelUnavailable, require
-from advchunk.models.counters import as_counter, replace_surrogates
+from advchunk.models.counters import TokenizerLike, as_counter, replace_surrogates
 from advchunk.models.identity import identity, model_name
 from advchunk.models.retrying import TransientError, retrying
 
@@ -65,7 +65,7 @@ class Budget:
 
     requests: int | None = None
     tokens: int | None = None
-    tokenizer: Any = field(default=None, repr=False)
+    tokenizer: TokenizerLike = field(default=None, repr=False)
     spent: Usage = field(default_factory=Usage, init=False)
     _reserved: int = field(default=0, init=False, repr=False)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from advchunk.numerics.graphs import Edges
 from advchunk.records import Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text import splitters, tiling
+from advchunk.text.splitters import SplitterLike
 from advchunk.text.tiling import Tiler
 
 _HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its line breaks carry no meaning
@@ -33,7 +34,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     [(Span(start=0, end=28), Span(start=50, end=73)), (Span(start=28, end=50),)]
     """
 
-    prechunker: Any = field(default=None, repr=False, metadata=RESOURCE)
+    prechunker: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
