@@ -82,7 +82,7 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def check_spelling(name: str, names: Iterable[str]) -> None:
-    """Raise `ConfigurationError` if a name looks like a misspelling of one of ``names``, before a slow look-up at a hub.
+    """Raise `ConfigurationError` if a name seems a misspelling of one of ``names``, before a slow look-up at a hub.
 
     Existing paths, and names with a "/" as on hubs, always pass.
 

@@ -75,7 +75,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
-    """Move each cut between a heading and its text before the heading, except cuts that the algorithm was forced to make."""
+    """Move each cut between a heading and its text before the heading, except cuts that were forced."""
     edges = np.flatnonzero(units.strength < 0)[::-1].tolist()  # from the end: stacked headings move together
     if not edges:
         return segmentation

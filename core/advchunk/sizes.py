@@ -199,7 +199,7 @@ def fit(units: Units, limits: Limits) -> Units:
 def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
     """Split units so that prose has an edge in every window around the target; return units, cuts and vectors.
 
-    Strengths keep their order. The finer the level of a new edge, the weaker it is; edges after headings are still weaker.
+    Strengths keep their order. The finer the level of a new edge, the weaker it is; edges after headings are weakest.
     """
     least, most = limits.target_range
     units = units.with_sizes(limits.counter.counts)

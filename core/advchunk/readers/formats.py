@@ -25,7 +25,7 @@ _ROOTS: tuple[tuple[re.Pattern[str], Format], ...] = (
     (re.compile(r"<Pubmed(?:Book)?Article(?:Set)?\b"), "pubmed"),
     (re.compile(r"<(?:article|pmc-articleset|sub-article)\b(?=[^>]*(?:article-type|dtd-version|xmlns:xlink|xmlns:mml|>(?:\s|<[?!][^>]*>)*<(?:front|article)\b))"), "jats"),
     (re.compile(r"<OAI-PMH\b(?s:.)*?<article\b"), "jats"),
-    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # other tags, such as <p align=...>, begin many READMEs
+    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # other tags, such as <p align=...>, begin READMEs
 )  # fmt: skip
 _HTML_TYPE = re.compile(r"[\ufeff\s]*<!DOCTYPE\s+html\b", re.IGNORECASE)
 _JATS_TYPE = re.compile(r"<!DOCTYPE\s+\w+\s+PUBLIC\s+[\"']-//NLM//DTD (?:JATS|Journal)")

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 class Object:
     """A JSON object and its path, which consists of ``key`` in ``parent``, and of ``index`` if there is a list.
 
-    Values are checked on access; a missing or null value is returned as empty, zero or None. If a value has the wrong type,
+    Values are checked on access; a missing or null value becomes empty, zero or None. If a value has the wrong type,
     every method raises `ConfigurationError` with the path.
 
     >>> page = Object({"size": {"height": 792.0}, "labels": [{"text": 7}]})

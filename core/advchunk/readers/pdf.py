@@ -79,7 +79,7 @@ def read(
 
     Raises
     ------
-    ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or no text.
+    ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or text.
         For scans, run OCR such as docTR, and pass its export to `regions.results`.
     MissingExtra : pypdfium2 or the detector is not installed.
     """

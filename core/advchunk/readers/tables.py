@@ -68,7 +68,7 @@ def _size(cells: Sequence[Cell]) -> tuple[int, int]:
 def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     r"""Write a Markdown table of cells without positions, with spans filled as in `lay_out`.
 
-    ``groups`` are the rows of each part of the table, such as its head and its body; a cell does not extend into the next part.
+    ``groups`` are the rows of each part of the table, such as its head and its body; a cell stays within its part.
     Rows without any cell are left out. If filling the spans would make the table far longer than the text of its
     cells, each row is a line without bars instead.
 
@@ -111,7 +111,7 @@ def _place(groups: Sequence[Rows], most: int) -> list[Cell]:
 
 
 def _place_row(row: Sequence[Cell], i: int, end: int, above: list[Cell]) -> list[Cell]:
-    """Return the cells in row ``i``, including those that extend into it from above; their part ends before row ``end``."""
+    """Return the cells in row ``i``, including those that extend into it from above; the part ends at row ``end``."""
     line, column, above = list[Cell](), 0, sorted(above, key=lambda cell: cell.column, reverse=True)
     for cell in row:
         while above and above[-1].column <= column:

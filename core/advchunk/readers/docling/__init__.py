@@ -4,7 +4,7 @@ The body is read in its own order:
 
 - a single title is the document's; several (slides, pages) are headings above all others;
 - list items have markers and levels; ticked boxes are ``[x]``;
-- parts of a paragraph are joined, without markup except superscript digits (10⁹) and the ``$`` and backticks of formulas and code;
+- parts of a paragraph are joined, without markup except superscripts (10⁹) and the ``$`` and backticks of formulas and code;
 - spans of tables are filled; the text of a cell is in the table only, even if Docling repeats it;
 - pictures have captions, footnotes and, where a model added them, a description and chart data, but no text within them;
 - forms and fields are lines, ``key: value``; sheets of a workbook are headed by their names;
@@ -123,7 +123,7 @@ def is_chunk(metadata: Mapping[str, Any]) -> bool:
 def restore_layout(chunk: Document) -> Document:
     r"""Return a chunk made by Docling with its layout, so that it can be split again.
 
-    Docling's loader puts headings and captions before the text of each chunk, one per line. They become blocks that head every
+    Docling's loader puts headings and captions before the text of each chunk, one per line. They become blocks above every
     piece; where they are missing, ``section`` and ``title_path`` of the metadata hold them. Every block has the pages of
     the whole chunk, and boxes only if they are measured from the top, because the height of the page is unknown.
 

@@ -185,7 +185,7 @@ class Body:
         return _Run(_join_inline(items), places, layer, others)
 
     def _collect(self, refs: Sequence[str], enters: Callable[[str], bool]) -> tuple[list[Object], list[str]]:
-        """Collect the texts in some items, and mark them as done; also return the items that are neither texts nor entered."""
+        """Collect the texts in some items, and mark them done; also return the items that are not entered."""
         texts, others, stack = list[Object](), list[str](), list(reversed(refs))
         while stack:
             ref = stack.pop()

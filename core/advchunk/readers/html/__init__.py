@@ -79,7 +79,7 @@ def read(
 class _Reader:
     """Walks a tree without recursion, because pages may be nested deeper than Python's stack.
 
-    Methods for elements are generators: they run up to their only ``yield`` when the element starts, and resume when it ends.
+    Methods for elements are generators: they run up to their ``yield`` when the element starts, and resume when it ends.
     """
 
     def __init__(self, writer: Writer, title: str) -> None:

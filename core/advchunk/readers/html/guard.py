@@ -20,7 +20,7 @@ _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|optgroup|option|p|rp|rt|tbody|td|tfoot|th|thead|tr".split("|"))
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>", re.IGNORECASE | re.ASCII)
 _LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * MAX_ATTRIBUTES},}}", re.IGNORECASE)
-# XHTML may close any element in its start tag. HTML treats it as open: <script src="x.js"/> would hide the rest of the page.
+# XHTML may close any element in its start tag. HTML treats it as open: <script src="x.js"/> would hide the rest.
 _XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
 _SELF_CLOSING = re.compile(rf"(?ia)<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>")
 _START = 4096  # characters within which a page declares that it is XHTML

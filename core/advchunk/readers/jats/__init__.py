@@ -28,8 +28,8 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     """Read one article: its abstracts, body, back matter, and the letters published with it.
 
     The metadata has ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``, ``keywords``,
-    ``license``, ``language`` and ``article_type``, where the article has them. Exponents are superscript where plain digits would
-    change a number, formulas are in TeX if the article has it, and tables are in Markdown.
+    ``license``, ``language`` and ``article_type``, where the article has them. Exponents are superscript where digits
+    would change a number, formulas are in TeX if the article has it, and tables are in Markdown.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
     Raises
     ------
-    ConfigurationError : there is no article, or several (use `read_articles`), or the XML cannot be parsed (`parse_xml`).
+    ConfigurationError : there is no article, or several (use `read_articles`), or the XML is invalid (`parse_xml`).
 
     >>> body = "<sec><label>1</label><title>Methods</title><p>We drank tea.</p></sec>"
     >>> document = read(f"<article><front/><body>{body}</body></article>")

@@ -46,8 +46,8 @@ def build_regions(
     """Return the regions of a page in reading order; each line is in one.
 
     Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
-    everything inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Lines outside
-    detections become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
+    everything inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Lines
+    outside detections become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
     the document (`prose.join_lines`).
     """
     detections, leading = _deduplicate(detections), _line_spacing(lines)

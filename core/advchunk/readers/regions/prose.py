@@ -23,8 +23,8 @@ _ENDS = frozenset(".!?…:;。！？؟।")
 def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    Hyphens are kept in the ``hyphenated`` words of the document (in lower case), before numbers and names, and after first
-    halves such as "well".
+    Hyphens are kept in the ``hyphenated`` words of the document (in lower case), before numbers and names, and after
+    first halves such as "well".
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})
     'Weight in the placebo group, a double-blind trial'

@@ -28,8 +28,8 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
     Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.papers`).
 
-    Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read. Exponents
-    are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
+    Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read.
+    Exponents are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
     else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each column, if
     they or their sentences have ``coords``.
 
