@@ -40,9 +40,9 @@ def own(decision):
 @pytest.mark.parametrize(
     ("decision", "rule"),
     [
-        (Segmentation(np.array([0, 2])), "cuts must rise strictly from 0 to 4"),
-        (Segmentation(np.array([1, 4])), "cuts must rise strictly from 0 to 4"),
-        (Segmentation(np.array([0, 3, 3, 4])), "cuts must rise strictly from 0 to 4"),
+        (Segmentation(np.array([0, 2])), "cuts must be strictly increasing from 0 to 4"),
+        (Segmentation(np.array([1, 4])), "cuts must be strictly increasing from 0 to 4"),
+        (Segmentation(np.array([0, 3, 3, 4])), "cuts must be strictly increasing from 0 to 4"),
         (Segmentation(np.array([0, 4]), labels=np.zeros(3, int)), "labels must be 4 numbers"),
         (Segmentation(np.array([0, 4]), gaps=np.zeros(4)), "gaps must be 3 numbers"),
     ],

@@ -82,7 +82,7 @@ def import_extra(module: str, extra: str) -> Any:
 
 
 def check_spelling(name: str, names: Iterable[str]) -> None:
-    """Raise `ConfigurationError` if a name is almost one of ``names``, before a slow look-up at a hub.
+    """Raise `ConfigurationError` if a name seems a misspelling of one of ``names``, before a slow look-up at a hub.
 
     Existing paths, and names with a "/" as on hubs, always pass.
 
@@ -102,7 +102,7 @@ def first_line(error: Exception) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a hint at the closest of ``names``, or an empty string.
+    """Return a hint with the closest of ``names``, or an empty string.
 
     >>> did_you_mean("mst-semantik", ["mst-semantic", "recursive"])
     "; did you mean 'mst-semantic'?"

@@ -18,7 +18,7 @@ _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figur
 
 
 def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
-    """Return the spans of blocks that must not be cut while they fit: code, tables, formulas and figures."""
+    """Return the spans of blocks that are cut only if they are over the limits: code, tables, formulas and figures."""
     return block_spans(document, (block for block in document.blocks or () if block.kind in kinds))
 
 
@@ -31,7 +31,7 @@ def block_spans(document: Document, blocks: Iterable[Block]) -> SpanSet:
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
-    """Tile the prose of a document: each heading, list item and quote by itself, protected blocks not at all."""
+    """Tile the prose of a document: each heading, list item and quote separately; protected blocks are not split."""
     text, blocks = document.text, document.blocks or ()
     edges, whole = [0], {block.span.start for block in blocks if block.kind in _PROTECTED}
     starts = [b.span.start for a, b in pairwise(blocks) if not a.kind == b.kind == "paragraph"]
@@ -58,7 +58,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     outside = edges > next_non_space(text, 0)  # white space at the start is not a unit of its own
     if len(blocks):
         first, last = _space_before(text, blocks)
-        block = np.searchsorted(first, edges, "right") - 1  # the last whose white space starts up to the edge
+        block = np.searchsorted(first, edges, "right") - 1  # the last whose white space starts at or before the edge
         outside &= (block < 0) | (edges > last[block]) | np.isin(edges, starts)
     edges = _outside(edges[outside | np.isin(edges, [0, len(text)])], whole)
     edges = _outside(
@@ -75,8 +75,8 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
-    """Move each cut between a heading and its text before the heading; cuts that the algorithm was forced to make stay."""
-    edges = np.flatnonzero(units.strength < 0)[::-1].tolist()  # from the end: a heading takes along the heading above
+    """Move each cut between a heading and its text before the heading, except cuts that were forced."""
+    edges = np.flatnonzero(units.strength < 0)[::-1].tolist()  # from the end: stacked headings move together
     if not edges:
         return segmentation
     cuts, labels, reason = segmentation.cuts.copy(), segmentation.labels, segmentation.reason
@@ -137,7 +137,7 @@ class Headings:
 
 
 class Contexts:
-    """The title and headings above an offset; the outermost are dropped until they fill half of a chunk at most."""
+    """The title and headings above an offset; the outermost are dropped until the rest fits in half a chunk."""
 
     def __init__(self, document: Document, limits: Limits) -> None:
         title = document.metadata.get("title")
@@ -167,7 +167,7 @@ class TableHeads:
         self._limits, self._cache = limits, dict[tuple[str, str], tuple[str, int]]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
-        """Return the context of a chunk that starts at ``offset``, and its tokens; with a head, half of a chunk at most."""
+        """Return the context at ``offset``, and its tokens; a head that does not fit in half a chunk is left out."""
         base = self._limits.context(offset)
         place = bisect_right(self._starts, offset - 1) - 1
         end, head = self._tables[place] if place >= 0 else (0, "")
@@ -198,7 +198,7 @@ class Locator:
         them, if several; ``boxes`` the places of each block, each as [page, left, top, right, bottom].
         """
         metadata: dict[str, Any] = {}
-        # "prefix" is of tuples here.
+        # commonprefix also works on tuples.
         if path := commonprefix([self._headings.path(start) for start, _ in spans]):  # noqa: RUF071
             metadata = {"section": path[-1], "title_path": " > ".join(path)}
         places = dict[Place, None]()

@@ -9,7 +9,7 @@ Four arrays carry the work between a text and its chunks:
             segments meet. ``edges[cuts]`` are their characters.
 ``gaps``    (n - 1,) float: how strongly the text breaks between unit i and i + 1. Higher
             always means a likelier boundary.
-``labels``  (n,) int64: units with equal labels belong together, wherever they stand.
+``labels``  (n,) int64: units with equal labels belong together, wherever they are.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Strength(IntEnum):
     BLOCK = 2
     HEADING = 3
     HARD_BREAK = 100
-    """No chunk crosses it, nor repeats text from before it."""
+    """No chunk crosses it or repeats text from before it."""
 
 
 BlockKind: TypeAlias = Literal[
@@ -81,7 +81,7 @@ class Block:
     kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers.
     span : its span in ``Document.text``.
     level : depth of a heading, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : the text of a heading without markup; None if that is its text.
+    title : the text of a heading without markup; None if that is the text of the block.
     places : its places on pages; several if it continues in another column or page.
     """
 
@@ -100,8 +100,8 @@ class Document:
     ----------
     text : the text to chunk; every span indexes it.
     id : name of the document; by default ``metadata["source"]``.
-    blocks : its layout, ascending and disjoint; () for a text without layout, None to have the layout read by the
-        chunker's ``markup``.
+    blocks : its layout, ascending and disjoint; () for a text without layout, None to let the chunker read the layout
+        according to its ``markup``.
     metadata : JSON-able; ``title`` is context for every chunk.
     markup : the format from which a reader derived the text: "tei", "html", "pages" ...
     offsets : (len(text) + 1,) non-decreasing offsets of each character, and of the end, in the original from which
@@ -127,11 +127,11 @@ class Document:
         last = 0
         for block in self.blocks or ():
             start, end = block.span
-            require(last <= start < end <= len(self.text), "blocks must ascend, apart, inside the text", block)
+            require(last <= start < end <= len(self.text), "blocks must be ascending, disjoint, inside the text", block)
             last = end
         if self.offsets is not None:
             valid = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
-            require(valid, "offsets must be len(text) + 1 numbers that never fall", self.offsets)
+            require(valid, "offsets must be len(text) + 1 non-decreasing numbers", self.offsets)
 
     @property
     def source(self) -> str:
@@ -139,7 +139,7 @@ class Document:
         return self.id or str(self.metadata.get("source") or "")
 
     def source_spans(self, spans: Iterable[Span]) -> tuple[Span, ...]:
-        """Return the spans in the original of ``spans`` of the text; none without ``offsets``."""
+        """Map ``spans`` of the text to spans of the original; () without ``offsets``."""
         if self.offsets is None:
             return ()
         return tuple(Span(int(self.offsets[start]), int(self.offsets[end])) for start, end in spans)
@@ -180,7 +180,7 @@ class Units:
     def __post_init__(self) -> None:
         edges, n = self.edges, len(self)
         if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and (edges[1:] > edges[:-1]).all()):
-            require(False, f"edges must rise strictly from 0 to {len(self.text)}", edges)
+            require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
             object.__setattr__(self, "strength", np.ones(n + 1, dtype=np.int64))  # Strength.SENTENCE
         require(self.sizes is None or len(self.sizes) == n, "sizes must have a number for each unit", self.sizes)
@@ -202,15 +202,15 @@ class Units:
         return self.sizes
 
     def with_sizes(self, counts: Callable[[Sequence[str]], Ints]) -> Units:
-        """Return the units with ``sizes``, counted unless they have been."""
+        """Return the units with ``sizes``, counting them unless they have been counted."""
         return self if self.sizes is not None else replace(self, sizes=counts(self.strings()))
 
     def hard_breaks(self) -> Ints:
-        """Return the edges that no chunk crosses, the first edge among them."""
+        """Return the edges that no chunk crosses, including the first edge."""
         return np.union1d(0, np.flatnonzero(self.strength >= Strength.HARD_BREAK))
 
     def part(self, start: int, end: int) -> Units:
-        """Return units ``start`` to ``end`` with a text of their own."""
+        """Return units ``start`` to ``end`` as units of their own text."""
         return Units(
             self.text[self.edges[start] : self.edges[end]],
             self.edges[start : end + 1] - self.edges[start],
@@ -287,7 +287,7 @@ class Chunk:
 
 
 def with_context(context: str, text: str) -> str:
-    r"""Put a context before a text.
+    r"""Prepend a context to a text.
 
     >>> with_context("Guide > Install", "Run make.")
     'Guide > Install\n\nRun make.'
@@ -301,12 +301,12 @@ class Segmentation:
 
     Parameters
     ----------
-    cuts : (k + 1,) see the module.
-    labels : (n,) labels, if distant units with the same label make one chunk; ``cuts`` are then the edges of their runs.
+    cuts : (k + 1,) unit indices; see the module docstring.
+    labels : (n,) labels, if distant units with the same label form one chunk; ``cuts`` are then the edges of their runs.
     reason : one word for why it cuts, or one word for each inner cut.
     gaps : (n - 1,) scores, nan where a gap has none.
     figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes it.
-    rows : (n, d) unit rows, by which a short piece joins the more similar neighbor.
+    rows : (n, d) unit rows, used to join a short piece to the more similar neighbor.
     """
 
     cuts: Ints
@@ -318,7 +318,7 @@ class Segmentation:
 
 
 class _Figures(Mapping[str, Any]):
-    """Figures, of which the costly ones are computed on access."""
+    """Figures by name; costly ones are computed on access."""
 
     def __init__(self, figures: Mapping[str, Any]) -> None:
         self._figures = figures
@@ -357,7 +357,7 @@ class Explanation:
     Parameters
     ----------
     chunks : the chunks that `Chunker.chunk` returns.
-    units, segmentation : input and output of the algorithm; None if there was nothing to decide.
+    units, segmentation : input and output of the algorithm; None if no decision was needed.
     """
 
     document: Document

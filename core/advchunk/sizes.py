@@ -1,8 +1,8 @@
 """Build chunks that respect size limits. No other module enforces sizes.
 
 Every character is tokenized once, as part of its unit. If counts add up (see `text.counters.Counter`), the size of any
-run of units is a difference of prefix sums. For other tokenizers that difference is a first guess, and a run is counted
-itself before it is accepted. Either way the work grows linearly with the text.
+run of units is a difference of prefix sums. For other tokenizers that difference is an estimate, and a run is counted
+as a whole before it is accepted. Either way the work grows linearly with the text.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ def prose_levels(splitter: tiling.Tiler = sentences) -> Levels:
 
 PROSE = prose_levels()
 
-_LEVELS = 8  # more than there are in any `Levels`: edges added for a target are weaker than those of the units
+_LEVELS = 8  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
 
@@ -51,8 +51,8 @@ class Limits:
     max_tokens, min_tokens, overlap_tokens : see `chunkers.params.Params`; tokens of context and text.
     counter : counts tokens.
     context : returns the context of a chunk that starts at an offset, and its tokens.
-    target : tokens that the text of a chunk should have, if any.
-    more : further limits, as pairs of a counter and the most that the text of a chunk may have, such as words.
+    target : target size of the text of a chunk, in tokens, if any.
+    more : further limits, as pairs of a counter (of words, for example) and the maximum for the text of a chunk.
     prose : levels at which prose over the limits is split.
     verbatim : spans that are split at the levels of `VERBATIM` instead.
     atomic : spans that are not split.
@@ -92,7 +92,7 @@ class Limits:
 
     @property
     def target_range(self) -> tuple[int, int]:
-        """The least and the most tokens within 20 % of the target; without a target, the whole range."""
+        """The least and the most tokens within 20% of the target; without a target, the whole range."""
         return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
     def max_unit(self, offset: int) -> int:
@@ -112,7 +112,7 @@ class RunSizes:
         self.units, self._counter, self._cache = units, counter, dict[tuple[int, int], int]()
         self._more = [(RunSizes(replace(units, sizes=None), other), most) for other, most in more]
         self._total = np.r_[0, np.cumsum(sizes)]
-        # The number of edges, up to each, that are not at white space: across those, counts need not add up.
+        # The number of edges so far that are not at white space: across those, counts may not add up.
         text, glued = units.text, np.ones(len(units), dtype=np.int64)
         if counter.adds_up:
             glued[1:] = [text[edge - 1] not in _SPACE for edge in units.edges[1:-1].tolist()]
@@ -139,7 +139,7 @@ class RunSizes:
     def furthest(self, start: int, end: int, budget: int) -> int:
         """Return the last end, up to ``end``, of a run from ``start`` within ``budget`` and the further limits.
 
-        A run of one unit always counts as within them.
+        A run of one unit is always accepted.
         """
         for sizes, most in self._more:
             end = sizes.furthest(start, end, most)
@@ -154,7 +154,7 @@ class RunSizes:
             tries += 1
             if tries < 4:  # assume that all units shrink alike when they are joined
                 probe = self.about(start, int(budget * (self._total[probe] - self._total[start]) / max(size, 1)))
-            else:  # bisect, but at most twice as far as a run that fits: counting costs as much as the run is long
+            else:  # bisect, but at most twice as far as a run that fits: counting takes time linear in the length
                 probe = min((fits + too_far) // 2, 2 * fits - start)
         return fits
 
@@ -177,9 +177,9 @@ class RunSizes:
 
 
 def fit(units: Units, limits: Limits) -> Units:
-    """Count the units, and split those over the limits, so that no algorithm sees one.
+    """Count the units, and split those over the limits, so that every unit an algorithm sees is within them.
 
-    The parts of a split unit are packed from the left, at the coarsest level that serves.
+    The parts of a split unit are packed from the left, at the coarsest level that suffices.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def fit(units: Units, limits: Limits) -> Units:
 def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
     """Split units so that prose has an edge in every window around the target; return units, cuts and vectors.
 
-    Strengths keep their order. The finer the level of a new edge the weaker it is; edges after headings stay weaker still.
+    Strengths keep their order. The finer the level of a new edge, the weaker it is; edges after headings are weakest.
     """
     least, most = limits.target_range
     units = units.with_sizes(limits.counter.counts)
@@ -277,7 +277,7 @@ def pack(
 ) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` within the limits, packed from the left.
 
-    A run ends at the strongest edge of its second half, the last of equals, or, if ``full``, at the last edge within the
+    A run ends at the strongest edge of its second half (the last if tied), or, if ``full``, at the last edge within the
     limits; earlier if it would separate a heading from its text. ``at`` gives the offsets of the units in the document,
     if they are not their edges.
     """
@@ -303,10 +303,10 @@ def pack(
 
 
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
-    """Yield runs of units ``start`` to ``end`` within 20 % of the target, from the left; the last takes the rest.
+    """Yield runs of units ``start`` to ``end`` within 20% of the target, from the left; the last takes the rest.
 
-    A run ends at the strongest edge in that range, of equals at the one nearest to the target. If there is none but one
-    after a heading, as before a protected block, it ends as near to the target as possible.
+    A run ends at the strongest edge in that range (the nearest to the target if tied). If the only edges there follow
+    headings, as before a protected block, it ends as near to the target as possible.
     """
     strength, target = sizes.units.strength, limits.target or 0
     while start < end:
@@ -324,7 +324,7 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
 
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
-    """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not at a heading."""
+    """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not after a heading."""
     strength = sizes.units.strength
     edges = range(start + 1, end + 1)
     best = sorted(edges, key=lambda edge: (strength[edge] <= -_LEVELS, abs(sizes.sum(start, edge) - target)))
@@ -335,11 +335,11 @@ def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) ->
 
 
 def check_segmentation(units: Units, segmentation: Segmentation) -> None:
-    """Raise `InvalidSegmentation` unless a segmentation fits the units: text would be lost."""
+    """Raise `InvalidSegmentation` unless a segmentation fits the units; otherwise text would be lost."""
     n, cuts, labels, gaps = len(units), segmentation.cuts, segmentation.labels, segmentation.gaps
     message = ""
     if not (len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == n and (cuts[1:] > cuts[:-1]).all()):
-        message = f"cuts must rise strictly from 0 to {n}, got {cuts}"
+        message = f"cuts must be strictly increasing from 0 to {n}, got {cuts}"
     elif labels is not None and len(labels) != n:
         message = f"labels must be {n} numbers, got {labels}"
     elif gaps is not None and len(gaps) != n - 1:
@@ -404,9 +404,9 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
 def _join_short(
     sizes: RunSizes, pieces: Sequence[Sequence[int]], limits: Limits, vectors: Floats | None
 ) -> list[Sequence[int]]:
-    """Join each piece under ``min_tokens`` with a neighbor that has room for it, across no hard break.
+    """Join each piece under ``min_tokens`` with a neighbor that has room for it, but not across a hard break.
 
-    It joins the more similar neighbor, or the one that separates no heading from its text.
+    Joining must not separate a heading from its text, if possible; then the more similar neighbor is preferred.
     """
     joined, i = list(pieces), 0
     if not limits.min_tokens:
@@ -483,7 +483,7 @@ def _chunk(units: Units, spans: Sequence[Span], limits: Limits, start: int, toke
     context, _ = limits.context(start)
     if context or tokens is None:
         tokens = limits.counter(with_context(context, text))
-        if tokens > limits.max_tokens and context:  # the context did not count as expected
+        if tokens > limits.max_tokens and context:  # the context has more tokens than expected
             context, tokens = "", limits.counter(text)
     oversize = {"oversize": True} if tokens > limits.max_tokens or limits.exceeds_more(text) else {}
     return Chunk(text, tuple(spans), tokens, context=context, metadata=oversize)
@@ -494,7 +494,7 @@ def _text(units: Units, members: Sequence[int]) -> str:
 
 
 def _make_adjacent(units: Units, members: Sequence[int]) -> Units:
-    """Return distant units as if they were side by side."""
+    """Return distant units as adjacent units of a new text."""
     lengths = np.diff(units.edges)[members]
     sizes = None if units.sizes is None else units.sizes[members]
     strength = np.r_[units.strength[members], units.strength[-1]]

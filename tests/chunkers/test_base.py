@@ -48,7 +48,7 @@ def test_an_invalid_segmentation_is_raised_whatever_the_fallback(cuts):
         pass
 
     Broken.cuts = cuts
-    with pytest.raises(InvalidSegmentation, match="cuts must rise strictly from 0 to 3"):
+    with pytest.raises(InvalidSegmentation, match="cuts must be strictly increasing from 0 to 3"):
         Broken(fallback=RecursiveChunker()).chunk("One. Two. Three.")
 
 

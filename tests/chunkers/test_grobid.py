@@ -289,7 +289,7 @@ def test_text_before_the_first_heading_is_not_joined():
 
 @pytest.mark.parametrize("fallback", ["auto", None])
 def test_a_text_that_is_not_tei_is_an_error(fallback):
-    with pytest.raises(ConfigurationError, match="a text must be TEI, such as GROBID makes of a PDF, got 'Just"):
+    with pytest.raises(ConfigurationError, match="the text must be TEI, such as GROBID's output for a PDF, got 'Just"):
         chunker(fallback=fallback).chunk("Just prose.")
     results = chunker(fallback=fallback).chunk_many(["Just prose.", SEALS], on_error="collect")
     assert [len(chunks) > 0 for chunks in results] == [False, True]

@@ -116,7 +116,7 @@ def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     assert result.stderr.splitlines() == [
         f"advchunk: {tmp_path}: Is a directory",
         f"advchunk: {tmp_path / 'none'}: No such file or directory",
-        f"advchunk: {bad}: a text must be UTF-8, got byte 0xff at 2",
+        f"advchunk: {bad}: text files must be UTF-8, got byte 0xff at 2",
     ]
 
 

@@ -446,7 +446,7 @@ def test_bytes_are_converted_under_the_name_of_their_file(stand_in):
     assert docling.convert(b"%PDF", name="tea.pdf").metadata["source"] == "tea.pdf"
     ((stream, _),) = stand_in
     assert (stream.name, stream.stream.read()) == ("tea.pdf", b"%PDF")
-    with pytest.raises(ConfigurationError, match="name must be that of the file"):
+    with pytest.raises(ConfigurationError, match="name must be the file name"):
         docling.convert(b"%PDF")
 
 
@@ -524,8 +524,8 @@ def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
         ('{"schema_name":\n oops}', "JSON must be well-formed: Expecting value, at line 2, column 2"),
         ("[]", "the root must be an object, got a list"),
         ("7", "the root must be an object, got 7"),
-        ("[" * 100_000, "JSON must not be nested so deep"),
-        ('{"a":' * 100_000 + "1" + "}" * 100_000, "JSON must not be nested so deep"),
+        ("[" * 100_000, "JSON must not be nested so deeply"),
+        ('{"a":' * 100_000 + "1" + "}" * 100_000, "JSON must not be nested so deeply"),
         ('{"a": ' + "9" * 5000 + "}", "JSON must be well-formed: Exceeds the limit"),
         ('{"a": [' + "0," * 2_000_001 + "0]}", "JSON must have at most 2,000,000 values"),
         ("{}", "schema DoclingDocument 1.x, got JSON without schema_name"),
@@ -573,9 +573,9 @@ def changed(path, value):
         (["body", "children", 0], {"$ref": "#/texts/-1"}, "got '#/texts/-1'"),
         (["body", "children", 0], {"$ref": "https://x"}, "got 'https://x'"),
         (["body", "children", 0], {}, "body.children[0] must refer to an item of the document, got ''"),
-        (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, got '#/groups/1'"),
-        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item below itself, got '#/groups/1'"),
-        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item below itself, got '#/body'"),
+        (["groups", 1, "children", 0], {"$ref": "#/groups/1"}, "an item must not contain itself, got '#/groups/1'"),
+        (["groups", 3, "children", 0], {"$ref": "#/groups/1"}, "an item must not contain itself, got '#/groups/1'"),
+        (["groups", 1, "children", 0], {"$ref": "#/body"}, "an item must not contain itself, got '#/body'"),
         (
             ["tables", 0, "data", "table_cells", 2, "start_row_offset_idx"],
             -1,

@@ -37,10 +37,10 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("tea.txt", "Thé".encode("latin-1"), "a text must be UTF-8, got byte 0xe9 at 2"),
-        ("tea.docx", b"PK\x03\x04\x14\xff", "a text must be UTF-8, got a zip, such as Office documents and EPUB are"),
-        ("tea.txt", "Tea".encode("utf-16"), "a text must be UTF-8, got UTF-16"),
-        ("tea", b"%PDF-1.7\n%\xe2\xe3", "a text must be UTF-8, got a PDF"),
+        ("tea.txt", "Thé".encode("latin-1"), "text files must be UTF-8, got byte 0xe9 at 2"),
+        ("tea.docx", b"PK\x03\x04\x14\xff", "text files must be UTF-8, got a zip archive, such as an Office document"),
+        ("tea.txt", "Tea".encode("utf-16"), "text files must be UTF-8, got UTF-16"),
+        ("tea", b"%PDF-1.7\n%\xe2\xe3", "text files must be UTF-8, got a PDF"),
         ("tea.pdf", b"PK\x03\x04\x14\xff", "tea.pdf must be a PDF, got a zip"),
     ],
 )

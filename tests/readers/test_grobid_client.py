@@ -163,7 +163,7 @@ def test_an_answer_without_tei_is_an_error(process, answer, rule):
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (b"PK\x03\x04\x14\x00", "a zip, such as Office documents and EPUB are"),
+        (b"PK\x03\x04\x14\x00", "a zip archive, such as an Office document or EPUB"),
         (b"\x1f\x8b\x08", "gzip"),
         (b"\n<?xml version='1.0'?><TEI/>", "XML or HTML"),
         (b"%!PS-Adobe", "PostScript"),

@@ -305,7 +305,7 @@ def test_depth_is_no_matter(tag):
 @pytest.mark.parametrize(
     ("page", "error"),
     [
-        ("<div>" * 20_001, "HTML must be nested at most 20,000 deep, got 20001"),
+        ("<div>" * 20_001, "HTML must be nested at most 20,000 levels deep, got 20001"),
         ("<p " + " ".join(f"a{i}" for i in range(10_001)) + ">", "at most 10,000 attributes, got 10002"),
     ],
 )

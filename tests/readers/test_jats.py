@@ -442,7 +442,7 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
             '<!DOCTYPE article [<!ENTITY x SYSTEM "file:///etc/passwd">]><article>&x;</article>',
             "must not define entities",
         ),
-        ("<article>" + "<sec>" * 10_000, "nested at most 200 deep, at line 1, column "),
+        ("<article>" + "<sec>" * 10_000, "nested at most 200 levels deep, at line 1, column "),
         (ARTICLE[:3000], "well-formed: .* at line "),
         ("PK\x03\x04", "well-formed"),
         ("<html><body/></html>", "JATS must have an <article>, got '<html>"),

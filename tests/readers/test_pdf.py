@@ -132,14 +132,14 @@ ENCRYPTED = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PK\x03\x04 word/document.xml", "must be a PDF, got a zip, such as Office documents and EPUB are"),
+        (b"PK\x03\x04 word/document.xml", "must be a PDF, got a zip archive, such as an Office document or EPUB"),
         (b"<html>", "must be a PDF, got XML or HTML"),
         (b"", "must be a PDF, got nothing"),
-        (whole()[:-40], "it is truncated"),
+        (whole()[:-40], "this one is truncated"),
         (b"%PDF-1.4\nnothing at all\n%%EOF", "the PDF is damaged or truncated"),
-        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: pass the right password="),
+        (two_columns().data(ENCRYPTED + b"/ID [<00> <00>]"), "the PDF is encrypted: pass the correct password="),
         (Paper().data(), "or has no pages"),
-        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "this one may be a scan. Read it with an OCR such as docTR"),
+        (Paper().page().box(50, 50, 500, 700, 0.5).data(), "this one may be a scan: run OCR such as docTR"),
     ],
 )
 def test_unreadable_file_raises_an_error_with_the_reason(data, message):
@@ -154,10 +154,10 @@ def test_too_much_is_refused_before_it_is_read(monkeypatch, tmp_path):
     with pytest.raises(ConfigurationError, match="at most 1 pages are read at once"):
         pdf.read(two_columns().page().data(), detector=None)
     monkeypatch.setattr(pdf, "MOST_LINES", 3)
-    with pytest.raises(ConfigurationError, match="a page must have at most 3 lines, as page 1"):
+    with pytest.raises(ConfigurationError, match="page 1 must have at most 3 lines"):
         pdf.read(whole(), detector=None)
     monkeypatch.setattr(pdf, "MOST_CHARACTERS", 10)
-    with pytest.raises(ConfigurationError, match="a page must have at most 10 characters, as page 1"):
+    with pytest.raises(ConfigurationError, match="page 1 must have at most 10 characters"):
         pdf.read(whole(), detector=None)
     monkeypatch.setattr(pdf, "LARGEST", 10)
     for source in whole(), path:

@@ -35,7 +35,7 @@ HOSTILE = {
         "must not define entities, got 'x', at line 1",
     ),
     "unknown entity": ("<a>\n&laugh;</a>", "unknown entities, got 'laugh', at line 2, column 1"),
-    "deep": (nested(10_000), "nested at most 200 deep, at line 1, column 601"),
+    "deep": (nested(10_000), "nested at most 200 levels deep, at line 1, column 601"),
     "truncated": ("<a>\n<b>cut", "well-formed: no element found, at line 2, column 7"),
     "truncated tag": ("<a>\n<b", "well-formed: unclosed token, at line 2, column 1"),
     "mismatched": ("<a>\n</b>", "well-formed: mismatched tag, at line 2, column 3"),
@@ -48,8 +48,8 @@ HOSTILE = {
         "<a>" + f"<b {MANY}/>" * 501 + "</a>",
         "at most 500,000 elements and as many attributes, at line 1",
     ),
-    "a long tag": ("<a " + "b" * 2_000_000 + "='1'/>", "a tag or comment of XML must be at most 1,048,576 bytes, at line 1"),
-    "a long namespace": (f"<a xmlns='{'u' * 300}'/>", "a name in XML must be at most 250 characters"),
+    "a long tag": ("<a " + "b" * 2_000_000 + "='1'/>", "an XML tag or comment must be at most 1,048,576 bytes, at line 1"),
+    "a long namespace": (f"<a xmlns='{'u' * 300}'/>", "an XML name must be at most 250 characters"),
     "long": ("<a>" + " " * 50_000_000, "must be at most 50,000,000 characters, got 50000003"),
 }  # fmt: skip
 

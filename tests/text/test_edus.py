@@ -239,7 +239,7 @@ def test_a_parser_is_needed_for_parses():
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    with pytest.raises(ConfigurationError, match="must parse"):
+    with pytest.raises(ConfigurationError, match="must have a parser"):
         Edus(nlp=nlp)("He came, and she left.")
     with pytest.raises(
         ConfigurationError, match="nlp must be a spaCy Language with a parser, or None, got 'en_core_web_sm'"

@@ -101,7 +101,7 @@ def _squares(
 
 
 def block_sums(band: Floats) -> Floats:
-    """Return the sum of a symmetric matrix over the square of each run of units: ``[d, i]`` is that of i, ..., i + d.
+    """Return the sum of a symmetric matrix over the square of each run of units; ``[d, i]`` is for units i to i + d.
 
     The order of additions is that of the original C99, so that float32 rounds the same.
 

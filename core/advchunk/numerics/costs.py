@@ -100,8 +100,8 @@ def _count_cost(
 
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
     occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
-    occurrence. A new end therefore costs time in the number of earlier occurrences of its terms, plus a sum over
-    starts: there is no loop over the vocabulary or over pairs of units.
+    occurrence. Each new end therefore takes time linear in the earlier occurrences of its terms, plus a sum over
+    starts; there is no loop over the vocabulary or over pairs of units.
     """
     order = np.argsort(terms.ids, kind="stable")
     unit = np.repeat(np.arange(len(terms)), np.diff(terms.edges))[order]  # of each occurrence, sorted by term

@@ -88,7 +88,7 @@ def similarity_edges(rows: Floats, threshold: float) -> Edges:
 
 
 def neighbor_edges(rows: Floats, k: int, threshold: float = 0.0) -> Edges:
-    """Return the pairs of nearest neighbors: one row is among the ``k`` most similar of the other.
+    """Return the pairs of rows of which one is among the ``k`` most similar to the other.
 
     Their cosine exceeds ``threshold``. Ties go to the neighbor closest in the text, then to the earlier one.
     """
@@ -123,7 +123,7 @@ def detect_communities(
     """Partition n nodes into communities by maximizing modularity greedily.
 
     Louvain moves each node to the neighboring community with the highest gain, then treats communities as nodes, until
-    nothing gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks").
+    no move gains (Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks").
     Leiden also splits poorly connected communities (Traag, Waltman & van Eck 2019, "From Louvain to Leiden").
 
     Returns (n,) labels, each the smallest node of its community. A node without edges is a community of its own.

@@ -44,7 +44,7 @@ def cheapest_cuts(
     sizes : (n,) tokens of each unit.
     budget : (n,) maximum tokens of a segment that starts at each unit; a single unit is always allowed.
     minimum : minimum tokens of a segment; if not all segments can reach it, as few as possible are smaller.
-    segments : number of segments; the nearest number that the budget allows is used. None leaves it to the cost.
+    segments : number of segments; the nearest number that the budget allows is used. by default, the cost decides.
     """
     n = len(sizes)
     total = np.r_[0, np.cumsum(sizes)]
@@ -139,7 +139,7 @@ def divisive_cuts(sums: Floats, sizes: Ints, minimum: int = 0) -> tuple[Ints, Fl
     Parameters
     ----------
     sums : (m, n) sums of `bands.block_sums`. Sum and area count only pairs less than m units apart.
-    sizes : (n,) tokens of each unit; ``minimum`` of them in a segment.
+    sizes : (n,) tokens of each unit; ``minimum`` is the fewest in a segment.
 
     Returns
     -------

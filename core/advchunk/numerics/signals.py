@@ -7,7 +7,7 @@ import numpy as np
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
-DIGITS = 6  # to which similarities of float32 rows are rounded, so that ties are broken deterministically
+DIGITS = 6  # decimals to which similarities of float32 rows are rounded, so that ties are broken deterministically
 _ROUNDING = 1e-6  # error of a unit row in float32
 
 ThresholdRule: TypeAlias = Literal["percentile", "standard_deviation", "interquartile", "gradient"]

@@ -23,17 +23,16 @@ def read_file(
 
     Parameters
     ----------
-    path : text in UTF-8, XML or HTML in the encoding that it declares, or a PDF, which needs the extra "layout"
-        (`readers.pdf`).
-    markup : format of the text; None goes by the suffix, and by the text if the suffix is ambiguous
-        (`readers.formats.detect_file_format`), "auto" by the text alone.
+    path : UTF-8 text; XML or HTML in its declared encoding; or a PDF, which needs the extra "layout" (`readers.pdf`).
+    markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
+        (`readers.formats.detect_file_format`); "auto" detects it from the text alone.
     metadata : overrides the metadata in the file.
 
     Raises
     ------
-    OSError : a file that cannot be read.
-    ConfigurationError : a file that is not UTF-8, or not in its format.
-    MissingExtra : a reader whose parser is not installed.
+    OSError : the file cannot be read.
+    ConfigurationError : the file is not UTF-8, or not valid in its format.
+    MissingExtra : the parser for the format is not installed.
     """
     data, name = Path(path).read_bytes(), str(path)
     if is_pdf(path):
@@ -46,12 +45,12 @@ def read_file(
 
 
 def is_pdf(path: str | Path) -> bool:
-    """Return True if the file name is that of a PDF."""
+    """Return True if the file name ends in .pdf."""
     return PurePath(path).suffix.lower() == ".pdf"
 
 
 def decode_text(data: bytes) -> str:
-    """Decode a file without its byte order mark; line ends are kept, so that spans fit the file.
+    """Decode the bytes of a file, dropping the byte order mark and keeping line endings, so that spans fit the file.
 
     Data that is not UTF-8 must be XML or HTML that declares its encoding.
     """
@@ -64,5 +63,5 @@ def decode_text(data: bytes) -> str:
                 if not name.startswith(_EXCLUDED):
                     return data.decode(_ALIASES.get(name, name))
         got = magic.file_type(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
-        msg = f"a text must be UTF-8, got {got}"
+        msg = f"text files must be UTF-8, got {got}"
         raise ConfigurationError(msg) from None

@@ -16,7 +16,7 @@ Markup: TypeAlias = Literal["auto", Format]
 
 _READERS = {"html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling"}
 
-_HEAD = 4096  # characters that show the format
+_HEAD = 4096  # characters in which the format is detected
 _PROLOGUE = re.compile(
     r"[\ufeff\s]*(?:<\?xml[^>]*>\s*|<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\])?\s*>\s*)*+", re.DOTALL
 )
@@ -25,12 +25,12 @@ _ROOTS: tuple[tuple[re.Pattern[str], Format], ...] = (
     (re.compile(r"<Pubmed(?:Book)?Article(?:Set)?\b"), "pubmed"),
     (re.compile(r"<(?:article|pmc-articleset|sub-article)\b(?=[^>]*(?:article-type|dtd-version|xmlns:xlink|xmlns:mml|>(?:\s|<[?!][^>]*>)*<(?:front|article)\b))"), "jats"),
     (re.compile(r"<OAI-PMH\b(?s:.)*?<article\b"), "jats"),
-    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # other tags, such as <p align=...>, begin many a README
+    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # other tags, such as <p align=...>, begin READMEs
 )  # fmt: skip
 _HTML_TYPE = re.compile(r"[\ufeff\s]*<!DOCTYPE\s+html\b", re.IGNORECASE)
 _JATS_TYPE = re.compile(r"<!DOCTYPE\s+\w+\s+PUBLIC\s+[\"']-//NLM//DTD (?:JATS|Journal)")
 _MEDLINE = re.compile(r"[\ufeff\s]*PMID- *\d")
-_DOCLING = re.compile(r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[')  # the second is of old versions
+_DOCLING = re.compile(r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[')  # the second in old versions
 
 _SUFFIXES: dict[str, Format | None] = {
     **dict.fromkeys((".md", ".markdown", ".mdx", ".qmd", ".rmd"), "markdown"),
@@ -40,7 +40,7 @@ _SUFFIXES: dict[str, Format | None] = {
 
 
 def detect_format(text: str) -> Format:
-    r"""Detect the format of a text by its beginning; "markdown", which covers prose too, if no other matches.
+    r"""Detect the format of a text from its beginning; the default is "markdown", which covers prose too.
 
     >>> detect_format('<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/></TEI>'), detect_format("# Tea\n\nGreen.")
     ('tei', 'markdown')
@@ -61,7 +61,7 @@ def detect_format(text: str) -> Format:
 
 
 def detect_file_format(name: str, text: str) -> Format:
-    """Detect the format of a file by its suffix, or by its text if the suffix is ambiguous; else "plain".
+    """Detect the format of a file from its suffix, or from its text if the suffix is ambiguous; default "plain".
 
     >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')
@@ -74,15 +74,15 @@ def detect_file_format(name: str, text: str) -> Format:
 
 
 def read(document: Document, markup: str) -> Document:
-    """Read the layout of a document that has none yet.
+    """Add a layout to a document that does not have one.
 
-    Markdown and plain text are unchanged. From other formats a new text is derived, without tags: chunks are spans of that
-    text. It comes with blocks, and with metadata from the source, which the document's own metadata overrides.
+    Markdown and plain text are unchanged. Other formats are converted to a new text without tags, and chunks are spans of
+    that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
 
     Raises
     ------
-    ConfigurationError : an unknown format, or a text that is not in it.
-    MissingExtra : a reader whose parser is not installed.
+    ConfigurationError : the format is unknown, or the text is not in it.
+    MissingExtra : the parser for the format is not installed.
     """
     if markup not in (names := get_args(Markup)):
         msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(markup, names)}"

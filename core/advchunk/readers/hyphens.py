@@ -11,7 +11,7 @@ _PREFIXES = frozenset(
 
 
 def keeps_hyphen(match: re.Match[str], hyphenated: frozenset[str]) -> bool:
-    """Return True if a word divided at the end of a line, ``left`` and ``right``, has a hyphen anywhere, as those in ``hyphenated``."""
+    """Return True if a word divided at a line end keeps its hyphen when joined, as words in ``hyphenated`` do."""
     left, right = match["left"].lower(), match["right"].lower()
     divided = left.isalpha() and len(left) > 1 and match["right"][0].islower() and left not in _PREFIXES
     return not divided or f"{left}-{right}" in hyphenated

@@ -1,4 +1,4 @@
-"""Text of XML elements within a line, with superscripts and subscripts."""
+"""Text of inline XML elements, with superscripts and subscripts."""
 
 import re
 from xml.etree.ElementTree import Element
@@ -20,8 +20,7 @@ def inline_text(element: Element) -> str:
 def format_script(tag: str, text: str, before: str, after: str) -> str:
     """Write a number in superscript or subscript digits where plain digits would change a neighboring number.
 
-    The tag is "sup", "sub", or any other, for which the text does not change; ``before`` and ``after`` are the characters next
-    to it.
+    Text in tags other than "sup" and "sub" does not change. ``before`` and ``after`` are the adjacent characters.
 
     >>> format_script("sup", "9", before="0", after=" "), format_script("sub", "10", "g", "2"), format_script("sub", "2", "O", "")
     ('⁹', '₁₀', '2')

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from advchunk.errors import ConfigurationError, require
 
 MAX_JSON_VALUES = 2_000_000
-"""Values of a text; real documents have one for every 30 characters or more."""
+"""Maximum number of values in a text; real documents have at most one per 30 characters."""
 
 _MAX_NUMBER = 1e15
 _SHOWN = 100  # characters of a value in an error
@@ -17,10 +17,10 @@ _T = TypeVar("_T")
 
 
 class Object:
-    """An object of a JSON text, or a dict, and its path.
+    """A JSON object and its path, which consists of ``key`` in ``parent``, and of ``index`` if there is a list.
 
-    Values are checked on access; a missing or null one is empty, zero or None. Every method raises `ConfigurationError` for
-    a value of another type, with its path: the ``key`` of ``parent``, and its ``index`` in a list there.
+    Values are checked on access; a missing or null value becomes empty, zero or None. If a value has the wrong type,
+    every method raises `ConfigurationError` with the path.
 
     >>> page = Object({"size": {"height": 792.0}, "labels": [{"text": 7}]})
     >>> page.object("size").number("height"), page.object("image"), page.text("name")
@@ -40,7 +40,7 @@ class Object:
 
     @property
     def path(self) -> str:
-        """Path from the root, which is ""."""
+        """Path from the root, whose own path is ""."""
         key = self._key if self._index < 0 else f"{self._key}[{self._index}]"
         return self._parent.at(key) if self._parent is not None else key
 
@@ -63,7 +63,7 @@ class Object:
         return self._get(key, str, "a string") or ""
 
     def name(self, key: str) -> str:
-        """Return a string, or an integer as one, or ""."""
+        """Return a string, or an integer converted to a string, or ""."""
         value = self._get(key, (str, int), "a string or an integer")
         return "" if value is None else str(value)
 
@@ -92,7 +92,7 @@ class Object:
         return [Object(value, self, key, i) for i, value in enumerate(self.values(key))]
 
     def values(self, key: str) -> list[Any]:
-        """Return a list of any values."""
+        """Return a list of values of any type."""
         return self._get(key, list, "a list") or []
 
     def texts(self, key: str) -> list[str]:
@@ -114,8 +114,8 @@ def parse_json(text: str) -> Object:
 
     Raises
     ------
-    ConfigurationError : text that is not JSON, with line and column; is nested deeper than Python's stack; has more than
-        `MAX_JSON_VALUES` values; or is not an object.
+    ConfigurationError : the text is not JSON (the message has the line and column), is nested deeper than Python's stack,
+        has more than `MAX_JSON_VALUES` values, or is not an object.
 
     >>> parse_json('{"a": 1').integer("a")
     Traceback (most recent call last):
@@ -128,7 +128,7 @@ def parse_json(text: str) -> Object:
     except json.JSONDecodeError as error:
         msg = f"JSON must be well-formed: {error.msg}, at line {error.lineno}, column {error.colno}"
     except RecursionError:
-        msg = "JSON must not be nested so deep"
+        msg = "JSON must not be nested so deeply"
     except ValueError as error:  # an integer of thousands of digits
         msg = f"JSON must be well-formed: {error}"
     else:

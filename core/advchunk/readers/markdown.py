@@ -44,7 +44,7 @@ _FORMULA = (
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
 
-# Lines that are more than prose; a lasting block may continue over blank lines.
+# Lines that need the parser; the blocks of `_LASTING` may continue past blank lines.
 _LASTING = r"```|~~~|<(?:[!?]|script|pre|style|textarea)"
 _RUNS_ON = re.compile(rf"\n {{0,3}}(?:{_LASTING})", re.IGNORECASE)
 _MARKED = re.compile(
@@ -68,7 +68,7 @@ _SETEXT = re.compile(_MARKS + r"(?P<title>.*\S)\s*[\r\n][ \t>]*(?:=+|-+)[ \t]*",
 _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
 
 # Inline Markdown in headings, a subset of CommonMark: titles are often code or plain text, so snake_case, 2*3*4,
-# a[i][j], List<T> and \\(x\\) stay.
+# a[i][j], List<T> and \\(x\\) are left alone.
 _BRACKETED = r"(?:[^\[\]]++|\[[^\[\]]*+\])*+"
 _TARGET = r"""\(\s*+(?:<[^<>]*+>|(?:[^()\s<]++|\([^()\s]*+\))*+)(?:\s++(?:"[^"]*+"|'[^']*+'))?\s*+\)"""
 _TAGS = "abbr|a|big|br|b|center|code|del|div|em|font|h[1-6]|hr|img|ins|i|kbd|mark|picture|p|small|source|span|strong|"
@@ -88,7 +88,7 @@ _INLINE = re.compile(
 
 
 def blocks(text: str) -> tuple[Block, ...]:
-    r"""Read the blocks of a Markdown text, in reading order, disjoint and not blank; plain prose gives its paragraphs.
+    r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
     A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
     quotes and list items, but without the last line end. A nested item is a block of its own.
@@ -104,7 +104,7 @@ def blocks(text: str) -> tuple[Block, ...]:
     if front := _FRONT_MATTER.match(flat, begin):
         layout.append(Block("code", Span(*front.span())))
         begin = front.end()
-    for start, end, marked in _stretches(flat, begin):
+    for start, end, marked in _ranges(flat, begin):
         if marked:
             layout += parse_blocks(flat, start, end)
         elif span := _trim(flat, start, end):
@@ -136,7 +136,7 @@ def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
         elif (kind := _LEAVES.get(token.type)) and token.map:
             first, last = token.map
             if token.markup in {"=", "-"} and last - first > _TITLE + 1:
-                kind = "paragraph"  # above a rule, which only formally makes it a heading
+                kind = "paragraph"  # prose above a rule, which CommonMark parses as a heading
             level = int(token.tag[1:]) if kind == "heading" else 0
             if kind == "paragraph" and marker is not None:
                 kind, level, first = "item", containers.count("list_item_open"), marker
@@ -156,8 +156,8 @@ def _trim(flat: str, start: int, end: int) -> Span | None:
     return Span(start + indented, start + len(inner)) if inner else None
 
 
-def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the start and end of paragraphs that need no parser, and of the stretches between them that do, marked True.
+def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
+    """Yield (start, end, needs_parser) for each plain paragraph and for each range between them that needs the parser.
 
     After a blank line only a list item, a fence or HTML can be open. The contents of an item are indented by two columns or
     more; a fence or HTML may contain everything that follows.
@@ -166,13 +166,13 @@ def _stretches(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
     lasting = _RUNS_ON.search(text)
     limit = lasting.start() if lasting else len(text)
 
-    def marked(region: tuple[int, int]) -> bool:
+    def is_marked(region: tuple[int, int]) -> bool:
         start, end = region
         indented = text.startswith(("  ", "\t", " \t"), start)
         return indented or end > limit or _MARKED.search(text, start - 1, end) is not None
 
     edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
-    for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), marked):
+    for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), is_marked):
         regions = [(start + begin - 1, end + begin - 1) for start, end in run]
         if needs_parser:
             yield regions[0][0], regions[-1][1], True
@@ -187,20 +187,20 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 2 * _DEEPEST}).enable("table").disable("reference")
     parser.core.ruler.enableOnly(["normalize", "block"])
     ruler = parser.block.ruler
-    ruler.before("fence", "formula", _formula, {"alt": ["paragraph", "blockquote", "list"]})
-    ruler.at("table", partial(_whole_table, rules_block.table), {"alt": ["paragraph"]})
-    ruler.at("list", partial(_shallow, rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
-    ruler.at("blockquote", partial(_shallow, rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
+    ruler.before("fence", "formula", _parse_formula, {"alt": ["paragraph", "blockquote", "list"]})
+    ruler.at("table", partial(_parse_table, rules_block.table), {"alt": ["paragraph"]})
+    ruler.at("list", partial(_limit_depth, rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
+    ruler.at("blockquote", partial(_limit_depth, rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
     return parser
 
 
-def _shallow(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Apply the rule of a container that nests no deeper than `_DEEPEST`."""
+def _limit_depth(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Apply the rule of a container unless it is nested `_DEEPEST` deep."""
     return (silent or state.level < _DEEPEST) and rule(state, start, end, silent)
 
 
-def _whole_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Find only the rows of a table: markdown-it's tokens for cells take ten times as long."""
+def _parse_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse the rows of a table, not its cells: markdown-it's tokens for cells take ten times as long."""
     head = table(state, start, end, True)
     if silent or not head:
         return head
@@ -209,11 +209,11 @@ def _whole_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: i
         if state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
             break
         line += 1
-    return _take(state, "table", start, line)
+    return _push_block(state, "table", start, line)
 
 
-def _formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a display formula, which closes before a blank line, at the end of a line."""
+def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a display formula, which must close before a blank line, and at the end of a line."""
     at, line = state.bMarks[start] + state.tShift[start], start
     opening = _FORMULA_OPENS.match(state.src, at, state.eMarks[start])
     if opening is None or state.is_code_block(start):
@@ -221,7 +221,7 @@ def _formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     name = opening["environment"]
     closing = f"\\end{{{name}}}" if name else {"$$": "$$", "\\[": "\\]"}[opening[0]]
     indent = min(state.blkIndent, state.sCount[start])  # less than that of the item if the formula ends the item
-    # A closing that one search missed is not searched again from within its lines, which would take quadratic time.
+    # Where one search failed, lines within its range are not searched again, which would take quadratic time.
     search = f"{closing} {indent} {end}"
     since, until = state.env.get(search, (0, 0))
     if since <= start < until:
@@ -235,10 +235,10 @@ def _formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if close < 0 or not _FORMULA_TAIL.fullmatch(state.src, close + len(closing), state.eMarks[line]):
         state.env[search] = start, line
         return False
-    return silent or _take(state, "formula", start, line + 1)
+    return silent or _push_block(state, "formula", start, line + 1)
 
 
-def _take(state: StateBlock, kind: str, start: int, end: int) -> bool:
+def _push_block(state: StateBlock, kind: str, start: int, end: int) -> bool:
     state.line = end
     state.push(kind, "", 0).map = [start, end]
     return True

@@ -16,7 +16,7 @@ _SEPARATORS = {"mtable": "; ", "mtr": ", ", "mlabeledtr": ", ", "mmultiscripts":
 
 
 def formula_text(element: Element) -> str:
-    r"""Return a formula, whose elements have no namespace, as its TeX annotation, or else its MathML in one line.
+    r"""Return the TeX annotation of a formula without namespaces, or else its MathML in one line.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> formula_text(fromstring("<math><mi>p</mi><mo>=</mo><mfrac><mi>a</mi><mrow><mi>b</mi><mo>+</mo><mn>1</mn></mrow></mfrac></math>"))

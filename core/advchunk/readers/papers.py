@@ -15,7 +15,7 @@ _QUALIFIERS = frozenset(
     """a an the our main key major general overall further additional possible potential proposed study present primary
     secondary""".split()  # noqa: SIM905
 )
-_NUMBER = re.compile(  # "E. coli" has none
+_NUMBER = re.compile(  # "E. coli" does not begin with a number
     r"""(?:(?i:section|chapter)\s+)?
         (?P<number> \d{1,2}(?:\.\d{1,2})* | [IVX]{1,5}(?=\.) | [A-Z](?:\.\d{1,2})+ | [A-Z](?=\.\s+[^a-z]) ) [.):]? \s+""",
     re.VERBOSE,
@@ -32,7 +32,7 @@ class SectionHeading(NamedTuple):
     ----------
     number, title : the number as printed, such as "2.1" or "IV", "" for none; and the heading without it.
     names : of `IMRAD`, in that order; () if the heading names none of them.
-    rank : "section"; "part" of a section, or a section where no other contains it; "matter" outside the argument, such as
+    rank : "section"; "part", which is within a section or a section by itself; "matter" outside the argument, such as
         references; "" if unknown.
     """
 

@@ -31,12 +31,12 @@ Image: TypeAlias = NDArray[np.uint8]
 """(h, w, 3), red, green and blue."""
 Detector: TypeAlias = Callable[[Image], Iterable[tuple[str, Sequence[float], float]]]
 """A callable from the image of a page to its regions: a label, a box (left, top, right, bottom) in pixels, and a score in
-0..1. `shapes.label_kind` knows the labels of the usual data sets; others are text."""
+0..1. `shapes.label_kind` maps the labels of common data sets to block kinds; regions with other labels are text."""
 
 LARGEST, MOST_PAGES = 200_000_000, 5_000
-"""Bytes of a file, and its pages that are read at once."""
+"""Maximum bytes of a file, and pages read at once."""
 MOST_CHARACTERS, MOST_LINES = 200_000, 5_000
-"""Characters and lines of a page."""
+"""Maximum characters and lines of a page."""
 
 _log = logging.getLogger("advchunk")
 _PDFIUM = Lock()  # PDFium must not be called from two threads
@@ -62,10 +62,10 @@ def read(
 ) -> Document:
     """Read a PDF column by column; each region is a block with its places.
 
-    The text is the embedded text of the file, not OCR. It is complete, each line once, except for dropped headers, footers
-    and page numbers. Words divided at line ends are joined. Tables become pipe tables whose cells are found by position;
-    Docling recognizes tables better. ``title`` and ``authors`` of the file are metadata; a heading that repeats the title
-    is left out of section paths.
+    The text is the one embedded in the file, not OCR. It has every line once, except for dropped headers, footers and
+    page numbers. Words divided at line ends are joined. Tables become pipe tables whose cells are found by position;
+    Docling recognizes tables better. The metadata has the file's ``title`` and ``authors``; a heading that repeats the
+    title is left out of section paths.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def read(
 
     Raises
     ------
-    ConfigurationError : a file that is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or no text,
-        like a scan: run an OCR such as docTR, and pass its export to `regions.results`.
+    ConfigurationError : the file is not a PDF, is damaged, truncated, encrypted or too large, or has no pages or text.
+        For scans, run OCR such as docTR, and pass its export to `regions.results`.
     MissingExtra : pypdfium2 or the detector is not installed.
     """
     find = _as_detector(detector)
@@ -101,7 +101,7 @@ def read(
             contents.append(Page(sheet, regions))
         info = _info(pdf)
     if not contents:
-        msg = "a PDF must have text, and this one may be a scan. Read it with an OCR such as docTR, and pass its export"
+        msg = "a PDF must have text, and this one may be a scan: run OCR such as docTR, and pass its export"
         raise ConfigurationError(msg)
     if blank:
         _log.warning("%s: no text on pages %s, which may be scans", name or "PDF", ", ".join(map(str, blank)))
@@ -163,7 +163,7 @@ def _load(source: str | PathLike[str] | bytes, name: str) -> bytes:
     require(size <= LARGEST, f"a PDF must be at most {LARGEST:,} bytes", size)
     data = source if isinstance(source, bytes) else Path(source).read_bytes()
     require_pdf(data, name)
-    require(b"%%EOF" in data[-2048:], "a PDF must end with %%EOF, or it is truncated", data[-16:])
+    require(b"%%EOF" in data[-2048:], "a PDF must end with %%EOF, and this one is truncated", data[-16:])
     return data
 
 
@@ -176,7 +176,7 @@ def _open(data: bytes, password: str | None) -> Iterator[Any]:
     except pdfium.PdfiumError as error:
         encrypted = "password" in str(error).lower() and b"/Encrypt" in data
         damaged = "the PDF is damaged or truncated, or has no pages"
-        msg = "the PDF is encrypted: pass the right password=" if encrypted else damaged
+        msg = "the PDF is encrypted: pass the correct password=" if encrypted else damaged
         raise ConfigurationError(msg) from None
     try:
         yield pdf
@@ -194,7 +194,7 @@ def _page_numbers(count: int, pages: Iterable[int] | None) -> list[int]:
 
 
 def _read_page(pdf: Any, number: int, *, render: bool) -> tuple[Sheet, list[Line], Any, float]:
-    """Return the size of a page, its lines, its image if it is to be rendered and has lines, and the image's scale."""
+    """Return a page's size and lines, its image if ``render`` is true and there are lines, and the image's scale."""
     pdfium = import_extra("pypdfium2", "layout")
     with _PDFIUM:
         try:
@@ -205,7 +205,7 @@ def _read_page(pdf: Any, number: int, *, render: bool) -> tuple[Sheet, list[Line
         with closing(page), closing(page.get_textpage()) as textpage:
             width, height = page.get_size()
             sheet, lines = Sheet(number, width, height), _split_lines(*_characters(page, textpage, number))
-            rule = f"a page must have at most {MOST_LINES:,} lines, as page {number}"
+            rule = f"page {number} must have at most {MOST_LINES:,} lines"
             require(len(lines) <= MOST_LINES, rule, len(lines))
             if not (render and lines):
                 return sheet, lines, None, 1.0
@@ -217,14 +217,14 @@ def _read_page(pdf: Any, number: int, *, render: bool) -> tuple[Sheet, list[Line
 def _characters(page: Any, textpage: Any, number: int) -> tuple[list[str], list[Box]]:
     """Return the characters of a page, and their boxes, origin top left."""
     raw, count = import_extra("pypdfium2.raw", "layout"), textpage.count_chars()
-    rule = f"a page must have at most {MOST_CHARACTERS:,} characters, as page {number}"
+    rule = f"page {number} must have at most {MOST_CHARACTERS:,} characters"
     require(count <= MOST_CHARACTERS, rule, count)
     characters, boxes, rect = list[str](), np.zeros((count, 4)), raw.FS_RECTF()
     for i in range(count):
         characters.append(chr(raw.FPDFText_GetUnicode(textpage, i)))
         if raw.FPDFText_GetLooseCharBox(textpage, i, rect):
             boxes[i] = rect.left, rect.top, rect.right, rect.bottom
-    # A page may be rotated and cropped: the images of three points give the transformation.
+    # A page may be rotated and cropped: three mapped points determine the transformation.
     origin = _to_device(raw, page, 0, 0)
     axes = np.array([_to_device(raw, page, _FAR, 0) - origin, _to_device(raw, page, 0, _FAR) - origin]) / _FAR
     corners = np.stack([boxes[:, :2] @ axes, boxes[:, 2:] @ axes]) + origin
@@ -260,7 +260,7 @@ def _build_line(characters: list[str], boxes: Sequence[Box]) -> Iterator[Line]:
             characters[i : i + 2] = _LAM, characters[i]
     raw = "".join("-" if character == _HYPHEN else character for character in characters)
     raw = _LIGATURES.sub(lambda match: normalize("NFKC", match[0]), _HIDDEN.sub("", raw))
-    text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may return half pairs
+    text = squeeze(raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))  # PDFium may split pairs
     visible = [box for box, c in zip(boxes, characters, strict=True) if not c.isspace() and box_area(box)]
     if text and visible:
         yield Line(text + " " * raw[-1].isspace(), bounding_box(visible))

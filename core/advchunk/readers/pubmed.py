@@ -28,7 +28,7 @@ _MONTHS = {name: str(i) for i, name in enumerate(re.findall("...", "JanFebMarApr
 
 
 def read_records(text: str) -> list[Document]:
-    """Read each record of a set, in XML or else in MEDLINE format."""
+    """Read each record of a set, in XML or MEDLINE format."""
     return read_pubmed_xml(text) if text.lstrip("\ufeff \t\r\n").startswith("<") else read_medline(text)
 
 
@@ -48,13 +48,13 @@ def _read_record(record: AlignedText) -> Document:
     for match in _FIELD.finditer(record.text):
         fields.setdefault(match["tag"], []).append(record.slice(*match.span("value")))
 
-    def every(tag: str) -> list[str]:
+    def texts(tag: str) -> list[str]:
         return [normalize_abstract(value.text).text for value in fields.get(tag, ())]
 
-    pmid, title, date, journal = ((*every(tag), "")[0] for tag in ("PMID", "TI", "DP", "JT"))
+    pmid, title, date, journal = ((*texts(tag), "")[0] for tag in ("PMID", "TI", "DP", "JT"))
 
-    doi = next((value.removesuffix(" [doi]") for value in every("AID") + every("LID") if value.endswith(" [doi]")), "")
-    mesh = [heading.replace("*", "").partition("/")[0] for heading in every("MH")]
+    doi = next((value.removesuffix(" [doi]") for value in texts("AID") + texts("LID") if value.endswith(" [doi]")), "")
+    mesh = [heading.replace("*", "").partition("/")[0] for heading in texts("MH")]
     metadata = _metadata(pmid, title, _iso_date(date), journal, doi, mesh)
     text, offsets = normalize_abstract(fields["AB"][0]) if "AB" in fields else record.slice(0, 0)
     layout = section_blocks(text, find_labels(text))
@@ -64,7 +64,7 @@ def _read_record(record: AlignedText) -> Document:
 def read_pubmed_xml(text: str) -> list[Document]:
     """Read the articles of PubMed's XML, as returned by EFetch. They have no offsets.
 
-    NLM's category of a label (``NlmCategory``) names its section; else the label does. For errors, see `parse_xml`.
+    The section of a label is its ``NlmCategory``; without one, the label names it. For errors, see `parse_xml`.
     """
     tags = ("PubmedArticle", "PubmedBookArticle")
     return [_read_article(element) for element in parse_xml(text).iter() if element.tag in tags]
@@ -92,7 +92,7 @@ def _metadata(pmid: str, title: str, date: str, journal: str, doi: str, mesh: It
 
 
 def _iso_date(text: str) -> str:
-    """Convert PubMed's date to ISO 8601, as precisely as it is given.
+    """Convert PubMed's date to ISO 8601, as precise as the text.
 
     >>> _iso_date("2011 Nov 23"), _iso_date("2011 Nov-Dec"), _iso_date("2011"), _iso_date("Spring 2011")
     ('2011-11-23', '2011-11', '2011', '2011')

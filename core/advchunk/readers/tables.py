@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from advchunk.readers.writing import pipe_table, squeeze
 
-# How much longer than the text of its cells a table may become by filling spans; a page may ask for a million columns.
+# Limit on the length of a table with filled spans, relative to its text: a page may declare a million columns.
 _LONGER, _SHORTEST = 10, 100_000
 _EMPTY = 10  # characters that an empty cell takes
 
@@ -32,7 +32,7 @@ def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
     """Return the rows of a table and the number of its header rows.
 
     A cell that spans several rows or columns is repeated in each, so that every row can be read by itself; one as wide as
-    the table appears once a row. Where two cells overlap, the later one wins. A header row has a column header, and
+    the table appears once per row. Where two cells overlap, the later one wins. A header row has a column header, and
     no other text except a label in the first column.
 
     >>> lay_out([Cell("group", 0, 0, 2, 1, True), Cell("dose", 0, 1, 1, 2, True), Cell("low", 1, 1, 1, 1, True),
@@ -51,7 +51,7 @@ def lay_out(cells: Sequence[Cell]) -> tuple[list[list[str]], int]:
 
 
 def filled_length(cells: Sequence[Cell]) -> int:
-    """Return an upper bound of the characters of a table with its spans filled.
+    """Return an upper bound on the number of characters of a table with its spans filled.
 
     >>> filled_length([Cell("a", 0, 0, rows=10**9, columns=10**9)]) > 10**19
     True
@@ -68,8 +68,8 @@ def _size(cells: Sequence[Cell]) -> tuple[int, int]:
 def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
     r"""Write a Markdown table of cells without positions, with spans filled as in `lay_out`.
 
-    ``groups`` are the rows of each part of the table, such as its head and its body; no cell reaches into the next part.
-    Rows that no cell reaches are left out. If filling the spans would make the table far longer than the text of its
+    ``groups`` are the rows of each part of the table, such as its head and its body; a cell stays within its part.
+    Rows without any cell are left out. If filling the spans would make the table far longer than the text of its
     cells, each row is a line without bars instead.
 
     >>> head = [[Cell("group", rows=2), Cell("weight", columns=2)], [Cell("mean"), Cell("SD")]]
@@ -94,7 +94,7 @@ def spanned_table(groups: Sequence[Rows], heads: int = 1) -> str:
 
 
 def _place(groups: Sequence[Rows], most: int) -> list[Cell]:
-    """Return the cells at their positions, without columns in which no cell starts; it may stop after ``most`` cells in the rows."""
+    """Return the cells with positions, without columns where no cell starts; stop once the rows have ``most`` cells."""
     cells, count, top = list[Cell](), 0, 0
     for group in groups:
         above = list[Cell]()
@@ -111,7 +111,7 @@ def _place(groups: Sequence[Rows], most: int) -> list[Cell]:
 
 
 def _place_row(row: Sequence[Cell], i: int, end: int, above: list[Cell]) -> list[Cell]:
-    """Return the cells of a row of a part that ends before row ``end``, and those that reach into it from above."""
+    """Return the cells in row ``i``, including those that extend into it from above; the part ends at row ``end``."""
     line, column, above = list[Cell](), 0, sorted(above, key=lambda cell: cell.column, reverse=True)
     for cell in row:
         while above and above[-1].column <= column:
@@ -130,7 +130,7 @@ def count_heads(rows: Rows) -> int:
 
 
 def parse_span(text: str | None, least: int = 1) -> int:
-    """Return the number of rows or columns in an attribute, at least ``least``, and ``least`` if it is not a number.
+    """Return the number of rows or columns in an attribute, at least ``least``; ``least`` if it is not a number.
 
     >>> parse_span("2"), parse_span("two"), parse_span("-1"), parse_span(None)
     (2, 1, 1, 1)

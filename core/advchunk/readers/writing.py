@@ -21,7 +21,7 @@ class TextBlock(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """The start of a block to come; if no paragraph follows, it is a block by itself or, without ``keep``, dropped."""
+    """The start of a pending block; if no paragraph follows, it becomes a block with ``keep``, else it is dropped."""
 
     text: str
     kind: BlockKind
@@ -32,7 +32,7 @@ class Prefix(NamedTuple):
 class Writer:
     r"""A text that grows block by block, with blank lines between them; ``markup`` is the format of the source.
 
-    A reader replaces the list ``blocks`` for a while to collect the blocks of a part, such as a cell.
+    A reader may temporarily replace the list ``blocks`` to collect the blocks of a part, such as a cell.
 
     >>> writer = Writer()
     >>> writer.add("heading", "Results", level=1)
@@ -50,7 +50,7 @@ class Writer:
     def add(
         self, kind: BlockKind, text: str, level: int = 0, *, title: str | None = None, places: Iterable[Place] = ()
     ) -> None:
-        """Add a block without surrounding white space, unless it is blank, after a pending prefix (`begin`)."""
+        """Add a block, stripped, unless it is blank, after finishing a pending one (`begin`)."""
         self.finish()
         text = text.strip("\n").rstrip() if kind == "code" else text.strip()  # the first line of code may be indented
         if text.strip():
@@ -70,7 +70,7 @@ class Writer:
             self.add(kind, text)
 
     def finish(self) -> None:
-        """End the block that `begin` announced."""
+        """End the block started by `begin`."""
         prefix, self.prefix = self.prefix, None
         if prefix and prefix.keep:
             self.add(prefix.kind, prefix.text, prefix.level)
@@ -86,7 +86,7 @@ class Writer:
 
 
 def squeeze(text: str) -> str:
-    r"""Replace each run of white space by one space, and strip the ends.
+    r"""Replace each run of white space with one space, and strip the ends.
 
     >>> squeeze(" a \n b ")
     'a b'

@@ -8,30 +8,31 @@ from xml.parsers import expat
 
 from advchunk.errors import ConfigurationError, require
 
-# No real document reaches these limits. Together they keep the tree of any text under some 300 MB.
+# No real document reaches these limits. Together they keep the tree of any text under about 300 MB.
 MAX_XML_LENGTH = 50_000_000
-"""Characters of a text."""
+"""Maximum characters of a text."""
 MAX_XML_DEPTH = 200
-"""Nested elements."""
+"""Maximum depth of nested elements."""
 MAX_XML_ELEMENTS = 500_000
-"""Elements, and attributes, of a text."""
+"""Maximum elements, and attributes, of a text."""
 
 _SLICE = 2**16
 _MAX_NAME = 250  # characters of a name with its namespace, which the tree stores once for each distinct name
-_MAX_TAG = 2**20  # bytes of a tag or comment: expat before 2.6 reads one again for every slice (CVE-2023-52425)
+_MAX_TAG = 2**20  # bytes of a tag or comment: expat before 2.6 rereads one for every slice (CVE-2023-52425)
 
 
 def parse_xml(text: str, *, namespaces: bool = True) -> Element:
     r"""Parse an XML text into its root element.
 
-    Names are in Clark notation, ``{namespace}name``; without ``namespaces``, those of elements are only ``name``. Nothing outside the text is read. Document types are accepted, as PubMed and JATS have them. HTML's named entities
+    Names are in Clark notation, ``{namespace}name``; without ``namespaces``, element names are just ``name``. Nothing
+    outside the text is read. Document types are accepted, because PubMed and JATS declare them. HTML's named entities
     (``&nbsp;``) are replaced, except in attributes, where expat drops them. Comments, processing instructions and the
     encoding declaration are ignored.
 
     Raises
     ------
-    ConfigurationError : XML that is malformed or truncated, defines entities, or is too large, too deep or has too many
-        elements; with the line and column.
+    ConfigurationError : the XML is malformed or truncated, defines entities, is too large or too deep, or has too many
+        elements; the message has the line and column.
 
     >>> parse_xml("<p>Weight fell by <b>12&nbsp;%</b>.</p>").find("b").text
     '12\xa0%'
@@ -39,7 +40,7 @@ def parse_xml(text: str, *, namespaces: bool = True) -> Element:
     Traceback (most recent call last):
     advchunk.errors.ConfigurationError: XML must be well-formed: no element found, at line 1, column 15
     """
-    start = len(text) - len(text.lstrip("\ufeff \t\r\n"))  # often precede the declaration, although they must not
+    start = len(text) - len(text.lstrip("\ufeff \t\r\n"))  # often precede the declaration, which XML forbids
     require(len(text) <= MAX_XML_LENGTH, f"XML must be at most {MAX_XML_LENGTH:,} characters", len(text))
     root = _Parser(text.count("\n", 0, start)).parse(text[start:])
     for element in () if namespaces else root.iter():
@@ -54,7 +55,7 @@ class _Parser:
         # This encoding overrides any declaration.
         self._expat = parser = expat.ParserCreate("utf-8", "}")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # else entities are errors in texts without a document type
+        parser.UseForeignDTD(True)  # otherwise entities are errors in texts without a document type
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._tree.data
@@ -74,18 +75,18 @@ class _Parser:
         return root
 
     def _feed(self, text: str) -> None:
-        data = text.encode("utf-8", "surrogatepass")  # expat refuses lone surrogates, and knows their position
+        data = text.encode("utf-8", "surrogatepass")  # expat rejects lone surrogates, and reports their position
         self._expat.Parse(data, False)
         self._fed += len(data)
         if self._fed - self._expat.CurrentByteIndex > _MAX_TAG:
-            self._fail(f"a tag or comment of XML must be at most {_MAX_TAG:,} bytes")
+            self._fail(f"an XML tag or comment must be at most {_MAX_TAG:,} bytes")
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
         self._elements += 1
         self._attributes += len(attributes)
         if self._depth > MAX_XML_DEPTH:
-            self._fail(f"XML must be nested at most {MAX_XML_DEPTH} deep")
+            self._fail(f"XML must be nested at most {MAX_XML_DEPTH} levels deep")
         if max(self._elements, self._attributes) > MAX_XML_ELEMENTS:
             self._fail(f"XML must have at most {MAX_XML_ELEMENTS:,} elements and as many attributes")
         self._tree.start(self._clark(name), {self._clark(key): value for key, value in attributes.items()})
@@ -97,7 +98,7 @@ class _Parser:
     def _clark(self, name: str) -> str:
         if name not in self._names:
             if len(name) > _MAX_NAME:
-                self._fail(f"a name in XML must be at most {_MAX_NAME} characters, its namespace included")
+                self._fail(f"an XML name must be at most {_MAX_NAME} characters, including its namespace")
             self._names[name] = f"{{{name}" if "}" in name else name
         return self._names[name]
 

@@ -1,1 +1,1 @@
-"""Text as it is read: sentences, words, clauses, terms."""
+"""Sentences, clauses, words and terms of a text."""

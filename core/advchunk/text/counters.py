@@ -61,6 +61,6 @@ def _number(tokens: Any) -> int:
         number = -1
     if number < 0:
         got = tokens if isinstance(tokens, Integral) else type(tokens).__name__
-        msg = f"a tokenizer must return the tokens of a text or their number, a whole one >= 0, got {got}"
+        msg = f"a tokenizer must return the tokens of a text or their number (an integer >= 0), got {got}"
         raise BadModelOutput(msg)
     return number

@@ -18,7 +18,7 @@ _PLAIN_SENTENCE_END = re.compile(rf"(?<=[.!?]){OWN_SPACE}")
 def plain_sentences(text: str) -> Units:
     """Split after ``.``, ``!`` or ``?`` and white space, the rule of universal chunking.
 
-    The rule ignores abbreviations and closing quotes. Use it to reproduce that source, otherwise `sentences`.
+    The rule ignores abbreviations and closing quotes. Use it to reproduce that method; otherwise use `sentences`.
 
     >>> plain_sentences("Dr. Smith left. Why?").strings()
     ['Dr. ', 'Smith left. ', 'Why?']
@@ -27,15 +27,15 @@ def plain_sentences(text: str) -> Units:
 
 
 # Characters that sentencex handles badly, each replaced by one character so that offsets hold: it cannot encode lone
-# surrogates, treats "p < 0.05. We ... n > 3" as a bracket, breaks "\r\n", and ignores "…" (its replacement, the full
-# stop of shorthand, is hardly in any text).
-_UNSEEN = re.compile("[\ud800-\udfff<>\r]|…(?=\\s)")
-_STAND_IN = {"<": "=", ">": "=", "\r": " ", "…": "⸼"}
+# surrogates, treats "p < 0.05. We ... n > 3" as a bracket, breaks "\r\n", and ignores "…" (its replacement, the
+# stenographic full stop, is very rare).
+_UNREADABLE = re.compile("[\ud800-\udfff<>\r]|…(?=\\s)")
+_REPLACEMENTS = {"<": "=", ">": "=", "\r": " ", "…": "⸼"}
 
-# sentencex ends no sentence between a quote or bracket and its partner, however far away that is. A sentence of more
+# sentencex never ends a sentence between a quote or bracket and its match, however far away that is. A sentence of more
 # characters than this is split again without these marks.
-_SILENCED = 1000
-# Its time grows with the square of the length: 947,000 characters take 20 times as long whole as in windows.
+_MAX_PAIRED = 1000
+# sentencex takes quadratic time: 947,000 characters take 20 times as long whole as in windows.
 _WINDOW = 2**13
 _PAIRED = re.compile(r"""["'`“”„‟‘’‚‛«»‹›「」《》()\[\]{}（）]""")
 # Marks that belong to a sentence after its terminator: closing quotes and brackets, references.
@@ -48,24 +48,25 @@ _NUMBER = re.compile(r"[(\[#~≈≤≥=±+−-]*(?:\d|[A-Z]{1,2}\d*\b)")
 _MARKER = re.compile(r"\W*(?:\d{1,3}|\w)\.\s*")  # "1." or "b.": a list item, not a sentence
 
 
-# Ordinals before a capital, where the language writes them with a full stop: "im 19. Jahrhundert".
+# Ordinals before a capital, in languages that write them with a period: "im 19. Jahrhundert".
 _ORDINAL = {"de": re.compile(r"\b(?:d(?:er|ie|as|em|en|es)|im|zu[mr]|vom|beim)\s+\d{1,3}\.\s*\Z", re.IGNORECASE)}
 # Particles that continue a quotation: "「はい。」と言った".
-_CARRY_ON = {"ja": ("と", "って")}
+_PARTICLES = {"ja": ("と", "って")}
 
 
 @cache
 def _abbreviations(code: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the abbreviations that sentencex wrongly lets end a sentence, and those among them only before a number.
+    """Return the abbreviations after which a sentence never ends, and those after which it does not end before a number.
 
-    The latter may end a sentence elsewhere ("He said no. Then"). "M." is Monsieur in French, while "5 m." may end.
+    sentencex gets both wrong. The latter may end a sentence elsewhere ("He said no. Then"). Case counts: "M." is Monsieur
+    in French, but "5 m." may end a sentence.
     """
     table = json.loads(files("advchunk.text").joinpath("abbreviations.json").read_text(encoding="utf-8"))
     return frozenset(table["any"] + table.get(code, [])), frozenset(table["before a number"])
 
 
 def language_code(language: str) -> str:
-    """Return the two or three letters of a language, without its region.
+    """Return the two- or three-letter code of a language, without its region.
 
     >>> language_code("pt-BR")
     'pt'
@@ -74,10 +75,10 @@ def language_code(language: str) -> str:
 
 
 def sentences(text: str, language: str = "en") -> Units:
-    """Split into sentences with sentencex, and rules for its errors.
+    """Split into sentences with sentencex, and rules that correct its errors.
 
-    A blank line always ends a sentence; a line end alone never does. Each paragraph is split by itself, so an edit changes
-    no sentence of another paragraph. sentencex has rules for some 35 languages and their close relatives; for any other
+    A blank line always ends a sentence; a line end alone never does. Paragraphs are split separately, so an edit to
+    one does not affect another. sentencex has rules for some 35 languages and their close relatives; for any other
     code the rules of English apply. ``pt-BR`` counts as ``pt``.
 
     >>> sentences("Dr. Smith saw Fig. 3. She left... Why? See 1.5 mg (p = 0.03).").strings()
@@ -91,15 +92,15 @@ def sentences(text: str, language: str = "en") -> Units:
 
 
 def readable(text: str) -> str:
-    """Return the text as sentence splitters can read it, character for character."""
-    return _UNSEEN.sub(lambda match: _STAND_IN.get(match[0], "\ufffd"), text)
+    """Replace each character that sentence splitters cannot handle with another character."""
+    return _UNREADABLE.sub(lambda match: _REPLACEMENTS.get(match[0], "\ufffd"), text)
 
 
 def _candidates(paragraph: str, code: str) -> Iterator[int]:
     import sentencex
 
     for start, end in _boundaries(paragraph, code):
-        if end - start > _SILENCED:
+        if end - start > _MAX_PAIRED:
             again = sentencex.get_sentence_boundaries(code, _PAIRED.sub("-", paragraph[start:end]))
             yield from (start + inner["end_index"] for inner in again)
         yield end
@@ -114,7 +115,7 @@ def _boundaries(paragraph: str, code: str) -> Iterator[tuple[int, int]]:
         boundaries = sentencex.get_sentence_boundaries(code, paragraph[at : at + size])
         spans = [(at + boundary["start_index"], at + boundary["end_index"]) for boundary in boundaries]
         is_last = at + size >= len(paragraph)
-        # A sentence that ends in the first half has half a window after it, in which a bracket may find its partner.
+        # A sentence that ends in the first half has half a window after it, in which a bracket may be closed.
         spans = spans if is_last else [span for span in spans if span[1] <= at + size // 2]
         yield from spans
         if is_last:
@@ -123,9 +124,9 @@ def _boundaries(paragraph: str, code: str) -> Iterator[tuple[int, int]]:
 
 
 def spacy_documents(text: str, seen: str, nlp: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the offset and the document of each paragraph, or of as much of one as a spaCy pipeline takes at a time.
+    """Yield the offset and the spaCy document of each paragraph, split where it exceeds the pipeline's ``max_length``.
 
-    The pipeline reads ``seen``, which has the length of ``text``.
+    The pipeline reads ``seen``, which is as long as ``text``.
     """
     edges = paragraphs(text).edges.tolist()
     starts = [at for start, end in pairwise(edges) for at in range(start, end, nlp.max_length)]
@@ -140,7 +141,7 @@ def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
             continue
         closing = None if paragraph[candidate - 1].isspace() else _CLOSING.match(paragraph, candidate)
         end = next_non_space(paragraph, closing.end() if closing else candidate)
-        if end < len(paragraph) and _goes_on(paragraph, start, end, code):
+        if end < len(paragraph) and _continues(paragraph, start, end, code):
             continue
         while (aside := _ASIDE.match(paragraph, start, end)) and not paragraph[aside.end() : aside.end() + 1].islower():
             start = aside.end()
@@ -149,7 +150,7 @@ def _sentence_ends(paragraph: str, code: str) -> Iterator[int]:
         yield end
 
 
-def _goes_on(paragraph: str, start: int, end: int, code: str) -> bool:
+def _continues(paragraph: str, start: int, end: int, code: str) -> bool:
     """Return True if the sentence from ``start`` continues after ``end``, where sentencex ends it."""
     before, following = paragraph[end - 1], paragraph[end]
     if not before.isspace():  # "os.Path", "３．１４"
@@ -157,7 +158,7 @@ def _goes_on(paragraph: str, start: int, end: int, code: str) -> bool:
             before in ".!?"
             or following in ".,;:"  # "et al. [42]."
             or (before == "．" and following.isdigit())
-            or paragraph.startswith(_CARRY_ON.get(code, ()), end)
+            or paragraph.startswith(_PARTICLES.get(code, ()), end)
         )
     word = paragraph[max(start, end - 40) : end].split()[-1:]
     if not word or word[0][-1] not in ".⸼":

@@ -22,11 +22,11 @@ WordSplitter: TypeAlias = Callable[[str], Sequence[str]]
 StopWords: TypeAlias = Literal["snowball", "glasgow", "none"]
 Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 
-# Scripts written without spaces: pairs of characters stand in for words.
+# Scripts written without spaces: pairs of characters serve as words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = rf"(?V1){_UNSPACED}+|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
 
-_SNOWBALL = {  # the name of each language's list in bm25s.stopwords, which are those of Snowball
+_SNOWBALL = {  # the name of each language's Snowball list in bm25s.stopwords
     "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
     "nl": "DUTCH", "no": "NORWEGIAN", "pt": "PORTUGUESE", "ru": "RUSSIAN", "sv": "SWEDISH", "tr": "TURKISH",
 }  # fmt: skip

@@ -45,7 +45,7 @@ def unit_end(text: str, offset: int) -> int:
     >>> unit_end("One. Two.", 4), unit_end("One.\n  Two.", 4)
     (5, 5)
     """
-    return _SPACE.match(text, offset).end("own")  # type: ignore[union-attr]  # it matches everywhere
+    return _SPACE.match(text, offset).end("own")  # type: ignore[union-attr]  # it always matches
 
 
 def next_non_space(text: str, offset: int) -> int:
@@ -62,7 +62,7 @@ def owning_space(text: str, ends: Iterable[int]) -> Units:
     """Tile with ascending ``ends``, each moved within the white space around it to the end of the unit that owns it."""
     moved, at = list[int](), leading_space(text)
     for end in ends:
-        if end > at:  # else in white space that has an owner
+        if end > at:  # otherwise in white space that already has an owner
             moved.append(unit_end(text, at + len(text[at:end].rstrip())))
             at = next_non_space(text, moved[-1])
     return from_ends(text, moved)
@@ -116,7 +116,7 @@ def graphemes(text: str) -> Units:
 
 
 def characters(text: str) -> Units:
-    """Split between code points, the last resort for a grapheme that is over the limits.
+    """Split between code points, as a last resort for a grapheme over the limits.
 
     >>> characters("abc").strings()
     ['a', 'b', 'c']
@@ -151,9 +151,10 @@ def from_spans(text: str, spans: Iterable[tuple[int, int]]) -> Units:
     """
     ends, at = [], 0
     for start, end in [*spans, (len(text), len(text))]:
-        require(at <= start <= end <= len(text), f"a splitter's spans must ascend from {at} in the text", (start, end))
+        rule = f"a splitter's spans must ascend within {at}..{len(text)}"
+        require(at <= start <= end <= len(text), rule, (start, end))
         gap = text[at:start].strip()
-        require(not gap, f"a splitter must leave out white space only before {text[start:end][:80]!r}", gap)
+        require(not gap, f"a splitter may leave out only white space before {text[start:end][:80]!r}", gap)
         ends.append(end)
         at = end
     return owning_space(text, ends)

@@ -41,7 +41,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
         flat, offsets = normalize_abstract(text)
         return Document(flat, id, section_blocks(flat, find_labels(flat)), dict(metadata or {}), offsets, "pubmed")
     records = pubmed.read_records(text)
-    rule = "a document must be one abstract; sets are read by readers.pubmed.read_records"
+    rule = "a document must be one abstract; use readers.pubmed.read_records for several"
     require(len(records) == 1, rule, len(records))
     (record,) = records
     return replace(record, id=id or record.id, metadata={**record.metadata, **(metadata or {})})

@@ -14,7 +14,7 @@ _QUALIFIERS = frozenset(
     clinical research experimental statistical practice data evidence investigation""".split()  # noqa: SIM905
 )
 
-# A label starts a line, or follows a sentence. ":" ends it, a dash before white space, or the line.
+# A label starts a line, or follows a sentence. It ends with ":", a dash before white space, or the line.
 _LABEL = re.compile(
     r"""(?: (?P<line> \A\s*+ | (?<=\S)[^\S\n]*+\n\s*+ ) | (?<=[.!?)\]"”]) [ \t]++ )
         (?P<label> [A-Za-z]++ (?: [ ,/&()-]{1,3} [A-Za-z]++ ){0,9} \)? )
@@ -36,7 +36,7 @@ class Label(NamedTuple):
 def section_name(label: str) -> str | None:
     """Return the section of a label's last word that names one; None if the label has any unknown word.
 
-    Known are the published table, more of PubMed's labels, and qualifiers such as "main".
+    Known words are those of the published table, of more PubMed labels, and qualifiers such as "main".
 
     >>> section_name("PATIENTS AND METHODS"), section_name("Main outcome measures"), section_name("Double")
     ('Methods', 'Methods', None)

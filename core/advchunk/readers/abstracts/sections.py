@@ -38,10 +38,10 @@ def from_sections(
     id: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> Document:
-    r"""Return the document of an abstract with known sections, a line "LABEL: text" for each.
+    r"""Return the document of an abstract with known sections, writing each as a line "LABEL: text".
 
-    Sections are label, text, and optionally the name. Without a name, a label names the section in the table, or else
-    itself. The text of a section without a label, "", may contain labels.
+    Sections are label, text, and optionally the name. A section without a name is named by its label, if possible as in
+    the table. The text of a section without a label, "", may contain labels.
 
     >>> from_sections([("AIM", "To see."), ("Key points", "Seen.")]).text
     'AIM: To see.\nKey points: Seen.'

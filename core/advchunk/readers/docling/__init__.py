@@ -1,10 +1,10 @@
-"""Read Docling's documents: their JSON, the objects, files by way of its converter, and chunks of its loaders.
+"""Read Docling's documents from JSON, objects, files (with its converter), or chunks made by its loaders.
 
 The body is read in its own order:
 
 - a single title is the document's; several (slides, pages) are headings above all others;
 - list items have markers and levels; ticked boxes are ``[x]``;
-- parts of a paragraph are joined, without markup but raised digits (10⁹) and the ``$`` and backticks of formulas and code;
+- parts of a paragraph are joined, without markup except superscripts (10⁹) and the ``$`` and backticks of formulas and code;
 - spans of tables are filled; the text of a cell is in the table only, even if Docling repeats it;
 - pictures have captions, footnotes and, where a model added them, a description and chart data, but no text within them;
 - forms and fields are lines, ``key: value``; sheets of a workbook are headed by their names;
@@ -42,8 +42,8 @@ def read(
 
     Raises
     ------
-    ConfigurationError : JSON that cannot be parsed or is of another schema; a value of another type, a reference to
-        nothing or an item below itself, with its path; or a document larger than any real one.
+    ConfigurationError : the JSON cannot be parsed, has another schema, or is larger than any real document; or, with its
+        path, a value has the wrong type, a reference is dangling, or an item contains itself.
 
     >>> item = {"self_ref": "#/texts/0", "label": "text", "text": "Weight fell."}
     >>> body = {"self_ref": "#/body", "children": [{"$ref": "#/texts/0"}]}
@@ -61,7 +61,7 @@ def document(
 ) -> Document:
     """Read a ``DoclingDocument``, a ``ConversionResult``, or an exported dict; see `read`.
 
-    A conversion that failed, or another type, also raises `ConfigurationError`.
+    A failed conversion, or an object of another type, also raises `ConfigurationError`.
     """
     if hasattr(doc, "document"):
         status = getattr(doc, "status", "success")
@@ -93,7 +93,7 @@ def convert(
     Parameters
     ----------
     source : path, address or content of a file that Docling reads (PDF, DOCX, PPTX, HTML, images ...).
-    name : file name for bytes, because Docling tells formats by their suffix.
+    name : file name for bytes, because Docling detects formats by suffix.
     converter : a ``DocumentConverter``; None creates one with Docling's defaults, which loads models.
     options : arguments of ``converter.convert``, such as ``page_range`` or ``max_num_pages``.
 
@@ -105,7 +105,7 @@ def convert(
     if converter is None:
         converter = import_extra("docling.document_converter", "docling").DocumentConverter()
     if isinstance(source, bytes):
-        require(bool(name), "name must be that of the file whose bytes are given, with its suffix", name)
+        require(bool(name), "name must be the file name, with its suffix, if the source is bytes", name)
         stream = import_extra("docling.datamodel.base_models", "docling").DocumentStream
         result = converter.convert(stream(name=name, stream=BytesIO(source)), **options)
     else:
@@ -123,7 +123,7 @@ def is_chunk(metadata: Mapping[str, Any]) -> bool:
 def restore_layout(chunk: Document) -> Document:
     r"""Return a chunk made by Docling with its layout, so that it can be split again.
 
-    Docling's loader puts headings and captions before the text of each chunk, one a line. They become blocks that head every
+    Docling's loader puts headings and captions before the text of each chunk, one per line. They become blocks above every
     piece; where they are missing, ``section`` and ``title_path`` of the metadata hold them. Every block has the pages of
     the whole chunk, and boxes only if they are measured from the top, because the height of the page is unknown.
 

@@ -14,7 +14,7 @@ from advchunk.readers.tables import Cell, filled_length, lay_out
 from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import BlockKind, Document, Place
 
-# Together they keep what is built from any JSON under some 400 MB.
+# Together they keep what is built from any JSON under about 400 MB.
 MAX_TABLE_LENGTH = 25_000_000
 """Characters of all tables of a document, with their spans filled."""
 MAX_ITEMS = 250_000
@@ -41,7 +41,7 @@ class _Run(NamedTuple):
 class Body:
     """The tree of the items of a document of schema 1.x; with ``keeps_furniture``, page headers and footers are written.
 
-    Both methods raise `ConfigurationError` for a value of another type, a reference to nothing, an item below itself, too
+    Both methods raise `ConfigurationError` for a value of the wrong type, a dangling reference, an item in itself, too
     many items, or tables too large.
     """
 
@@ -95,7 +95,7 @@ class Body:
             if not enters:
                 above.remove(ref)
                 continue
-            require(ref not in above, "the tree of a document must not have an item below itself", ref)
+            require(ref not in above, "an item must not contain itself", ref)
             if ref not in seen:
                 seen[ref] = None
                 above.add(ref)
@@ -185,7 +185,7 @@ class Body:
         return _Run(_join_inline(items), places, layer, others)
 
     def _collect(self, refs: Sequence[str], enters: Callable[[str], bool]) -> tuple[list[Object], list[str]]:
-        """Return the texts at and below some items, which are then done, and the items that are neither texts nor entered."""
+        """Collect the texts in some items, and mark them done; also return the items that are not entered."""
         texts, others, stack = list[Object](), list[str](), list(reversed(refs))
         while stack:
             ref = stack.pop()
@@ -301,7 +301,7 @@ def read_places(item: Object, heights: Mapping[str, float]) -> list[Place]:
 
 
 def _read_place(source: Object, heights: Mapping[str, float]) -> Place:
-    """Return a place measured from the top left; without a box if that needs the height of the page, and it is missing."""
+    """Return a place measured from the top left; without a box if that needs the page height, which is missing."""
     page, box = source.integer("page_no"), source.object("bbox")
     if box is None:
         return Place(page)

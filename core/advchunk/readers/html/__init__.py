@@ -1,6 +1,6 @@
-"""Read HTML, whole pages and fragments, by the HTML standard, as a browser would, however broken they are.
+"""Read HTML pages and fragments by the HTML standard, as a browser does, even if they are malformed.
 
-Visible content keeps its order; links become their text. Only what the page marks up as furniture is furniture.
+Visible content keeps its order; links become their text. Only elements that the page marks up as furniture are furniture.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ def read(
     r"""Read a page or a fragment: headings, paragraphs, lists, quotes, code, tables, captions and formulas.
 
     The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url`` (the
-    canonical one), where the page has them. A heading that repeats the title is not put above chunks a second time. A
-    table that holds headings or other tables is taken as layout, and its cells as running text.
+    canonical one), where the page has them. A heading that repeats the title is not repeated in the context of chunks. A
+    table that holds headings or other tables is treated as layout, and its cells as running text.
 
     Parameters
     ----------
     metadata : values that override those of the page.
     furniture : "drop" leaves out navigation, and the page's own header (unless it has headings), footer and asides, except
-        if nothing else were left. "keep" makes them blocks of the kind "furniture".
+        if nothing else would be left. "keep" makes them blocks of the kind "furniture".
 
     Raises
     ------
-    ConfigurationError : elements are nested too deep, or one has too many attributes.
+    ConfigurationError : elements are nested too deeply, or one has too many attributes.
     MissingExtra : selectolax is not installed.
 
     >>> document = read("<title>Tea</title><h1>Tea</h1><nav>Home</nav><ul><li>green<li>black</ul>")
@@ -79,7 +79,7 @@ def read(
 class _Reader:
     """Walks a tree without recursion, because pages may be nested deeper than Python's stack.
 
-    Methods for elements are generators: they run to their only ``yield`` where the element starts, and on where it ends.
+    Methods for elements are generators: they run up to their ``yield`` when the element starts, and resume when it ends.
     """
 
     def __init__(self, writer: Writer, title: str) -> None:
@@ -130,7 +130,7 @@ class _Reader:
         self._line.append(text if self._verbatim else _SPACE.sub(" ", text))
 
     def _leaf(self, tag: str, node: LexborNode) -> bool:
-        """Read an element without going into it, if it is such an element, and return True."""
+        """Read an element whose children are not walked, and return True; return False for other elements."""
         if tag == "br":
             self._line.append("\n")
         elif tag == "img":

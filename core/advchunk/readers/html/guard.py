@@ -1,16 +1,16 @@
-"""Bound the time and memory of parsing HTML, which by the standard are quadratic for hostile pages."""
+"""Bound the time and memory of parsing HTML, which the standard makes quadratic for hostile pages."""
 
 import re
 
 from advchunk.errors import require
 
 MAX_HTML_DEPTH = 20_000
-"""Nested elements: the parser takes half a second for so many, and 1,000 times that for 30 times as many."""
+"""Nested elements: the parser takes half a second for this many, and 1,000 times that for 30 times as many."""
 MAX_ATTRIBUTES = 10_000
 """Attributes of an element."""
 
 # Left open, these are opened again in every block that follows: 2,000 <font> in 35 kB make 2,000,000 elements. Under an
-# unknown name they are not. The reader ignores formatting, so it loses nothing.
+# unknown name, they are not. The reader ignores formatting, so it loses nothing.
 _FORMATTING = "a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"
 _PLAIN = re.compile(rf"(</?(?:{_FORMATTING}))(?=[\s/>])", re.IGNORECASE)
 _RENAMED = re.compile(rf"(</?(?:{_FORMATTING}))-plain(?=[\s/>])", re.IGNORECASE)
@@ -20,10 +20,10 @@ _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|optgroup|option|p|rp|rt|tbody|td|tfoot|th|thead|tr".split("|"))
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>", re.IGNORECASE | re.ASCII)
 _LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * MAX_ATTRIBUTES},}}", re.IGNORECASE)
-# XHTML may close any element in its start tag. HTML takes it as open: <script src="x.js"/> would hide the rest of the page.
+# XHTML may close any element in its start tag. HTML treats it as open: <script src="x.js"/> would hide the rest.
 _XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
 _SELF_CLOSING = re.compile(rf"(?ia)<(?!(?:{_VOID})\b)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*?)?)/>")
-_START = 4096  # characters in which a page declares that it is XHTML
+_START = 4096  # characters within which a page declares that it is XHTML
 _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop text tspan use".split())  # noqa: SIM905
 
 
@@ -40,12 +40,12 @@ def make_safe(text: str) -> str:
         require(count <= MAX_ATTRIBUTES, f"an element of HTML must have at most {MAX_ATTRIBUTES:,} attributes", count)
     if text.count("<") > MAX_HTML_DEPTH:
         depth = _max_depth(text)
-        require(depth <= MAX_HTML_DEPTH, f"HTML must be nested at most {MAX_HTML_DEPTH:,} deep", depth)
+        require(depth <= MAX_HTML_DEPTH, f"HTML must be nested at most {MAX_HTML_DEPTH:,} levels deep", depth)
     return _PLAIN.sub(r"\1-plain", text.encode("utf-8", "replace").decode())  # lone surrogates become "?"
 
 
 def restore_tags(text: str) -> str:
-    """Return text of the page as it was written: tags within it may not be markup.
+    """Restore the original tags in text of the page, where they may not be markup.
 
     >>> restore_tags(make_safe("The <b> tag"))
     'The <b> tag'

@@ -1,4 +1,4 @@
-"""Tables of HTML, many of which are used for layout."""
+"""HTML tables, many of which are used for layout."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class TableCell(NamedTuple):
 
 
 class Table:
-    """A table as far as it has been read; ``is_layout`` if the page declares it as layout."""
+    """A table that is being read; ``is_layout`` if the page declares it as layout."""
 
     def __init__(self, is_layout: bool) -> None:
         self.rows, self.heads, self._is_layout = list[list[TableCell]](), 0, is_layout

@@ -25,21 +25,21 @@ _ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, 
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-    """Read one article: its abstracts, body, back matter, and the letters that come with it.
+    """Read one article: its abstracts, body, back matter, and the letters published with it.
 
     The metadata has ``title``, ``authors``, ``journal``, ``doi``, ``pmid``, ``pmcid``, ``published_at``, ``keywords``,
-    ``license``, ``language`` and ``article_type``, where the article has them. Powers are raised where plain digits would
-    change a number, formulas are in TeX if the article has it, and tables are in Markdown.
+    ``license``, ``language`` and ``article_type``, where the article has them. Exponents are superscript where digits
+    would change a number, formulas are in TeX if the article has it, and tables are in Markdown.
 
     Parameters
     ----------
     text : XML with one <article>, alone or in PubMed Central's wrapper.
-    id : "" is its DOI, else its PMC id, else "pubmed:<pmid>".
+    id : "" for its DOI, else its PMC id, else "pubmed:<pmid>".
     metadata : values that override those of the article.
 
     Raises
     ------
-    ConfigurationError : no article, several (`read_articles` reads them), or XML that cannot be parsed (`parse_xml`).
+    ConfigurationError : there is no article, or several (use `read_articles`), or the XML is invalid (`parse_xml`).
 
     >>> body = "<sec><label>1</label><title>Methods</title><p>We drank tea.</p></sec>"
     >>> document = read(f"<article><front/><body>{body}</body></article>")
@@ -179,7 +179,7 @@ class _Reader:
                 self.writer.add("figure", lines.label_text([child]))
 
     def _alternatives(self, element: Element, level: int) -> None:
-        """Read the first of several forms that is text."""
+        """Read the first of several alternatives that is text."""
         form = next((form for tag in ("table", "tex-math", "math") for form in element.findall(tag)), None)
         tag = "p" if form is None else "table" if form.tag == "table" else "disp-formula"
         self._readers[tag](element if form is None else form, level)

@@ -49,7 +49,7 @@ def _authors(front: Element) -> Iterator[str]:
 
 
 def _publication_date(front: Element) -> str:
-    """Return the earliest of the most precise dates: that of a volume is only a year."""
+    """Return the earliest of the most precise dates: the date of a volume is only a year."""
     dates = front.findall("article-meta/pub-date")
     own = [date for date in dates if not {date.get("pub-type"), date.get("date-type")} & _OTHER_DATES]
     texts = [text for date in own or dates if (text := _format_date(date))]

@@ -1,4 +1,4 @@
-"""Text of JATS elements within a line, among them formulas and citations."""
+"""Inline text of JATS elements, including formulas and citations."""
 
 import json
 import re
@@ -12,10 +12,10 @@ from advchunk.readers.mathml import formula_text
 from advchunk.readers.writing import squeeze
 
 ELEMENTS: Mapping[str, Any] = json.loads(files(__package__).joinpath("elements.json").read_text("utf-8"))
-"""Names of elements, by what the reader does with them."""
+"""Names of elements, by how the reader handles them."""
 
 _INVISIBLE, _FORMULAS = frozenset(ELEMENTS["invisible"]), frozenset(ELEMENTS["formulas"])
-# Elements that never have a space around them, and elements that always have; others only where no text separates them.
+# Elements that never have spaces around them, and elements that always do; others only where no text separates them.
 _CLOSE, _SPACED = frozenset(ELEMENTS["close"]), frozenset(ELEMENTS["spaced"])
 _TEX_BODY = re.compile(r".*\\begin\{document\}(?P<formula>.*?)(?:\\end\{document\}.*)?", re.DOTALL)
 

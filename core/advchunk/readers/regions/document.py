@@ -11,7 +11,7 @@ from advchunk.readers.regions.shapes import Region, Sheet
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.records import BlockKind, Document, Place
 
-_MARGIN = 0.12  # of a page, at its top and its bottom, where headers and footers stand
+_MARGIN = 0.12  # of a page, at its top and bottom, where headers and footers are
 _SHIFT = 0.02  # of a page, by which their height may differ between pages
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
@@ -37,8 +37,8 @@ def build_document(
 
     A paragraph that does not end a sentence continues in the next one if that begins in lower case, also across floating
     regions; both are one block with several places. The level of a heading is that of its number, else the detector's, else
-    2, or 1 for a larger one. A picture without text is a place of its caption. Headers, footers and page numbers are
-    dropped, or kept as blocks.
+    2, or 1 for a larger one. The place of a picture without text is added to its caption. Headers, footers and page numbers
+    are dropped, or kept as blocks.
     """
     regions = [region for page in mark_furniture(pages) for region in page.regions]
     if furniture == "drop":
@@ -53,9 +53,9 @@ def build_document(
 def mark_furniture(pages: Sequence[Page]) -> list[Page]:
     """Return pages whose headers, footers and page numbers are of the kind "furniture".
 
-    These are texts in the margin that, apart from their digits, stand at the same height of three pages, or of most pages;
-    page numbers; and what a detector calls furniture, here or on another page. Furniture outside the margin becomes a
-    paragraph.
+    These are texts in the margin that, apart from their digits, are at the same height on three pages, or on most pages;
+    page numbers; and texts that a detector labels as furniture, here or on another page. Furniture outside the margin
+    becomes a paragraph.
     """
     repeats = defaultdict[str, list[tuple[float, int, bool]]](list)  # height, page, and whether a detector says so
     for sheet, regions in pages:

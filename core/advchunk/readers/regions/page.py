@@ -24,7 +24,7 @@ _ATOMIC: frozenset[BlockKind] = frozenset({"table", "figure"})  # regions inside
 _GROWING: frozenset[BlockKind] = frozenset({"paragraph", "item", "caption", "footnote", "reference"})
 _PROSE = _GROWING - {"item"}
 _SAME = 0.75  # of one box inside another: both detect the same thing
-_SPECIFIC = 1.25  # score factor of every label but text, which says little
+_SPECIFIC = 1.25  # score factor of labels other than text, which is unspecific
 _INSIDE = 0.5  # of a line inside a box that owns it
 # Distances in line heights.
 _LOOSE, _TIGHT = 0.4, 0.15  # beyond the usual line spacing, for lines of one paragraph, and for lines surely of one
@@ -46,8 +46,8 @@ def build_regions(
     """Return the regions of a page in reading order; each line is in one.
 
     Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
-    everything inside it but its caption, and a paragraph absorbs lines just outside its box that continue it. Lines in no
-    detection become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
+    everything inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Lines
+    outside detections become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
     the document (`prose.join_lines`).
     """
     detections, leading = _deduplicate(detections), _line_spacing(lines)
@@ -91,7 +91,7 @@ def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool
 
 
 def _figure_text(lines: Sequence[Line], hyphenated: Collection[str], right_to_left: bool, leading: float) -> str:
-    """Return the texts of a figure, one a line; a figure that is really a whole page is read by its columns."""
+    """Return the texts of a figure, one per line; a figure that is really a whole page is read by its columns."""
     texts = _cluster(lines, leading)
     order = reading_order(
         [shapes.bounding_box(line.box for line in text) for text in texts], right_to_left=right_to_left
@@ -115,7 +115,7 @@ def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
 
 
 def _find_owners(detections: Sequence[Detected], lines: Iterable[Line]) -> list[int]:
-    """Return the index of the detection that holds most of each line, of several the smallest; -1 for none."""
+    """Return the index of the smallest detection that contains most of each line; -1 if there is none."""
     owners, boxes = list[int](), [detection.box for detection in detections]
     for line in lines:
         fractions = ((round(fraction_inside(line.box, box), 1), -box_area(box), -i) for i, box in enumerate(boxes))

@@ -11,7 +11,7 @@ from advchunk.readers.writing import pipe_table, squeeze
 from advchunk.records import BlockKind
 
 _DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++))")
-_UNSPACED = frozenset("WF")  # East Asian wide characters: a line of theirs ends with a space only where one is meant
+_UNSPACED = frozenset("WF")  # East Asian wide characters: a line of them ends with a space only if it is intended
 _BULLET = re.compile(r"[•‣◦▪■□●○∙]")
 _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
@@ -23,7 +23,7 @@ _ENDS = frozenset(".!?…:;。！？؟।")
 def join_lines(lines: Iterable[str], hyphenated: Collection[str] = ()) -> str:
     r"""Join the lines of a paragraph, and the words divided at line ends.
 
-    The hyphens of ``hyphenated`` words of the document, in lower case, are kept. So is that of a number or a name, and of
+    Hyphens are kept in the ``hyphenated`` words of the document (in lower case), before numbers and names, and after
     first halves such as "well".
 
     >>> join_lines(["Weight in the pla-", "cebo group, a double-", "blind trial"], {"double-blind"})

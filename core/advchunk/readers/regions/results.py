@@ -41,7 +41,7 @@ _KEY = re.compile(f'"({"|".join(_KEYS)})"')
 
 
 def detect_source(text: str) -> Source | None:
-    """Return the library that wrote a JSON text, by the first key that only it uses; None for none of the three.
+    """Return the library that wrote a JSON text, by the first key that only it uses; None if there is no such key.
 
     >>> [detect_source(text) for text in ('{"page_data": {}, "blocks": []}', '{"pages": [{"page_idx": 0}]}', "Tea.")]
     ['layoutparser', 'doctr', None]

@@ -55,7 +55,7 @@ class Detected(NamedTuple):
 
     @property
     def kind(self) -> BlockKind:
-        """Kind of block that the label stands for."""
+        """Block kind of the label."""
         return label_kind(self.label)[0]
 
 

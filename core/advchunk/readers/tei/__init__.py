@@ -28,25 +28,25 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
     greater. GROBID does not nest divisions; a heading without number is below the numbered one before it, or below
     Methods, Results or Discussion, unless it is a usual top-level heading of papers (`readers.papers`).
 
-    Of alternative readings (``<choice>``, ``<app>``) the corrected, regular, expanded or editor's one is read. Powers are
-    raised where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
+    Of alternative readings (``<choice>``, ``<app>``) the corrected, regularized, expanded or editor's one is read.
+    Exponents are superscript where plain digits would change a number. A reference is one line: as printed, if GROBID has that, or
     else its parts, without ISSN and abbreviated titles of journals. Blocks have ``places``, a box for each column, if
     they or their sentences have ``coords``.
 
     Parameters
     ----------
-    id : "" is the DOI ("doi:10.1/x") or the checksum of the PDF ("md5:..."), if there is one.
+    id : "" for the DOI ("doi:10.1/x") or the checksum of the PDF ("md5:..."), if there is one.
     metadata : values that override those of the header.
 
     Raises
     ------
-    ConfigurationError : not TEI, several texts (a ``teiCorpus``), or XML that cannot be parsed (`parse_xml`).
+    ConfigurationError : the text is not TEI, has several texts (a ``teiCorpus``), or cannot be parsed (`parse_xml`).
 
     >>> document = read('<TEI><text><body><div><head n="2">Results</head><p>Weight fell.</p></div></body></text></TEI>')
     >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
     [('heading', 1, '2 Results'), ('paragraph', 0, 'Weight fell.')]
     """
-    rule = "a text must be TEI, such as GROBID makes of a PDF"
+    rule = "the text must be TEI, such as GROBID's output for a PDF"
     require(text.lstrip("\ufeff \t\r\n").startswith("<"), rule, text[:60])
     root = parse_xml(text, namespaces=False)
     if root.tag == "teiCorpus":

@@ -30,7 +30,7 @@ def person_name(element: Element) -> str:
 
 
 def read_header(root: Element) -> tuple[dict[str, str], str]:
-    """Return the metadata in the header, and the id that it gives the document."""
+    """Return the metadata in the header, and the document's id."""
     header = next(root.iter("teiHeader"), None)
     if header is None:
         return {}, ""

@@ -44,7 +44,7 @@ class GrobidClient:
     ----------
     url : address of the server, without user, password or query.
     timeout : seconds that a PDF may take, > 0; a timeout is not retried.
-    retries : how often a PDF is sent again when no engine is free or the connection breaks, >= 0.
+    retries : how many times a PDF is sent again when no engine is free or the connection breaks, >= 0.
     backoff, longest_wait : seconds before the first retry, and the maximum before any, >= 0. Each wait is random, up to
         twice as long as the one before; or as long as the server asks, and a little more.
     concurrency : PDFs at a time, >= 1; at most the number of the server's engines (``concurrency`` in its grobid.yaml, 10).
@@ -53,7 +53,7 @@ class GrobidClient:
     >>> client = GrobidClient("http://localhost:8070", timeout=300)
     >>> client.process(b"PK\x03\x04 ...")
     Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: bytes must be a PDF, got a zip, such as Office documents and EPUB are
+    advchunk.errors.ConfigurationError: bytes must be a PDF, got a zip archive, such as an Office document or EPUB
     """
 
     url: str = "http://localhost:8070"
@@ -88,7 +88,7 @@ class GrobidClient:
         Raises
         ------
         ConfigurationError : not a PDF; nothing is sent.
-        ModelUnavailable : the server is missing, refuses the PDF, takes too long, or remains busy.
+        ModelUnavailable : the server is unreachable, refuses the PDF, takes too long, or remains busy.
         BadModelOutput : the server found no text, or did not answer with TEI.
         MissingExtra : ``httpx`` or ``tenacity`` is not installed.
         """

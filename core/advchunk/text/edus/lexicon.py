@@ -28,7 +28,7 @@ _PATTERNS = {
     elision: re.compile("|".join([_NUMBER, _UNSPACED, *([_ELIDED] if elision else []), _WORD, r"\S"]))
     for elision in (False, True)
 }
-_HEAD = 160  # characters of a unit within which its opening connective must stand
+_HEAD = 160  # characters of a unit within which its opening connective must start
 
 
 class Token(NamedTuple):
@@ -47,9 +47,9 @@ class Connective:
     ----------
     words : in lower case.
     strength : "strong" opens a segment; "weak" does not.
-    kind : position. An "adverb" stands at the start of a sentence or after a semicolon, colon or dash; a "conjunction"
+    kind : position. An "adverb" is at the start of a sentence or after a semicolon, colon or dash; a "conjunction"
         before a clause with its own subject; a "subordinator" before any clause; a "preposition" before a phrase that is a
-        unit though it has no verb; a "relative" after a comma.
+        unit even though it has no verb; a "relative" after a comma.
     comma : "before" or "after" to require a comma there; the start of a sentence counts as one before.
     not_before, not_after : neighboring words that rule it out, such as "to" after "in contrast".
     """
@@ -82,7 +82,7 @@ class Lexicon:
     complementisers : words that open the clause of a verb of attribution: "that".
     attribution, addressing : forms of verbs of saying and thinking, and those that take an addressee: "told".
     subjects : words that can be the subject of a clause by themselves: "nobody".
-    pronouns : the subset of ``subjects`` that is nothing else: a verb follows "he".
+    pronouns : the ``subjects`` that are always subjects, and followed by a verb: "he".
     determiners : words that open a noun phrase: "the".
     verbs : finite forms that are rarely anything else.
     stems : verbs whose forms in -s are finite, and whose stem is finite after a plural.
@@ -170,7 +170,7 @@ class Lexicon:
         return third or (len(word) > 4 and word.endswith(self.past))
 
     def is_participle(self, words: Sequence[str], i: int) -> bool:
-        """Return True if there is a word ``i`` that is probably a participle."""
+        """Return True if word ``i`` exists and is probably a participle."""
         word = words[i] if i < len(words) else ""
         return len(word) > 4 and word.endswith(self.participle) and word not in self.not_participles
 

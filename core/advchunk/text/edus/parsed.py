@@ -22,7 +22,7 @@ def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
     ends = set(tiling.paragraphs(text).edges.tolist())
     for start, doc in spacy_documents(text, _SURROGATE.sub("\ufffd", text), nlp):
         parsed = doc.has_annotation("DEP") or len(doc) <= 1
-        require(parsed, "the spaCy pipeline must parse, for discourse units: add a parser", nlp.pipe_names)
+        require(parsed, "the spaCy pipeline must have a parser to find discourse units", nlp.pipe_names)
         ends.add(start)
         for sentence in doc.sents:
             ends.add(start + sentence.start_char)
@@ -31,7 +31,7 @@ def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
 
 
 def clause_starts(sentence: Any, lexicon: Lexicon) -> set[int]:
-    """Return the first tokens (indices in the document) of the units of a parsed sentence but the first."""
+    """Return the first tokens (indices in the document) of all units of a parsed sentence except the first."""
     inside = find_enclosed([token.text for token in sentence])
     clauses = [*_clauses(sentence, lexicon), *_phrases(sentence, lexicon)]
     starts = {first for first, _, _ in clauses}
@@ -42,7 +42,7 @@ def clause_starts(sentence: Any, lexicon: Lexicon) -> set[int]:
             after += 1
         if fronted:
             cuts.add(after)
-        elif after == sentence.end or after in starts or after in cuts:  # else it is in the middle of its host
+        elif after == sentence.end or after in starts or after in cuts:  # otherwise it is in the middle of its host
             cuts.add(first)
     return {i for i in cuts if sentence.start < i < sentence.end and not inside[i - sentence.start]}
 

@@ -16,7 +16,7 @@ _CLAUSE = 2  # words that count as a clause in a language without known verbs
 
 
 def clause_ends(sentence: str, lexicon: Lexicon) -> list[int]:
-    """Return the ends of the units of a sentence but the last, without the white space after them.
+    """Return the ends of all units of a sentence except the last, without the white space after them.
 
     One pass from left to right, in time linear in the words. A unit begins where a rule matches and there is a clause on both
     sides, as far as the next connective or semicolon.
@@ -51,7 +51,7 @@ class _Sentence:
         self.resumed = [i for i in self.commas if i + 2 <= end and self.clause(i + 1, i + 2)]  # by a verb
 
     def starts(self) -> list[int]:
-        """Return the first tokens of the units but the first."""
+        """Return the first tokens of all units except the first."""
         starts = []
         for i in range(1, len(self.tokens)):
             if not self.inside[i] and self.words[i] not in COMMAS | BREAKS and self.begins(i):
