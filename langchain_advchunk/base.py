@@ -36,11 +36,12 @@ _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
 class AdvchunkSplitter(TextSplitter, ABC):
     """Split documents with a core chunker, and add its metadata to each chunk.
 
-    Metadata is flat: ``start_index`` and ``end_index`` (in the ``page_content`` that came in, unless another text was
+    Metadata is flat: ``start_index`` and ``end_index`` (in the input ``page_content``, unless a different text was
     derived from it), ``spans`` if a chunk has several, ``chunk_index``, ``token_count``, ``level``, ``section`` and
-    ``title_path`` under headings, ``page``, ``pages`` if there are several, and ``boxes`` if the layout has them ("3 4",
-    "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy, ``source_id`` if the document has an id, the metadata of the
-    algorithm, and ``advchunk_keys``, which lists these keys, so that a chunk that is split again does not pass them on.
+    ``title_path`` under headings, ``page``, ``pages`` if there are several, and ``boxes`` if the layout has them
+    ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy, ``source_id`` if the document has an id, the
+    metadata of the algorithm, and ``advchunk_keys``, which lists these keys, so that a chunk that is split again does
+    not pass them on.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Return the core chunker that this splitter runs."""
 
     def split_text(self, text: str) -> list[str]:
-        """Return the chunk texts; joined, they are ``text`` if chunks are contiguous, plain and do not overlap."""
+        """Return the chunk texts, which join to ``text`` if chunks are contiguous, plain and do not overlap."""
         return [document.page_content for document in self.create_documents([text])]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
@@ -149,7 +150,7 @@ class ChunkerSplitter(AdvchunkSplitter):
     chunker: Chunker = field(kw_only=False)
 
     def core(self) -> Chunker:
-        """Return the chunker that was given."""
+        """Return the wrapped chunker."""
         return self.chunker
 
 
@@ -162,11 +163,11 @@ class LinearSplitter(AdvchunkSplitter):
     Parameters
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
-    length_function : counts tokens: a name ("words", "characters", a tiktoken encoding ...), a tokenizer, or a callable;
-        None follows the embeddings, else is the embedded WordPiece.
+    length_function : counts tokens: a name ("words", "characters", a tiktoken encoding ...), a tokenizer, or a
+        callable; None uses the embeddings' tokenizer, else the embedded WordPiece.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
-    fallback : a core chunker for documents on which this one fails or takes too long; "auto" is none, except for an
-        experimental splitter, where it is `advchunk.UniversalSemanticChunker`; None raises the error.
+    fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
+        for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
     """
 
     chunker_class: ClassVar[type[Chunker]]
@@ -187,7 +188,7 @@ class LinearSplitter(AdvchunkSplitter):
         for alias, name in ALIASES.items():
             value = getattr(self, alias)
             if value is not None:
-                rule = f"{alias} is another name for {name}: give one"
+                rule = f"{alias} is another name for {name}: pass only one"
                 require(getattr(self, name) in {value, getattr(type(self), name)}, rule, (value, getattr(self, name)))
                 setattr(self, name, value)
         super().__post_init__()
@@ -234,7 +235,7 @@ class LexicalSplitter(LinearSplitter):
 
 @dataclass(kw_only=True, eq=False)
 class LanguageModelSplitter(LinearSplitter):
-    """Base of the splitters that ask a causal language model.
+    """Base of the splitters that use a causal language model.
 
     Parameters
     ----------
@@ -251,9 +252,9 @@ class EmbeddingSplitter(LinearSplitter):
 
     Parameters
     ----------
-    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a
-        SentenceTransformer ...); None is the embedded default, which needs no key and no download.
-    batch_size : texts a model call; None is the model's own choice, else 1024.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
+        None is the embedded default, which needs no key or download.
+    batch_size : texts per model call; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
 
@@ -290,11 +291,11 @@ class EmbeddingSplitter(LinearSplitter):
             retriever = MultiVectorRetriever(
                 vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
                 docstore=InMemoryStore(),
-                search_kwargs={"k": 20},  # sentences, of fewer chunks
+                search_kwargs={"k": 20},  # sentences, from fewer chunks
             )
             retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
 
-        A chunk of a fallback has no vectors: it is its own only row, which the embedder embeds when it is stored.
+        A chunk from a fallback has no vectors: it is its own single row, embedded when it is stored.
 
         Parameters
         ----------
@@ -365,7 +366,7 @@ def chunk_key(document: Document) -> str:
 
 @dataclass(frozen=True)
 class _WithSpecial:
-    """Counts with a tiktoken encoding, some of whose special tokens are allowed."""
+    """Counts with a tiktoken encoding, with some special tokens allowed."""
 
     encoding: Any
     allowed: Literal["all"] | Set[str]
@@ -375,5 +376,5 @@ class _WithSpecial:
 
 
 def _source(document: Document) -> Source:
-    # The id leaves the page out: its number changes when one is inserted, and equal texts are numbered anyway.
+    # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
     return Source(document.page_content, document.id or "", metadata=user_metadata(document.metadata))

@@ -22,9 +22,9 @@ from advchunk.records import with_context
 class ChunkEnricher(BaseDocumentTransformer):
     """Add the context that chunks need to be read alone: ``ChunkEnricher(Summaries(llm=ChatOpenAI(...)))``.
 
-    It transforms the chunks of any splitter, wherever LangChain takes several transformers after each other. As it receives
-    chunks only, it reassembles documents by ``start_index`` and ``source_id``, or else in the order of the chunks; with our
-    splitters the result is exact. If the chunks are not all of a document, pass the documents as well:
+    It transforms the chunks of any splitter, wherever LangChain chains transformers. As it receives chunks only, it
+    reassembles documents by ``start_index`` and ``source_id``, or else in the order of the chunks; with our splitters
+    the result is exact. If some chunks of a document are missing, pass the documents as well:
     ``transform_documents(chunks, parents=documents)``. They are matched by ``id``, which our splitters write into
     ``source_id``.
 
@@ -101,7 +101,7 @@ def _pairs(
     documents: Sequence[Document], groups: Iterable[Sequence[int]], parents: Iterable[Document]
 ) -> Iterator[tuple[Source, list[Chunk]]]:
     texts = {parent.id: parent.page_content for parent in parents}
-    require(None not in texts, "parents must have ids, as chunks have in source_id", None)
+    require(None not in texts, "parents must have ids that match the source_id of chunks", None)
     for indices in groups:
         metadata = documents[indices[0]].metadata
         name = metadata.get("source_id") or str(metadata.get("source") or "")

@@ -1,4 +1,4 @@
-"""One class an algorithm: parameters and their documentation are the core's."""
+"""One class per algorithm; parameters and their documentation come from the core."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SlidingWindowSplitter(LinearSplitter, core.SlidingWindowParams):
 
 @dataclass(kw_only=True, eq=False)
 class RecursiveSplitter(LinearSplitter, core.RecursiveParams):
-    """Fill chunks, and end each at the best place (`advchunk.RecursiveParams`)."""
+    """Fill chunks, and end each at the best boundary (`advchunk.RecursiveParams`)."""
 
     chunker_class = core.RecursiveChunker
 
@@ -67,14 +67,14 @@ class MSTSemanticSplitter(EmbeddingSplitter, core.MSTSemanticParams):
 
 @dataclass(kw_only=True, eq=False)
 class UniversalSemanticSplitter(EmbeddingSplitter, core.UniversalSemanticParams):
-    """Split where the topic changes, once there is enough (`advchunk.UniversalSemanticParams`)."""
+    """Split where the topic changes, once the chunk is long enough (`advchunk.UniversalSemanticParams`)."""
 
     chunker_class = core.UniversalSemanticChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class OptimalSemanticSplitter(EmbeddingSplitter, core.OptimalSemanticParams):
-    """Split at the exact optimum of evidence less penalty (`advchunk.OptimalSemanticParams`)."""
+    """Split at the exact optimum of evidence minus penalty (`advchunk.OptimalSemanticParams`)."""
 
     chunker_class = core.OptimalSemanticChunker
 
@@ -131,14 +131,14 @@ class PerplexitySplitter(LanguageModelSplitter, core.PerplexityParams):
 
 @dataclass(kw_only=True, eq=False)
 class MarginSamplingSplitter(LanguageModelSplitter, core.MarginSamplingParams):
-    """Split where a language model rather splits than keeps (`advchunk.MarginSamplingParams`)."""
+    """Split where a language model would rather split than keep (`advchunk.MarginSamplingParams`)."""
 
     chunker_class = core.MarginSamplingChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class BiomedicalAbstractSplitter(LinearSplitter, core.BiomedicalAbstractParams):
-    """Split abstracts at their sections, numbers kept whole (`advchunk.BiomedicalAbstractParams`)."""
+    """Split abstracts at their sections, keeping numbers with comparators (`advchunk.BiomedicalAbstractParams`)."""
 
     chunker_class = core.BiomedicalAbstractChunker
 
@@ -158,7 +158,7 @@ class LLMChapteringSplitter(EmbeddingSplitter, core.LLMChapteringParams):
 
 @dataclass(kw_only=True, eq=False)
 class AutoSplitter(EmbeddingSplitter, core.AutoParams):
-    """Split each document as what it is written in asks for (`advchunk.AutoParams`)."""
+    """Split each document with the chunker for its format (`advchunk.AutoParams`)."""
 
     chunker_class = core.AutoChunker
 
@@ -190,7 +190,7 @@ class LayoutAwareSplitter(EmbeddingSplitter, core.LayoutAwareParams):
     Parameters
     ----------
     inner : a core chunker that decides within regions; None is `advchunk.OptimalSemanticChunker`.
-    detector : what found the regions, or finds them in a PDF (`advchunk.LayoutAwareChunker`).
+    detector : the source of the regions, or the detector for a PDF (`advchunk.LayoutAwareChunker`).
     """
 
     chunker_class = core.LayoutAwareChunker

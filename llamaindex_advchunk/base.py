@@ -198,7 +198,7 @@ class AdvchunkNodeParser(TextSplitter):
         hidden += ["title"] if has_context else []  # which is part of the context
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
-            # A chunk with rows is retrieved by these.
+            # A chunk with rows is retrieved by them.
             embedding=None if chunk.vector is None or chunk.rows is not None else chunk.vector.tolist(),
             text=chunk.text,
             start_char_idx=spans[0].start + (shift or 0) if spans else None,
@@ -271,7 +271,7 @@ class LinearNodeParser(AdvchunkNodeParser):
         for alias, name in ALIASES.items():
             if data.get(alias) is not None:
                 same = data.setdefault(name, data[alias]) == data[alias]
-                require(same, f"{alias} is another name for {name}: give one", (data[alias], data[name]))
+                require(same, f"{alias} is another name for {name}: pass only one", (data[alias], data[name]))
             else:
                 data[alias] = data.get(name, cls.model_fields[name].default)
         return data
@@ -297,7 +297,7 @@ class LexicalNodeParser(LinearNodeParser):
 
 
 class LanguageModelNodeParser(LinearNodeParser):
-    """Base of the parsers that ask a causal language model."""
+    """Base of the parsers that use a causal language model."""
 
     lm: Annotated[CausalLMLike | None, UNCHECKED] = Field(
         default=None, exclude=True, description="A name or path, a (model, tokenizer) pair, a HuggingFaceLLM ..."

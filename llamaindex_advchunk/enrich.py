@@ -31,9 +31,9 @@ class ChunkEnricher(TransformComponent):
     do not change; links between nodes are updated. A node whose content changes loses its embedding. Nodes without text, and
     the sentences that ``vectors="units"`` adds, pass through unchanged.
 
-    A pipeline's cache stores the output, including chunks that failed, and a component cannot prevent that. Clear it and,
-    with the enricher's own ``cache``, the next run asks about those chunks only. With ``on_error="raise"`` the pipeline caches
-    nothing of a failed run.
+    A pipeline's cache stores the output, including chunks that failed, and a component cannot prevent that. Clear it
+    and, with the enricher's own ``cache``, the next run requests only those chunks. With ``on_error="raise"`` the
+    pipeline caches nothing of a failed run.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")

@@ -1,4 +1,4 @@
-"""One class an algorithm: parameters and their documentation are the core's."""
+"""One class per algorithm; parameters and their documentation come from the core."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SlidingWindowNodeParser(LinearNodeParser, core.SlidingWindowParams):
 
 
 class RecursiveNodeParser(LinearNodeParser, core.RecursiveParams):
-    """Fill chunks, and end each at the best place (`advchunk.RecursiveParams`)."""
+    """Fill chunks, and end each at the best boundary (`advchunk.RecursiveParams`)."""
 
     chunker_class = core.RecursiveChunker
 
@@ -70,13 +70,13 @@ class MSTSemanticNodeParser(EmbeddingNodeParser, core.MSTSemanticParams):
 
 
 class UniversalSemanticNodeParser(EmbeddingNodeParser, core.UniversalSemanticParams):
-    """Parse where the topic changes, once there is enough (`advchunk.UniversalSemanticParams`)."""
+    """Parse where the topic changes, once the chunk is long enough (`advchunk.UniversalSemanticParams`)."""
 
     chunker_class = core.UniversalSemanticChunker
 
 
 class OptimalSemanticNodeParser(EmbeddingNodeParser, core.OptimalSemanticParams):
-    """Parse at the exact optimum of evidence less penalty (`advchunk.OptimalSemanticParams`)."""
+    """Parse at the exact optimum of evidence minus penalty (`advchunk.OptimalSemanticParams`)."""
 
     chunker_class = core.OptimalSemanticChunker
 
@@ -127,13 +127,13 @@ class PerplexityNodeParser(LanguageModelNodeParser, core.PerplexityParams):
 
 
 class MarginSamplingNodeParser(LanguageModelNodeParser, core.MarginSamplingParams):
-    """Parse where a language model rather splits than keeps (`advchunk.MarginSamplingParams`)."""
+    """Parse where a language model would rather split than keep (`advchunk.MarginSamplingParams`)."""
 
     chunker_class = core.MarginSamplingChunker
 
 
 class BiomedicalAbstractNodeParser(LinearNodeParser, core.BiomedicalAbstractParams):
-    """Parse abstracts at their sections, numbers kept whole (`advchunk.BiomedicalAbstractParams`)."""
+    """Parse abstracts at their sections, keeping numbers with comparators (`advchunk.BiomedicalAbstractParams`)."""
 
     chunker_class = core.BiomedicalAbstractChunker
 
@@ -148,7 +148,7 @@ class LLMChapteringNodeParser(EmbeddingNodeParser, core.LLMChapteringParams):
 
 
 class AutoNodeParser(EmbeddingNodeParser, core.AutoParams):
-    """Parse each document as what it is written in asks for (`advchunk.AutoParams`)."""
+    """Parse each document with the chunker for its format (`advchunk.AutoParams`)."""
 
     chunker_class = core.AutoChunker
 
@@ -175,4 +175,4 @@ class LayoutAwareNodeParser(EmbeddingNodeParser, core.LayoutAwareParams):
     inner: Annotated[SegmentingChunker | None, UNCHECKED] = Field(
         default=None, exclude=True, description="A core chunker that decides within regions."
     )
-    detector: Any = Field(default="auto", exclude=True, description="What found the regions, or finds them in a PDF.")
+    detector: Any = Field(default="auto", exclude=True, description="The source of the regions, or a detector for PDFs.")

@@ -84,7 +84,7 @@ def test_one_parameter_under_two_names_must_agree():
     splitter = RecursiveSplitter(chunk_size=90)
     assert splitter.max_tokens == splitter.core().max_tokens == 90
     assert RecursiveSplitter(chunk_size=90, max_tokens=90).max_tokens == 90
-    with pytest.raises(ConfigurationError, match="chunk_size is another name for max_tokens: give one"):
+    with pytest.raises(ConfigurationError, match="chunk_size is another name for max_tokens: pass only one"):
         RecursiveSplitter(chunk_size=90, max_tokens=80)
 
 

@@ -355,5 +355,5 @@ def test_papers_pages_and_records_come_as_page_content():
 
 
 def test_one_path_is_not_several():
-    with pytest.raises(ConfigurationError, match=r"paths must be several, such as \[path\], got 'guide.md'"):
+    with pytest.raises(ConfigurationError, match=r"paths must be a collection, such as \[path\], got 'guide.md'"):
         RecursiveSplitter().split_files("guide.md")

@@ -232,7 +232,7 @@ def test_from_defaults_progress_and_settings(capsys):
         assert (Settings.chunk_size, parser.max_tokens, parser.core().max_tokens) == (12, 12, 12)
     finally:
         Settings._node_parser = before
-    with pytest.raises(ValidationError, match="chunk_size is another name for max_tokens: give one"):
+    with pytest.raises(ValidationError, match="chunk_size is another name for max_tokens: pass only one"):
         RecursiveNodeParser(chunk_size=3, max_tokens=4)
 
 

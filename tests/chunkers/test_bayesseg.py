@@ -141,7 +141,7 @@ def test_fit_raises_on_unusable_texts_and_skips_blank_ones():
     taught = free().fit(good)
     assert free().fit([*good, "1 2 3. 4 5 6.", " ", Document(" ")]) == taught
     assert free().fit([Document(text) for text in good]) == taught
-    with pytest.raises(ConfigurationError, match="corpus must be several texts"):
+    with pytest.raises(ConfigurationError, match="corpus must be a collection of texts"):
         free().fit(good[0])
     for nothing in ([], ["1 2 3."]):
         with pytest.raises(ConfigurationError, match="corpus must have words that are not stop words, got 'none'"):

@@ -231,7 +231,7 @@ def test_json_of_another_detector_is_an_error():
 
 @pytest.mark.parametrize("text", ["Cats nap.", "# Cats\n\nThey nap.", '{"tea": 1}', "%PDF-1.4"])
 def test_a_text_without_regions_is_an_error_with_a_hint(text):
-    with pytest.raises(ConfigurationError, match=r"must be given regions: a PDF \(chunk_file\), the JSON of Docling"):
+    with pytest.raises(ConfigurationError, match=r"needs regions: a PDF \(chunk_file\), the JSON of Docling"):
         texts(text)
 
 

@@ -313,7 +313,7 @@ def test_a_corpus_must_have_words():
     for texts in ([], [""], ["the of and"]):
         with pytest.raises(ConfigurationError, match="must have words"):
             TopicModel.fit(texts)
-    with pytest.raises(ConfigurationError, match="texts must be several"):
+    with pytest.raises(ConfigurationError, match="texts must be a collection of texts"):
         TopicModel.fit(CATS)
 
 

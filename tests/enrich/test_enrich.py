@@ -565,7 +565,7 @@ def test_missing_model_error_names_the_parameter():
     for kind in (Summaries, Rewriting):
         with pytest.raises(MissingModel, match=r"llm= is missing: pass an OpenAIChat\(.*pip install 'advchunk\[llm\]'"):
             kind()
-        with pytest.raises(ConfigurationError, match="an llm is"):
+        with pytest.raises(ConfigurationError, match="an llm must be"):
             kind(llm=7)
 
 
@@ -585,7 +585,7 @@ def test_missing_model_error_names_the_parameter():
         ({"llm_model": ["m"]}, "llm_model must be text"),
         ({"markup": "latex"}, "markup must be"),
         ({"prompts": "Do it"}, "prompts must be"),
-        ({"cache": 7}, "a cache is"),
+        ({"cache": 7}, "a cache must be"),
     ],
 )
 def test_invalid_parameters_are_refused(kind, wrong, rule):

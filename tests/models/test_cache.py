@@ -165,7 +165,7 @@ def test_a_refusal_tells_no_secret():
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
 def test_what_is_no_cache_is_refused(bad):
     with pytest.raises(
-        ConfigurationError, match="a cache is a path, a Redis URL, a dict, or has get_many and set_many"
+        ConfigurationError, match="a cache must be a path, a Redis URL, a dict, or have get_many and set_many"
     ):
         SemanticThresholdChunker(embedder=Model(), cache=bad)
 
@@ -469,7 +469,7 @@ def test_what_was_never_put_there_is_asked_again(damage, kind, caplog):
     kept.update((key, damage(value)) for key, value in good.items())
     assert chunks_of(cache, 1) == plain[:1]
     assert len(warnings_in(caplog)) == 1
-    assert "holds what was never put there" in warnings_in(caplog)[0]
+    assert "holds foreign or damaged values" in warnings_in(caplog)[0]
     assert chunks_of(cache) == plain
     assert kept == good  # mended
 
@@ -659,7 +659,7 @@ def test_redis_may_stop_in_the_middle_of_a_run(tmp_path, caplog, monkeypatch, aw
         assert (asyncio.run(run()) if awaited else list(chunker.stream(until(10, redis)))) == plain
         assert time.monotonic() - began < 20
         assert len(warnings_in(caplog)) == 1
-        assert f"the cache redis://127.0.0.1:{redis.port} fails, and models are asked instead" in warnings_in(caplog)[0]
+        assert f"cache redis://127.0.0.1:{redis.port} failed, calling the models instead" in warnings_in(caplog)[0]
         redis.start()
         now = time.monotonic() + 60
         monkeypatch.setattr("time.monotonic", lambda: now)

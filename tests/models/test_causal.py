@@ -348,9 +348,9 @@ def test_options_of_any_tokens_are_as_likely_as_token_by_token(build, options, m
 
 def test_spellings_that_begin_alike_count_once():
     assert distinguishing_prefixes([(0, [7, 1, 5]), (1, [7, 2]), (0, [7, 1])]) == [(0, [7, 1]), (1, [7, 2])]
-    with pytest.raises(ConfigurationError, match="no option may be what another begins with"):
+    with pytest.raises(ConfigurationError, match="no option may be a prefix of another"):
         distinguishing_prefixes([(0, [7]), (1, [7, 2])])
-    with pytest.raises(ConfigurationError, match="options must be >= 2 different ones"):
+    with pytest.raises(ConfigurationError, match="options must have >= 2 different values"):
         tiny().choose("the", ["cat", "cat"])
 
 
@@ -394,7 +394,7 @@ def test_options_that_need_several_rows_use_what_is_remembered_too(monkeypatch):
 
 def test_a_prompt_too_long_or_too_short_is_refused():
     with pytest.raises(
-        ConfigurationError, match=r"a prompt must be <= 128 tokens, all .*: make chunks smaller, got \d\d\d"
+        ConfigurationError, match=r"a prompt must be <= 128 tokens, the model's limit: make chunks smaller, got \d\d\d"
     ):
         tiny().choose(LONG, ["1", "2"])
     with pytest.raises(ConfigurationError, match="a prompt must have a token that no option is part of, got ''"):
@@ -461,7 +461,7 @@ def test_nonsense_instead_of_surprise_is_an_error(answer):
 
 @pytest.mark.parametrize("chances", [None, (0.5,), (0.9, 0.9), (-0.1, 0.2), ("a", "b"), (np.nan, 0.5)])
 def test_nonsense_instead_of_probabilities_is_an_error(chances):
-    with pytest.raises(BadModelOutput, match="must give 2 probabilities"):
+    with pytest.raises(BadModelOutput, match="must return 2 probabilities"):
         as_causal(Own(chances=chances)).choose([("?", ("1", "2"))])
 
 

@@ -131,7 +131,7 @@ def test_an_async_function_answers_async_calls_alone():
 
 @pytest.mark.parametrize("bad", [7, KEY, object(), ["a"], OpenAIChat])
 def test_what_is_no_chat_model_is_refused(bad):
-    with pytest.raises(ConfigurationError, match="an llm is an OpenAIChat") as caught:
+    with pytest.raises(ConfigurationError, match="an llm must be an OpenAIChat") as caught:
         as_chat(bad)
     assert KEY not in str(caught.value)
 
@@ -267,15 +267,15 @@ def test_a_server_that_is_not_there(complete):
         (fails(400, "too long"), ModelUnavailable, "HTTP 400: too long"),
         (fails(401, "who?"), ModelUnavailable, "HTTP 401: who?"),
         (fails(429, "pay", code="insufficient_quota"), ModelUnavailable, "HTTP 429: pay"),
-        (fails(429, Retry_After="3600"), ModelUnavailable, "again in 3600 s"),
-        (replies(200, "{}"), BadModelOutput, "answered without a text"),
-        (replies(200, "[7]"), BadModelOutput, "answered without a text"),
-        (replies(200, "<html>", "text/html"), BadModelOutput, "answered without a text"),
-        (replies(200, '{"choices": 7}'), BadModelOutput, "answered without a text"),
-        (replies(200, '{"choices": [{"message": {"content": 7}}]}'), BadModelOutput, "answered without a text"),
+        (fails(429, Retry_After="3600"), ModelUnavailable, "retry after 3600 s"),
+        (replies(200, "{}"), BadModelOutput, "answered without text"),
+        (replies(200, "[7]"), BadModelOutput, "answered without text"),
+        (replies(200, "<html>", "text/html"), BadModelOutput, "answered without text"),
+        (replies(200, '{"choices": 7}'), BadModelOutput, "answered without text"),
+        (replies(200, '{"choices": [{"message": {"content": 7}}]}'), BadModelOutput, "answered without text"),
         (says(None, refusal="I will not."), BadModelOutput, r"refused: I will not\."),
         (says(""), BadModelOutput, "got none"),
-        (filtered, BadModelOutput, "refused: a filter of contents"),
+        (filtered, BadModelOutput, "refused: a content filter"),
     ],
 )
 def test_what_would_fail_again_is_not_repeated(step, kind, reason, complete):

@@ -91,7 +91,7 @@ def test_the_counter_follows_the_embedder():
 
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
 def test_what_counts_nothing_is_refused(bad):
-    with pytest.raises(ConfigurationError, match="a tokenizer is a name, a callable or has encode"):
+    with pytest.raises(ConfigurationError, match="a tokenizer must be a name, a callable, or have encode"):
         as_counter(bad)
 
 
@@ -321,7 +321,7 @@ def test_the_embedded_default():
 
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
 def test_what_embeds_nothing_is_refused(bad):
-    with pytest.raises(ConfigurationError, match="an embedder is a name, a callable or has one of"):
+    with pytest.raises(ConfigurationError, match="an embedder must be a name, a callable, or have one of"):
         as_embedder(bad)
 
 

@@ -29,19 +29,19 @@ _CHUNKERS: Mapping[str, type[Chunker]] = {
 
 @dataclass(kw_only=True)
 class AutoParams(Params):
-    """Chunk each document with the chunker for its format, which is written into its metadata as ``chunker``.
+    """Chunk each document with the chunker for its format, recorded in the metadata as ``chunker``.
 
     GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker`, PubMed's records to
     `BiomedicalAbstractChunker`; Markdown, plain text, HTML and JATS to `UniversalSemanticChunker`. The first two are
-    experimental: unless they are allowed, such a document is an error, which says how to allow them. A document that a
-    reader has read goes by its ``markup``; another one with a layout is a text. A parameter that is left at its default
-    here has the default of the document's chunker.
+    experimental: unless experimental chunkers are allowed, such a document raises an error that explains how to allow
+    them. A document from a reader is dispatched by its ``markup``; any other document with a layout is treated as text.
+    A parameter left at its default here takes the default of the document's chunker.
 
     Parameters
     ----------
-    max_tokens : tokens that no chunk exceeds, context included, >= 1; the default is the largest of those of the chunkers.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; the default is the largest among the chunkers.
     markup : the format of all documents; "auto" detects it for each (`readers.formats.detect_format`).
-    experimental : allow experimental chunkers; None is as `advchunk.settings` says.
+    experimental : allow experimental chunkers; None follows `advchunk.settings`.
     """
 
     algorithm: ClassVar[str] = "auto"
@@ -65,7 +65,7 @@ class AutoChunker(AutoParams, VectorsChunker):
 
         Raises
         ------
-        ConfigurationError : it is experimental, and experimental chunkers are not allowed.
+        ConfigurationError : the chunker is experimental, and experimental chunkers are not allowed.
         """
         document = document if isinstance(document, Document) else Document(document)
         markup, options = document.markup, dict[str, Any]()

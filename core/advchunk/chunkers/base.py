@@ -5,7 +5,7 @@ A chunker has two parts, in this order:
     class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker): ...
 
 `Params` are its JSON-able hyper-parameters, which both adapters inherit too. The base says which resource the chunker
-needs. `segment` is left to write.
+needs. You implement `segment`.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ _log = logging.getLogger("advchunk")
 
 @dataclass(kw_only=True)
 class Chunker(Params, ABC):
-    """Turns a text into chunks of it. A chunker keeps nothing between calls.
+    """Splits a text into chunks. A chunker keeps no state between calls.
 
-    A subclass writes `plan`, usually through one of the bases below.
+    A subclass implements `plan`, usually through one of the bases below.
 
     Parameters
     ----------
     tokenizer : counts tokens (see `models.counters.as_counter`); None follows the embedder.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
-    fallback : a chunker for documents on which this one fails or takes too long; "auto" is none, except for an
-        experimental chunker, where it is `UniversalSemanticChunker`; None raises the error.
+    fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
+        an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
     """
 
     tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
@@ -76,7 +76,7 @@ class Chunker(Params, ABC):
 
     @abstractmethod
     def plan(self, document: Document) -> Plan[Explanation]:
-        """Yield asks, be sent answers, and return the chunks of a document that is not blank, with the reasons."""
+        """Yield requests, receive answers, and return the chunks of a non-blank document, with the reasons."""
 
     def check(self) -> None:
         """Add the rule for ``fallback``."""
@@ -108,7 +108,7 @@ class Chunker(Params, ABC):
     ) -> Results:
         """Return the chunks of each document; ids are unique over all of them.
 
-        Models get the texts of many documents in full batches, and each distinct text once.
+        Texts of many documents are sent to the models in full batches, each distinct text only once.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Chunker(Params, ABC):
     # How a document is processed.
 
     def job(self, index: int, document: str | Document, on_failure: OnFailure, failed: str = "") -> Job[Explanation]:
-        """Return the job of chunking one document; if it fails, its fallback's; if that fails, the failure is handled.
+        """Return the job that chunks one document; on failure it runs the fallback's job, then handles the failure.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class Chunker(Params, ABC):
         source = document.source if isinstance(document, Document) else ""
 
         def recover(error: Exception) -> Job[Explanation]:
-            # No other chunker could read the document, or run a broken algorithm.
+            # A fallback could not read the document either, and must not hide a broken algorithm.
             is_final = isinstance(error, (Unreadable, InvalidSegmentation)) or not isinstance(document, (str, Document))
             fallback = None if is_final else self.fallback_chunker()
             if fallback is None:
@@ -224,15 +224,15 @@ class Chunker(Params, ABC):
             self.fallback.load()
 
     def read(self, document: Document) -> Document:
-        """Return a document with its layout, read from its text unless it has one.
+        """Return a document with its layout, parsed from the text if it has none.
 
-        A chunker with a reader of its own may derive another text; its chunks are of that text.
+        A chunker with its own reader may derive a different text; its chunks are spans of that text.
         """
         return formats.read(document, self.markup)
 
     @classmethod
     def reads_all_formats(cls) -> bool:
-        """Return True if documents of any format are read for this chunker, False if it has a reader of its own."""
+        """Return True if the generic readers serve this chunker, False if it has its own reader."""
         return cls.read is Chunker.read and cls.markup == Chunker.markup
 
     def read_file(
@@ -240,24 +240,24 @@ class Chunker(Params, ABC):
     ) -> Document:
         """Read a file for `chunk`.
 
-        Its name decides the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has a reader of its
-        own, or ``by_name`` is False: then the text is returned as it is.
+        The file name determines the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has its
+        own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
         if files.is_pdf(path) or (by_name and self.reads_all_formats() and self.markup == Chunker.markup):
             return files.read_file(path, metadata=metadata)
         return Document(files.decode_text(Path(path).read_bytes()), str(path), metadata=metadata or {})
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
-        """Return the chunks of a blank document: none, unless its metadata deserves one."""
+        """Return the chunks of a blank document: none, unless a subclass makes one from its metadata."""
         return []
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
-        """Return the chunks of a document, changed where that needs all of them."""
+        """Return the chunks of a document after the changes that depend on all of them."""
         yield from ()
         return explanation.chunks
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
-        """Return the metadata that this algorithm adds to its chunk number ``index``."""
+        """Return the metadata that this algorithm adds to chunk number ``index``."""
         return {}
 
     @property
@@ -303,7 +303,7 @@ class Chunker(Params, ABC):
 
 @dataclass(kw_only=True)
 class SegmentingChunker(Chunker):
-    """Cuts or groups the units of a text. A subclass writes `decide`, usually through one of the bases below."""
+    """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
@@ -315,7 +315,7 @@ class SegmentingChunker(Chunker):
         return Explanation(document, sizes.build_chunks(units, segmentation, limits), units, segmentation)
 
     def segmentation(self, units: Units) -> Segmentation:
-        """Segment given units, such as an annotator's; their sizes are counted, but not enforced."""
+        """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
         require(isinstance(units, Units), "units must be Units", units)
         limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter)
         if len(units) < 2:
@@ -327,12 +327,12 @@ class SegmentingChunker(Chunker):
 
     @abstractmethod
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Yield asks, be sent answers, and return the segmentation of two or more units."""
+        """Yield requests, receive answers, and return the segmentation of two or more units."""
 
 
 @dataclass(kw_only=True)
 class LinearChunker(SegmentingChunker):
-    """Needs no model. A subclass writes `segment`."""
+    """Needs no model. A subclass implements `segment`."""
 
     @abstractmethod
     def segment(self, units: Units, limits: Limits) -> Segmentation:
@@ -346,12 +346,12 @@ class LinearChunker(SegmentingChunker):
 
 @dataclass(kw_only=True)
 class VectorsChunker(SegmentingChunker):
-    """Has an embedder, and can give its chunks vectors. A subclass writes `decide`, with `embed_units` at its service.
+    """Has an embedder, and can add vectors to its chunks. A subclass implements `decide`, and may call `embed_units`.
 
     Parameters
     ----------
     embedder : see `models.embedders.as_embedder`; None is the embedded default.
-    batch_size : texts per model call, >= 1; None is the model's own choice, else 1024.
+    batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
     cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
     vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context", mixed
         with the vectors of the chunks around it (`numerics.context_vectors`), which improves retrieval; "units", the same
@@ -414,7 +414,7 @@ class VectorsChunker(SegmentingChunker):
 
     @property
     def counter(self) -> Counter:
-        """The token counter: the embedder's own tokenizer, unless another is given."""
+        """The token counter: ``tokenizer``, or by default the embedder's own."""
         return as_counter(self.tokenizer, as_embedder(self.embedder))
 
     def embed_units(self, units: Units) -> Plan[Floats]:
@@ -428,7 +428,7 @@ class VectorsChunker(SegmentingChunker):
 
 @dataclass(kw_only=True)
 class EmbeddingChunker(VectorsChunker):
-    """Needs an embedder. A subclass writes `segment`, which is given the vectors of the units."""
+    """Needs an embedder. A subclass implements `segment`, which receives the vectors of the units."""
 
     @abstractmethod
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:

@@ -133,7 +133,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
 
     def fit(self, corpus: Iterable[str | Document]) -> Self:
         """Return a copy of this chunker with a prior learned from several texts together."""
-        require(not isinstance(corpus, (str, Document)), "corpus must be several texts", corpus)
+        require(not isinstance(corpus, (str, Document)), "corpus must be a collection of texts", corpus)
         texts = (text.text if isinstance(text, Document) else text for text in corpus)
         sentences = (self.sentence_tiler(text).strings() for text in texts if text.strip())
         counted = [(self.terms(strings), self.counter.counts(strings)) for strings in sentences]

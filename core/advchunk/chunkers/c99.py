@@ -29,8 +29,8 @@ class C99Params(LexicalParams):
 
         D = (sum of ranks of all pairs inside segments) / (number of these pairs)
 
-    The text is split until no split is possible, each time where D grows most. The splits that are kept are those
-    before the first whose growth, smoothed over seven, does not exceed mean + ``cutoff_z`` standard deviations of all.
+    The text is split until no split is possible, each time where D grows most. Splits are kept until the growth,
+    smoothed over seven of them, no longer exceeds mean + ``cutoff_z`` standard deviations of all.
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
     holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
@@ -48,7 +48,7 @@ class C99Params(LexicalParams):
         requires it.
     min_segment_length : minimum tokens of a segment, >= 0. Headings move to the text below them, which may shorten the
         segment above.
-    window : distance in sentences from which on pairs are not compared, >= 2; limits memory to 16 bytes * window per
+    window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
         sentence. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
     """
 

@@ -53,7 +53,7 @@ class SemanticClusterParams(GroupedParams):
     Identical sentences are never separated.
 
     Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
-    agglomerative clustering method", whose Ward2 this is. On the chain: Grimm 1987, "CONISS"; Randriamihamison,
+    agglomerative clustering method" (this is its Ward2). On the chain: Grimm 1987, "CONISS"; Randriamihamison,
     Vialaneix & Neuvial 2021, "Applicability and interpretability of Ward's hierarchical agglomerative clustering with
     or without contiguity constraints". Campello, Moulavi & Sander 2013, "Density-based clustering based on hierarchical
     density estimates".
@@ -182,7 +182,7 @@ def agglomerate_chain(
     gaps = [-inf] * (n + 1)
 
     def distance(a: int, b: int, c: int, new: slice, others: slice) -> float:
-        """Return the distance of runs a..b and b..c, of which only ``new`` and ``others`` are not yet compared."""
+        """Return the distance of runs a..b and b..c, where only ``new`` and ``others`` are not yet compared."""
         if linkage == "complete":
             return max(gaps[b], _max_distance(rows[new], rows[others]))
         p, q = b - a, c - b

@@ -20,7 +20,7 @@ from advchunk.sizes import Limits
 from advchunk.text.edus.lexicon import BREAKS, Connective, get_lexicon
 from advchunk.text.splitters import Edus
 
-# In units of ln(n) nats, for n units, which is how strong chance evidence of topics is (see `OptimalSemanticParams`).
+# In units of ln(n) nats for n units: the strength of chance evidence of topics (see `OptimalSemanticParams`).
 _SIZE_WEIGHT = 4.0  # cost of a segment of size 0, or of twice the target
 _CLAUSE_CUT, _SUBORDINATE_CUT = 8.0, 16.0  # cost of a cut before a coordinate clause, or a subordinate one
 _CONNECTIVE_COST = 1e6  # of a strong connective inside a segment: more than all other costs together
@@ -37,29 +37,31 @@ class DiscourseSegmenterParams(Params):
     connective ("however", "therefore", "in contrast", "nevertheless" ...) at the start of a sentence or after a semicolon,
     colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.
 
-    No chunk contains a strong connective after its start, unless it would otherwise be smaller than ``min_tokens``, which is
-    0 by default. So a text full of connectives has small chunks; for retrieval, 64 is a sensible ``min_tokens``.
+    No chunk contains a strong connective after its start, unless it would otherwise be smaller than ``min_tokens``,
+    which is 0 by default. A text full of connectives therefore gets small chunks; 64 suits retrieval better.
 
     Between strong connectives, dynamic programming over the whole document groups units at the least cost: the evidence
     against a topic of its own for each group (`costs.evidence` of the units' vectors); 4 ln(n) (tokens / target - 1)^2 for
     its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
 
-    Arguments turn where topics do not: on Choi's group 3-11, with as many segments as there are, Pk is .14, and .11 with
-    an empty lexicon; that of optimal-semantic is .07, which is the better choice for topics. A text without punctuation has
-    no units smaller than its paragraphs.
+    A turn in an argument is not a change of topic: on Choi's group 3-11, with the true number of segments, Pk is .14,
+    and .11 with an empty lexicon. For topics, optimal-semantic (.07) is the better choice. A text without punctuation
+    has no units smaller than its paragraphs.
 
     Parameters
     ----------
-    target_tokens : tokens of a chunk that no strong connective ends, 1..max_tokens; None is half of ``max_tokens``.
+    target_tokens : target tokens where no strong connective ends a chunk, 1..max_tokens; None is half of
+        ``max_tokens``.
     connectives : changes to the language's lexicon, by words: "strong", "weak", "none" to remove one, or fields of
         `text.edus.lexicon.Connective`: ``{"however": "weak", "by the way": "strong"}``.
-    lexicon : a whole lexicon instead, in the format of the files in ``advchunk/text/edus/lexicons``. English has the most
-        complete one; there are also German, French, Spanish and Chinese.
+    lexicon : a whole lexicon instead, in the format of the files in ``advchunk/text/edus/lexicons``. English has the
+        most complete one; German, French, Spanish and Chinese are also included.
 
     References
     ----------
-    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts: a surface-based approach", Computational Linguistics
-    26(3), for units and segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for these.
+    Ours. Marcu 2000, "The rhetorical parsing of unrestricted texts: a surface-based approach", Computational
+    Linguistics 26(3), for units and segments by connectives; Prasad et al. 2008, "The Penn Discourse TreeBank 2.0",
+    LREC, for the connectives.
     """
 
     algorithm: ClassVar[str] = "discourse"
@@ -130,7 +132,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
 def segment_opening(opening: Connective | None, inside: bool, before: str) -> Connective | None:
     """Return the strong connective with which a unit starts a segment, or None.
 
-    One ``inside`` a sentence only starts a segment if the unit before ends with a semicolon, colon or dash.
+    A unit ``inside`` a sentence starts a segment only if the unit before it ends with a semicolon, colon or dash.
     """
     is_strong = opening is not None and opening.strength == "strong"
     return opening if is_strong and (not inside or before.rstrip()[-1:] in BREAKS) else None

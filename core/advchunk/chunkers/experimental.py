@@ -11,7 +11,7 @@ from advchunk.chunkers.universal import UniversalSemanticChunker
 class ExperimentalChunker(Chunker):
     """A chunker whose results may change in any release.
 
-    To promote one to stable, remove this base (see "Promotion" in CONTRIBUTING): its group in the registry follows.
+    Remove this base to promote a chunker to stable (see "Promotion" in CONTRIBUTING); its registry group follows.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from advchunk.layout import Locator
 from advchunk.records import Chunk, Document, Span
 
 WRITTEN_KEYS = "advchunk_keys"
-"""The metadata key that lists, separated by spaces, the keys that an adapter wrote about a chunk itself."""
+"""The metadata key of the space-separated list of keys that an adapter wrote about the chunk itself."""
 
 
 def chunk_files(
@@ -21,14 +21,14 @@ def chunk_files(
 ) -> tuple[list[Document], list[list[Chunk]]]:
     """Return the documents of the files that can be read (`Chunker.read_file`), and the chunks of each.
 
-    A file that cannot be read is a failure like any other.
+    A file that cannot be read is reported as a `Failure`.
 
     Parameters
     ----------
     key : metadata key for the path of a file.
     on_error : see `Chunker.chunk_many`; the index of a `Failure` is that of the file in ``paths``.
     """
-    require(not isinstance(paths, (str, bytes, PathLike)), "paths must be several, such as [path]", paths)
+    require(not isinstance(paths, (str, bytes, PathLike)), "paths must be a collection, such as [path]", paths)
     handle, documents = error_handler(on_error), dict[int, Document]()
     for i, path in enumerate(paths):
         try:
@@ -44,7 +44,7 @@ def chunk_files(
 def mark_written(metadata: dict[str, Any], user: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata of a chunk with `WRITTEN_KEYS`: the keys that the user's metadata does not have.
 
-    Headings and pages are left out, because they also hold for parts of the chunk.
+    Headings and pages are left out, because they also apply to parts of the chunk.
 
     >>> mark_written({"source": "s", "token_count": 9, "section": "Tea"}, {"source": "s"})
     {'source': 's', 'token_count': 9, 'section': 'Tea', 'advchunk_keys': 'token_count'}

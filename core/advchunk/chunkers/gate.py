@@ -13,7 +13,7 @@ def settings(*, experimental: bool) -> None:
 
 
 def require_experimental(name: str, experimental: bool | None) -> None:
-    """Raise `ConfigurationError` unless experimental chunkers are allowed; None is as `settings` says."""
+    """Raise `ConfigurationError` unless experimental chunkers are allowed; None follows `settings`."""
     if os.environ.get(_SWITCH) == "1" if experimental is None else experimental:
         return
     msg = f"{name} is experimental: pass experimental=True (--experimental on the command line), or set {_SWITCH}=1"

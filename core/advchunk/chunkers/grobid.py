@@ -28,20 +28,20 @@ _REFERENCES = frozenset({"references", "bibliography", "literature cited", "work
 class GrobidSectionParams(Params):
     """Chunk a paper by its sections, as GROBID finds them in a PDF, and by IMRaD.
 
-    A document is GROBID's TEI (`readers.tei`), or has a layout. No chunk crosses a heading; ``inner`` cuts each section, which
-    is `OptimalSemanticChunker` by default. A table in Results is never cut; its chunk may be ``oversize``. Other tables,
-    formulas and figures stay whole while they fit.
+    A document is GROBID's TEI (`readers.tei`), or has a layout. No chunk crosses a heading. ``inner``, by default an
+    `OptimalSemanticChunker`, cuts each section. A table in Results is never cut; its chunk may be ``oversize``. Other
+    tables, formulas and figures stay whole while they fit.
 
-    The heading of a section (`readers.papers`) tells which parts of Introduction, Methods, Results and Discussion it is; each
-    of its chunks has them as ``imrad``, such as "Results, Discussion". Its subsections are the same, unless their heading
-    names one of several. ``title_path``, and the context, begin with the parts, which replace a heading of the same name
-    and precede another: "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2 Patients and Methods" gives
+    The heading of a section (`readers.papers`) determines its parts (Introduction, Methods, Results, Discussion), which
+    its chunks have as ``imrad``, such as "Results, Discussion". Subsections inherit them, unless their heading names
+    one of several. ``title_path``, and the context, begin with the parts, which replace a heading of the same name and
+    precede any other: "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2 Patients and Methods" gives
     "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``.
 
     Parameters
     ----------
-    min_tokens : smaller sections share a chunk with a neighbor if it fits, but only under one outermost heading, and with
-        the same ``imrad``; 0..max_tokens.
+    min_tokens : a smaller section shares a chunk with a neighbor if the result fits and both have the same outermost
+        heading and ``imrad``; 0..max_tokens.
     markup : format of a text without a layout; text that is not TEI is an error by default.
     references : "keep" the list of references in chunks of its own, or "drop" it.
 
@@ -79,7 +79,7 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
         return _Sections(document).starts
 
     def limits(self, document: Document) -> Limits:
-        """Return the limits, under which tables in Results are not cut."""
+        """Return limits that keep tables in Results whole."""
         sections, tables = _Sections(document), [block for block in document.blocks or () if block.kind == "table"]
         atomic = [table for table in tables if "Results" in sections.parts_at(table.span.start)]
         return replace(super().limits(document), atomic=block_spans(document, atomic))
@@ -132,7 +132,7 @@ class _Sections:
                 self._parts.append(parts)
                 self.starts.append(block.span.start)
                 above.append((block.level, parts, is_matter))
-        # Of headings directly below each other, the text belongs to the last.
+        # Text below consecutive headings belongs to the last one.
         stacked = {below.span.start for above, below in pairwise(blocks) if above.kind == below.kind == "heading"}
         self._texts = list(range(len(self.starts)))
         for i in reversed(range(len(self._texts) - 1)):
@@ -151,7 +151,7 @@ class _Sections:
         return heading_text(self._document.text[slice(*block.span)])
 
     def group_at(self, offset: int) -> tuple[int, tuple[str, ...]]:
-        """Return the key that sections must have in common to share a chunk, of the text at or below an offset."""
+        """Return the key of the text at or below an offset; only sections with equal keys share a chunk."""
         place = bisect_right(self.starts, offset) - 1
         return (self._outermost[self._texts[place]], self._parts[self._texts[place]]) if place >= 0 else (-1, ())
 

@@ -21,11 +21,11 @@ from advchunk.sizes import Limits, RunSizes
 
 @dataclass(kw_only=True)
 class LanguageModelChunker(SegmentingChunker):
-    """Needs a causal language model: a subclass writes `decide`, which yields `engine.Score` or `engine.Choose`.
+    """Needs a causal language model: a subclass implements `decide`, which yields `engine.Score` or `engine.Choose`.
 
     Parameters
     ----------
-    lm : anything `models.causal.as_causal` takes; required.
+    lm : anything `models.causal.as_causal` accepts; required.
     """
 
     lm_method: ClassVar[Literal["surprise", "choose"]]  # that the model must have
@@ -72,12 +72,12 @@ class ChatParams(Params):
 
 @dataclass(kw_only=True)
 class ChatChunker(ChatParams, SegmentingChunker):
-    """Needs a chat model: a subclass writes `decide`, which yields `engine.Complete`.
+    """Needs a chat model: a subclass implements `decide`, which yields `engine.Complete`.
 
     Parameters
     ----------
     llm : base URL of an OpenAI-compatible endpoint, such as vLLM's ``http://localhost:8000/v1``, or anything
-        `models.chat.as_chat` takes; required.
+        `models.chat.as_chat` accepts; required.
     cache : cache of the answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     """
 
@@ -104,7 +104,7 @@ class ChatChunker(ChatParams, SegmentingChunker):
 def join_segments(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
     """Join neighboring segments, from the left, while they are within the budget; one over it stays alone.
 
-    With ``repeat``, the unit before each joined segment counts with it.
+    With ``repeat``, the unit before each joined segment counts toward it.
     """
     sizes, starts, full = RunSizes(units, limits.counter), list[int](), 0
     for start, end in pairwise(cuts.tolist()):

@@ -28,24 +28,24 @@ _MAX_OVERLAP = 3.0  # points by which a block may begin above the one before in 
 class LayoutAwareParams(Params):
     """Chunk a document by the regions of its pages, which no chunk crosses.
 
-    A document is a PDF (`LayoutAwareChunker.chunk_file`, `readers.pdf`), the result of Docling, layoutparser or docTR, or has
-    a layout. Columns are read one after the other, between the blocks that span them. A region is a paragraph, a list, or a
-    table or figure with its captions; a heading belongs to the region below it, and a paragraph that continues in the next
-    column or on the next page is one region. ``inner`` cuts each region, which is `OptimalSemanticChunker` by default.
-    Tables and figures are never cut; their chunk may be ``oversize``.
+    A document is a PDF (`LayoutAwareChunker.chunk_file`, `readers.pdf`), the output of Docling, layoutparser or docTR,
+    or has a layout. Columns are read one after the other, between the blocks that span them. A region is a paragraph, a
+    list, or a table or figure with its captions; a heading belongs to the region below it, and a paragraph that
+    continues in the next column or on the next page is one region. ``inner``, by default an `OptimalSemanticChunker`,
+    cuts each region. Tables and figures are never cut; their chunk may be ``oversize``.
 
-    With ``hard_stops="region"``, as published, most chunks are a paragraph. "column" gives chunks of the size of topics.
+    With ``hard_stops="region"``, as published, most chunks are single paragraphs. "column" gives topic-sized chunks.
 
     Parameters
     ----------
     min_tokens : smaller chunks join a neighbor if the result fits, and no hard stop separates them, 0..max_tokens.
-    hard_stops : limits that no chunk crosses: "section", headings; "column", also the ends of columns and pages; "region",
-        also those of all regions. Tables and figures always have chunks of their own.
-    split_tables : cut a table that is too long between its rows; each further piece has the head of the table as
-        context, if that takes at most half of a chunk.
-    furniture : "drop" or "keep" headers, footers and page numbers; blocks of a document with a layout stay.
-    markup : format of a text that is not the result of a detector; "auto" accepts HTML, TEI and JATS, but not Markdown and
-        plain text, which have no regions.
+    hard_stops : boundaries that no chunk crosses: "section" stops at headings; "column" also at the ends of columns and
+        pages; "region" also at those of all regions. Tables and figures always have chunks of their own.
+    split_tables : cut an oversize table between its rows; each piece after the first has the table head as context, if
+        that takes at most half of a chunk.
+    furniture : "drop" or "keep" headers, footers and page numbers; a document that has a layout keeps all its blocks.
+    markup : format of a text that is not detector output; "auto" accepts HTML, TEI and JATS, but not Markdown and plain
+        text, which have no regions.
 
     References
     ----------
@@ -65,8 +65,8 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     Parameters
     ----------
-    detector : the detector of a JSON text, "docling", "layoutparser" or "doctr", and that for a PDF: "rapid", or a
-        callable (`readers.pdf.read`); "auto" detects the format of a text, and is "rapid" for a PDF.
+    detector : the source of a JSON text, "docling", "layoutparser" or "doctr"; or the detector for a PDF, "rapid" or a
+        callable (`readers.pdf.read`). "auto" detects the format of a text, and uses "rapid" for a PDF.
 
     >>> boxes = [("Text", 0, 20, 40, "Cats nap."), ("Text", 50, 20, 90, "Courts rule."), ("Title", 0, 0, 90, "News")]
     >>> blocks = [dict(block_type="rectangle", type=t, x_1=a, y_1=b, x_2=c, y_2=b + 9, text=s) for t, a, b, c, s in boxes]
@@ -124,7 +124,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
             return reader(text, id=document.id, metadata=document.metadata, furniture=self.furniture)
         is_plain = formats.detect_format(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
         if self.markup == "auto" and is_plain:
-            msg = "layout-aware must be given regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "
+            msg = "layout-aware needs regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "
             msg += f'Document with blocks; for a text without pages pass markup="markdown"; got {text[:40]!r}'
             raise ConfigurationError(msg)
         return super().read(document)
@@ -138,7 +138,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
                 yield first.span.start
 
     def limits(self, document: Document) -> Limits:
-        """Return the limits, under which tables and figures are not cut, and pieces of tables have their heads."""
+        """Return limits that keep tables and figures whole, and give pieces of tables their heads."""
         kinds: set[BlockKind] = {"figure"} if self.split_tables else {"table", "figure"}
         limits = replace(super().limits(document), atomic=protected(document, kinds))
         return replace(limits, context=TableHeads(document, limits)) if self.split_tables else limits
@@ -187,7 +187,7 @@ def _has_whole(group: Iterable[Block]) -> bool:
 
 
 def _is_elsewhere(above: Sequence[Place], below: Sequence[Place]) -> bool:
-    """Return True if what follows is on another page, or in another column, because it begins higher up."""
+    """Return True if the place below is on another page or, beginning higher up, in another column."""
     if not above or not below:
         return False
     last, first = above[-1], below[0]

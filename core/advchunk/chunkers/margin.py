@@ -1,4 +1,4 @@
-"""Margin sampling: ask a language model at each gap how much likelier it is to split there than to keep."""
+"""Margin sampling: ask a language model at each gap whether to split or to keep."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from advchunk.text.sentences import language_code
 
 MARGIN_OPTIONS: Final = ("1", "2")  # split, keep
 _HAN, _LETTER = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]"), re.compile(r"[^\W\d_]")
-_KANA = re.compile(r"[\u3040-\u30ff]")  # only Japanese has them
+_KANA = re.compile(r"[\u3040-\u30ff]")  # unique to Japanese
 
 
 @cache
@@ -37,20 +37,21 @@ class MarginSamplingParams(Params):
     """Cut where a language model would rather split than keep, then join meta-chunks up to ``max_tokens``.
 
     At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
-    margin is P(split) - P(keep), from one forward pass. The text is cut where it is at least the threshold, which is the
-    mean of the last few margins once there are enough.
+    margin is P(split) - P(keep), from one forward pass. The text is cut where the margin reaches the threshold, which
+    is the mean of the last few margins once there are enough.
 
     Departs from the published code: text is verbatim, the prompts are reworded, and if the text before the gap and the
-    sentence together exceed a chunk, it cuts without asking. Margins have the opposite sign: higher is likelier a boundary.
+    sentence together exceed a chunk, it cuts without asking. Margins have the opposite sign: higher ones cut.
 
     Parameters
     ----------
-    threshold : margin from which the first gaps are cut, -1..1.
+    threshold : minimum margin of a cut while there are fewer than ``window`` margins, -1..1.
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
         previous sentence, which costs the same at each gap and needs no earlier answer.
     prompt : the prompt, with ``{before}`` and ``{sentence}``; None is one of `margin_prompts`.
-    prompt_language : of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or most of the text is.
+    prompt_language : language of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or the
+        text is.
     combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
 
     References
@@ -73,7 +74,7 @@ class MarginSamplingParams(Params):
         require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
         at_least(1, self, "window")
         is_complete = self.prompt is None or ("{before}" in self.prompt and "{sentence}" in self.prompt)
-        require(is_complete, "prompt must have {before} and {sentence} in it", self.prompt)
+        require(is_complete, "prompt must contain {before} and {sentence}", self.prompt)
 
 
 @dataclass(kw_only=True)

@@ -22,7 +22,7 @@ OPERATION: Final = {"resource": True, "changes": False}
 """Marks a resource that affects speed but not the chunks; it is not part of the fingerprint."""
 
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
-"""Names of both frameworks for two of the parameters."""
+"""The frameworks' names for two of the parameters."""
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)")
 
@@ -36,26 +36,26 @@ class Params:
 
     Parameters
     ----------
-    max_tokens : most tokens of a chunk, context included, >= 1.
+    max_tokens : maximum tokens of a chunk, context included, >= 1.
     min_tokens : a smaller chunk joins a neighbor if the result fits, 0..max_tokens.
-    overlap_tokens : most tokens of the previous chunk to repeat, in whole units, else sentences, else words;
+    overlap_tokens : maximum tokens of the previous chunk to repeat, in whole units, else sentences, else words;
         0..max_tokens - 1.
-    include_context : give each chunk a context: the document's ``title`` and the headings above the chunk, and the head of
-        a table if the chunk starts inside it. The context is embedded with the chunk and counts toward ``max_tokens``, of
-        which it takes half at most.
-    add_scores : add ``cut`` and ``cut_score`` to the metadata, the reason for the end of each chunk.
+    include_context : give each chunk a context: the document's ``title`` and the headings above the chunk, and the head
+        of a table if the chunk starts inside it. The context is embedded with the chunk and counts toward
+        ``max_tokens``, and takes at most half of it.
+    add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
-        treats all characters as prose. From "html", "tei" (GROBID), "jats", "pubmed" and "docling" (JSON) a text without tags
-        is derived, and chunked (`readers.formats`). "auto" detects the format.
-    language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems. In an
-        unsupported language sentences are split as in English, and words are left as they are.
-    timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot stop a model call from outside: a
-        call that is given up runs to its end in the background.
+        treats all characters as prose. "html", "tei" (GROBID), "jats", "pubmed" and "docling" (JSON) are converted to
+        text without tags (`readers.formats`), which is chunked. "auto" detects the format.
+    language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
+        In an unsupported language sentences are split as in English, and words are left unchanged.
+    timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
+        abandoned one runs to completion in the background.
     """
 
     algorithm: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
-    version: ClassVar[int] = 1  # raise it when the same parameters give other chunks
+    version: ClassVar[int] = 1  # increment it when the same parameters give different chunks
 
     max_tokens: int = 512
     min_tokens: int = 0
@@ -171,7 +171,7 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in options
     if origin in {Union, UnionType}:
         return any(_fits(value, option) for option in options)
-    if hint is float:  # not bool, which Python takes for an int
+    if hint is float:  # not bool, which Python counts as an int
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
 

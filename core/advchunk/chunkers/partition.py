@@ -55,7 +55,7 @@ class GraphPartitionParams(GroupedParams):
     seed : seed of the order in which nodes are visited, 0..2^32 - 1.
     center : True subtracts the document's mean vector first.
     min_run : minimum sentences of a passage (of a community, unless ``contiguous``), >= 1; shorter ones are merged with
-        the more similar neighbor, ties with the left one.
+        the more similar neighbor (ties go to the left).
     """
 
     algorithm: ClassVar[str] = "graph-partition"

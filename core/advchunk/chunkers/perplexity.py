@@ -19,10 +19,11 @@ from advchunk.sizes import Limits
 class PerplexityParams(Params):
     """Cut after each minimum of surprise, then join meta-chunks up to ``max_tokens``.
 
-    A causal language model reads the text once. The surprise of a sentence is the mean over its tokens, each in the context
-    of all text before it (`models.causal.per_unit`). Where surprise falls and rises again, the sentence ends a meta-chunk:
-    it follows best from the text before it, and so completes the idea. A minimum is lower than both its neighbors, and
-    than one of them by at least ``threshold``; or as high as the next sentence, and lower than the one before by as much.
+    A causal language model reads the text once. The surprise of a sentence is the mean over its tokens, each in the
+    context of all text before it (`models.causal.per_unit`). Where surprise falls and rises again, the sentence ends a
+    meta-chunk: it follows best from the text before it, and so completes the idea. A minimum is lower than both its
+    neighbors, and than one of them by at least ``threshold``; or it equals the next sentence, and is lower than the
+    previous one by at least as much.
 
     Departs from the published code: the text is never changed (the code drops spaces between sentences and cuts long
     ones), it is tokenized as a whole, and ``threshold_percentile`` depends on this text alone (the code takes the smallest
@@ -33,12 +34,12 @@ class PerplexityParams(Params):
     threshold : smallest drop of a minimum below its higher neighbor, >= 0, in nats, or in the unit of "perplexity".
     threshold_percentile : percentile (0..100) of the drops of the text's own minima to use as the threshold, or None.
     boundary : "after" the minimum, as published; or "overlap", which repeats it at the start of the next chunk, if it fits.
-    measure : of a sentence, the mean "cross-entropy" of its tokens in nats, as in the published code; or the mean of their
-        "perplexity", as in the paper, which the few least likely tokens dominate.
+    measure : surprise of a sentence: the mean "cross-entropy" of its tokens in nats, as in the published code; or the
+        mean of their "perplexity", as in the paper, which the few least likely tokens dominate.
     combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
-    max_context : tokens of context of a token, >= 16; None is what the model can read, but at most 8192.
-    max_memory : MiB of the model's keys and values, >= 1, if that is fewer tokens; None is unlimited.
-    evict : share of a full context, the oldest, that is dropped, > 0 and < 1; this bounds memory, and the time per token.
+    max_context : maximum context of a token, in tokens, >= 16; None is the model's limit, at most 8192.
+    max_memory : maximum MiB of the model's keys and values, >= 1, which may lower the context; None is unlimited.
+    evict : share of a full context to drop, oldest tokens first, > 0 and < 1; bounds memory, and the time per token.
 
     References
     ----------

@@ -18,7 +18,7 @@ from advchunk.sizes import Limits
 
 @dataclass(kw_only=True)
 class SectionedChunker(VectorsChunker):
-    """Cuts a document at its sections, which no chunk crosses: a subclass writes `hard_breaks`.
+    """Cuts a document at its sections, which no chunk crosses: a subclass implements `hard_breaks`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SectionedChunker(VectorsChunker):
 
 
 def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
-    """Return the segmentations of all sections as one of the document."""
+    """Merge the segmentations of all sections into one of the document."""
     n, cuts, reasons, rows = sections[-1][1], [0], list[str](), None
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):
@@ -89,7 +89,7 @@ def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) ->
 
 
 def _labels(part: Segmentation) -> Ints:
-    """Return the labels of a section, from 0; a section without labels has those of its segments."""
+    """Return the labels of a section, from 0; a section without labels uses those of its segments."""
     if part.labels is None:
         return np.repeat(np.arange(len(part.cuts) - 1), np.diff(part.cuts))
     return np.unique(part.labels, return_inverse=True)[1].astype(np.int64)

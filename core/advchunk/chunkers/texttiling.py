@@ -45,8 +45,8 @@ class TextTilingParams(LexicalParams):
 
     Departs from the paper: units are sentences, not sequences of 20 words, so boundaries need not be moved; words are
     stemmed; gaps near the ends of the text are scored too, with shorter blocks, as in NLTK; a boundary is always a peak
-    itself, and a plateau is cut in its middle; the ends of the text count as boundaries for ``spacing``. A gap that
-    ``step`` skips is not scored, and explained with a score of 0.
+    itself, and a plateau is cut in its middle; the ends of the text count as boundaries for ``spacing``. Gaps skipped
+    by ``step`` are not scored; `explain` shows 0 for them.
 
     A text shorter than two blocks has shorter blocks; one of at most ``step`` sentences is not cut. From Hearst 1997,
     "TextTiling: Segmenting Text into Multi-paragraph Subtopic Passages", Computational Linguistics 23(1), section 5.

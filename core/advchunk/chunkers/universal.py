@@ -129,6 +129,6 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         return Segmentation(cuts, reason=[*breaks.values()], gaps=1 - similarity, figures=figures)
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
-        """Write the published metadata."""
+        """Return the published metadata."""
         metadata = {"chunk_id": index, "word_count": count_words(chunk.text), "strategy": self.algorithm}
         return metadata if self.domain is None else metadata | {"domain": self.domain}

@@ -75,7 +75,7 @@ class Complete(Ask):
 # The model's method for each type of request; an "a" before its name gives the async one.
 METHODS: dict[type[Ask], str] = {Embed: "embed", Score: "score", Choose: "choose", Complete: "complete"}
 
-Key: TypeAlias = Ask  # with no items; asks with equal keys can share a batch
+Key: TypeAlias = Ask  # with no items; requests with equal keys can share a batch
 
 
 def key_of(ask: Ask) -> Key:

@@ -1,4 +1,4 @@
-"""Plans: generators that yield asks, are sent answers, and return a result."""
+"""Plans: generators that yield requests, receive answers, and return a result."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Done(Generic[_T]):
 
 @dataclass(slots=True)
 class Job(Generic[_T]):
-    """A plan, its time limit, and what to run instead if it fails.
+    """A plan, its time limit, and its recovery from errors.
 
     Parameters
     ----------
     seconds : time limit of its own computation plus its share of the models' time; None is unlimited.
     recover : given the error, return the job to run instead, or raise; None raises the error.
-    pending : the ask that a job which has started waits on.
+    pending : the unanswered request of a started job.
     """
 
     plan: Plan[_T]
@@ -42,7 +42,7 @@ class Job(Generic[_T]):
     pending: Ask | None = None
 
     def advance(self, answer: Any) -> Ask | Done[_T]:
-        """Send the plan its answer and return its next ask, or its result; if it fails, go on as the job that recovers."""
+        """Send the plan its answer and return its next request or its result; on an error, continue as the recovery job."""
         while True:
             start = time.monotonic()
             try:
@@ -60,10 +60,10 @@ class Job(Generic[_T]):
 
 
 def advance(plan: Plan[_T], answer: Any) -> Ask | Done[_T]:
-    """Send a plan its answer, or raise it there, and return its next ask, or its result."""
+    """Send an answer to a plan, or raise it there, and return its next request or its result."""
     try:
         return plan.throw(answer) if isinstance(answer, Exception) else plan.send(answer)
-    except StopIteration as stop:  # a value from here on: StopIteration may not cross a thread
+    except StopIteration as stop:  # returned as a value, because StopIteration cannot cross threads
         return Done(stop.value)
     except BaseException as error:
         if isinstance(error, Exception):
@@ -72,13 +72,13 @@ def advance(plan: Plan[_T], answer: Any) -> Ask | Done[_T]:
 
 
 def completed(result: _T) -> Plan[_T]:
-    """Return a plan that asks nothing and returns ``result``."""
+    """Return a plan that makes no requests and returns ``result``."""
     yield from ()
     return result
 
 
 def gather(plans: Iterable[Plan[_T]]) -> Plan[list[_T]]:
-    """Run plans side by side, merging the asks that they make at the same time."""
+    """Run plans side by side, merging the requests that they make at the same time."""
     running, answers, results = dict(enumerate(plans)), dict[int, Any](), dict[int, _T]()
     while running:
         states = {i: advance(plan, answers.get(i)) for i, plan in running.items()}

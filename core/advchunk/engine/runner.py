@@ -1,4 +1,4 @@
-"""Run jobs: models are called, or awaited. Collect results, failures and progress."""
+"""Run jobs, calling or awaiting the models, and collect results, failures and progress."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _Answer: TypeAlias = tuple[Batch, Any, float]  # with the rows, or the exception
 def drive(jobs: Iterable[Job[_T]], watch: Watch | None = None) -> Iterator[_T]:
     """Yield the results of jobs in order.
 
-    Models are called in this thread, unless they take several calls at a time. Jobs that ask nothing run one by one.
-    ``watch`` is called after each model call with the ask, the rows or the exception, and the seconds.
+    Models are called in this thread, unless they allow concurrent calls. Jobs without requests run one by one.
+    ``watch`` is called after each model call with the request, the rows or the exception, and the seconds.
     """
     jobs = iter(jobs)
     for job in jobs:
@@ -144,7 +144,7 @@ Progress: TypeAlias = bool | Callable[[int], None] | None
 
 
 class Results(list[list[Chunk]]):
-    """The chunks of each document, in order, none of one that failed; ``failures`` if ``on_error="collect"``."""
+    """The chunks of each document in order, empty for one that failed; and ``failures`` if ``on_error="collect"``."""
 
     def __init__(self, chunks: Iterable[list[Chunk]] = ()) -> None:
         super().__init__(chunks)
@@ -202,10 +202,10 @@ class ProgressReporter:
 
 
 class IdGenerator:
-    """Gives chunks ids that are unique within one call, and the same in every call.
+    """Assigns chunk ids that are unique within a call and stable across calls.
 
-    An id is uuid5 of (source, level, text, occurrence among equal texts). It depends on no offset and no index, so an
-    edit changes the ids of the chunks that it changes.
+    An id is uuid5 of (source, level, text, occurrence among equal texts). It does not depend on offsets or indices, so
+    an edit changes only the ids of the edited chunks.
 
     >>> [chunk.id[:8] for chunk in IdGenerator().assign("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
     ['23505280', '1d2761df']
@@ -233,7 +233,7 @@ class Runner(Generic[_Item, _T]):
     ----------
     jobs : function that returns the jobs of the items of a call, given the handler of failures.
     collect : function that returns, for each call, a function from the result of a job to the documents that it completes.
-    unit : unit of progress; ``counts`` is True for the results to count.
+    unit : unit of progress; ``counts`` returns True for the results that count as one.
     """
 
     jobs: Callable[[Iterable[_Item], OnFailure], Iterable[Job[_T]]]

@@ -1,1 +1,1 @@
-"""Models and tokenizers: what embeds and what counts, each behind one face."""
+"""Models and tokenizers: adapters with one interface for embedders, and one for counters."""

@@ -1,6 +1,6 @@
 """Caches of model answers.
 
-A cache that fails or holds foreign data is no error: it logs one warning, and the model is called instead.
+A cache that fails or holds foreign data does not raise: it logs one warning, and the model is called instead.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ class _CircuitBreaker:
         except (OSError, sqlite3.Error, TypeError, ValueError) as error:
             if operation not in self._open_until:
                 reason = f"{type(error).__name__}: {error}"
-                _log.warning("the cache %s fails, and models are asked instead: %s", self._name, reason)
+                _log.warning("cache %s failed, calling the models instead: %s", self._name, reason)
             self._open_until.update(dict.fromkeys(suspends, time.monotonic() + _COOLDOWN))
             return None
         self._open_until.pop(operation, None)
         return result
 
     def verify_checksum(self, value: Any) -> bytes | None:
-        """Return the bytes that `_add_checksum` was given; None if there are none or they are damaged."""
+        """Return the bytes that `_add_checksum` received; None if they are missing or damaged."""
         if isinstance(value, bytes) and value == _add_checksum(value[4:]):
             return value[4:]
         if value is not None and not self._damaged:
-            _log.warning("the cache %s holds what was never put there; such answers are asked for again", self._name)
+            _log.warning("cache %s holds foreign or damaged values; requesting those answers again", self._name)
             self._damaged = True
         return None
 
@@ -213,7 +213,7 @@ CacheLike: TypeAlias = str | Path | MutableMapping[str, bytes] | Store | None
 
 
 def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
-    """Put a cache in front of a model: the path of a file, the URL of a Redis, a mapping, a `Store`, or None for none."""
+    """Wrap a model with a cache: a file path, a Redis URL, a mapping, a `Store`, or None for no cache."""
     if cache is None:
         return model
     if isinstance(cache, (str, Path)):
@@ -222,7 +222,7 @@ def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
         return Cached(model, cache)
     if isinstance(cache, MutableMapping):
         return Cached(model, DictStore(cache))
-    msg = f"a cache is a path, a Redis URL, a dict, or has get_many and set_many, got {type(cache).__qualname__}"
+    msg = f"a cache must be a path, a Redis URL, a dict, or have get_many and set_many, got {type(cache).__qualname__}"
     raise ConfigurationError(msg)
 
 

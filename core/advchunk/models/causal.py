@@ -46,7 +46,7 @@ class LanguageModel(_Scores, _Chooses, Protocol):
 class CausalLM:
     """A language model, sync and async, that answers `engine.Score` and `engine.Choose`, or raises `BadModelOutput`.
 
-    Two are equal if they wrap equal models and have the same measure.
+    Instances are equal if they wrap equal models and have the same measure.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def _load(name: str) -> TokenReader:
             options["quantization_config"] = transformers.GgufConfig(dequantize=True)
         model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **options)
     except ImportError as error:  # of the libraries that read GGUF
-        raise MissingExtra(f"what reads {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
+        raise MissingExtra(f"the reader of {name!r} ({errors.first_line(error)})", "gguf") from error  # noqa: EM102
     except (OSError, ValueError) as error:
         absent = "is not on this machine and could not be downloaded from the Hugging Face hub"
         msg = f"language model {name!r} {'could not be read' if Path(folder).is_dir() else absent}: {errors.first_line(error)}"
@@ -247,7 +247,7 @@ def _unwrap_pair(lm: Any) -> TokenReader | None:
 
 
 def _tokens(answer: Any, length: int) -> tuple[Ints, Floats]:
-    rule = "a language model's surprise must be (t,) token ends that never fall and as many numbers >= 0"
+    rule = "a language model's surprise must be nondecreasing (t,) token ends and as many numbers >= 0"
     try:
         ends, nats = answer
         ends, nats = np.asarray(ends, dtype=np.int64), np.asarray(nats, dtype=np.float64)
@@ -268,9 +268,9 @@ def _probabilities(answer: Any, n: int) -> Floats:
     try:
         probabilities = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        msg = f"a language model must give {n} probabilities, got {type(answer).__name__} ({error})"
+        msg = f"a language model must return {n} probabilities, got {type(answer).__name__} ({error})"
         raise BadModelOutput(msg) from error
     if probabilities.shape != (n,) or not (np.all(probabilities >= 0) and probabilities.sum() <= 1 + 1e-3):
-        msg = f"a language model must give {n} probabilities whose sum is <= 1, got {probabilities}"
+        msg = f"a language model must return {n} probabilities whose sum is <= 1, got {probabilities}"
         raise BadModelOutput(msg)
     return probabilities

@@ -214,7 +214,7 @@ class Chat(ABC):
 
     @contextmanager
     def _count_cost(self, max_cost: tuple[int, int]) -> Iterator[list[Reply]]:
-        """Count the cost of a call, also if it fails; the caller appends the reply to the list."""
+        """Count the cost of a call, even if it fails; the caller appends the reply to the list."""
         replies, cost = list[Reply](), max_cost
         try:
             yield replies
@@ -236,7 +236,7 @@ class Chat(ABC):
 class CalledChat(Chat):
     """A framework's model or a function, with its own settings: temperature, retries, timeouts.
 
-    Two are equal if they wrap the same model, so that the engine can merge their requests.
+    Instances are equal if they wrap the same model, so that the engine can merge their requests.
     """
 
     model: Any
@@ -305,8 +305,9 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
     llm : an `OpenAIChat` or another `Chat`; a LangChain chat model; a LlamaIndex ``LLM``; a function (an async one for
         async calls only) of a prompt, or of a list of ``{"role": ..., "content": ...}`` if its parameter is named
         ``messages``, that returns a text. None raises `MissingModel`, anything else `ConfigurationError`.
-    budget : limit on the cost of its calls; None is its own.
-    concurrency : maximum concurrent calls, >= 1; None is its own, else 4 for a framework's model and 1 for a function.
+    budget : limit on the cost of its calls; None keeps its own.
+    concurrency : maximum concurrent calls, >= 1; None keeps its own, else 4 for a framework's model and 1 for a
+        function.
 
     >>> as_chat(lambda prompt: prompt[::-1]).complete([ChatRequest((("user", "abc"),))])
     ['cba']
@@ -325,7 +326,7 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
             acall = getattr(llm, async_method, None) if async_method else None
             slots = concurrency or getattr(llm, "concurrency", None) or calls
             return CalledChat(llm, call, acall, make_input(llm), slots, budget)
-    msg = f"an llm is {_TAKEN}, got {type(llm).__qualname__}"
+    msg = f"an llm must be {_TAKEN}, got {type(llm).__qualname__}"
     raise ConfigurationError(msg)
 
 

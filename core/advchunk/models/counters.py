@@ -49,7 +49,7 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
             return make(tokenizer)
     if call := tokenizer if callable(tokenizer) else getattr(tokenizer, "encode", None):
         return CallableCounter(call)
-    msg = f"a tokenizer is a name, a callable or has encode, got {type(tokenizer).__qualname__}"
+    msg = f"a tokenizer must be a name, a callable, or have encode, got {type(tokenizer).__qualname__}"
     raise ConfigurationError(msg)
 
 
@@ -124,16 +124,16 @@ def _named(name: str) -> Any:
             try:
                 return tiktoken.get_encoding(encoding)
             except OSError as error:  # of requests
-                msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; TIKTOKEN_CACHE_DIR is where it looks first"
+                msg = f"tiktoken could not fetch the vocabulary of {encoding!r}; it looks in TIKTOKEN_CACHE_DIR first"
                 raise ModelUnavailable(msg) from error
         names += [*tiktoken.list_encoding_names(), *tiktoken.model.MODEL_TO_ENCODING]
     elif _TIKTOKEN_NAMES.match(name):
-        raise MissingExtra(f"what tokenizes {name!r}", "tiktoken")  # noqa: EM102
+        raise MissingExtra(f"the tokenizer of {name!r}", "tiktoken")  # noqa: EM102
     check_spelling(name, names)
     try:
         from transformers import AutoTokenizer
     except ImportError:
-        raise MissingExtra(f"what tokenizes {name!r}", "transformers") from None  # noqa: EM102
+        raise MissingExtra(f"the tokenizer of {name!r}", "transformers") from None  # noqa: EM102
     try:
         return AutoTokenizer.from_pretrained(name)
     except (OSError, ValueError) as error:

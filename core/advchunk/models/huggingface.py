@@ -12,10 +12,10 @@ from advchunk.models.rolling import Window, copy_prefix, is_plain_cache
 from advchunk.models.tokens import TokenReader
 from advchunk.records import Floats, Ints
 
-# Tokens, also for models that could read more: values must not depend on the memory of a machine.
+# Tokens, even for models that could read more: values must not depend on a machine's memory.
 DEFAULT_CONTEXT = 8192
-MAX_LOGIT_BYTES = 2**28  # per block, but at least
-MIN_BLOCK = 64  # tokens
+MAX_LOGIT_BYTES = 2**28  # per block
+MIN_BLOCK = 64  # tokens, even if these exceed MAX_LOGIT_BYTES
 MAX_PROMPTS = 4  # whose keys and values are cached, for prompts with the same beginning
 
 _SURROGATE = re.compile("[\ud800-\udfff]")  # UTF-8 cannot encode it
@@ -30,9 +30,9 @@ class HuggingFaceLM:
     (Xiao et al. 2024). The remaining keys are rotated to their new positions, so that no position exceeds those the
     model was trained on; a model whose keys cannot be rotated reads the remaining tokens again.
 
-    Eviction has a price: on 1,930 tokens of an encyclopedia, the surprise of SmolLM2-135M is .15 nats a token higher with a
-    context of 512 tokens than with all, and 7 of 10 minima of units of 25 tokens are the same; with 256, .33 nats and 5
-    of 10. Reading again costs as much; without sinks it is .85 and 1.12, without rotation 2.2
+    Eviction costs accuracy: on 1,930 tokens of an encyclopedia, the surprise of SmolLM2-135M is .15 nats a token higher
+    with a context of 512 tokens than with all, and 7 of 10 minima of units of 25 tokens are the same; with 256, .33
+    nats and 5 of 10. Reading again costs as much; without sinks it is .85 and 1.12, without rotation 2.2
     (``benchmarks/perplexity.py``). So make the context as long as memory allows.
 
     Parameters
@@ -98,11 +98,11 @@ class HuggingFaceLM:
     def choose(self, prompt: str, options: Sequence[str]) -> Floats:
         """Return the (k,) probabilities that the answer to a prompt begins with each option, with or without a space first.
 
-        It takes one forward pass. Of each option only the tokens up to the first that distinguishes it from the others
-        count. A beginning shared with one of the last few prompts is not read again.
+        It takes one forward pass. Only the tokens of each option up to the first that distinguishes it from the others
+        count. A prefix shared with a recent prompt is not read again.
         """
         torch, reader = import_extra("torch", "transformers"), self.reader
-        require(len(set(options)) > 1, "options must be >= 2 different ones", options)
+        require(len(set(options)) > 1, "options must have >= 2 different values", options)
         answers = [(i, self._tokenize_answer(prompt, s + o)) for s in ("", " ") for i, o in enumerate(options)]
         paths = distinguishing_prefixes(answers)
         base = _shared_length([path for _, path in paths])
@@ -111,7 +111,7 @@ class HuggingFaceLM:
         rows = sorted({tuple(path[:-1]) for _, path in paths}, reverse=True)
         rows = [row for i, row in enumerate(rows) if not any(other[: len(row)] == row for other in rows[:i])]
         longest = max(map(len, rows))
-        rule = f"a prompt must be <= {reader.limit} tokens, all that the model reads: make chunks smaller"
+        rule = f"a prompt must be <= {reader.limit} tokens, the model's limit: make chunks smaller"
         require(longest <= (reader.limit or longest), rule, longest)
         # Tokens attend only to earlier ones.
         padded = torch.tensor([[*row, *[row[-1]] * (longest - len(row))] for row in rows])
@@ -163,7 +163,7 @@ def distinguishing_prefixes(sequences: Sequence[tuple[int, list[int]]]) -> list[
     prefixes = []
     for option, tokens in sequences:
         length = 1 + max(_shared_length([tokens, others]) for other, others in sequences if other != option)
-        require(length <= len(tokens), "no option may be what another begins with", option)
+        require(length <= len(tokens), "no option may be a prefix of another", option)
         if (option, tokens[:length]) not in prefixes:
             prefixes.append((option, tokens[:length]))
     return prefixes

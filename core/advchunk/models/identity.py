@@ -24,8 +24,8 @@ _CALL_SETTINGS = {
 def identity(resource: Any, _seen: tuple[Any, ...] = ()) -> str:
     """Name a resource for fingerprints and caches, so that two that may answer differently have different names.
 
-    The name is that of the type or function, and the model's name if it has one, else a digest of its state. A
-    resource that cannot be pickled has another name in each process. The name shows nothing that the resource holds.
+    The name is that of the type or function, and the model's name if it has one, else a digest of its state. A resource
+    that cannot be pickled has a different name in each process. The name reveals nothing that the resource holds.
     """
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)

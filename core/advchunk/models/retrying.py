@@ -10,7 +10,7 @@ from advchunk.errors import ModelUnavailable, import_extra
 
 
 class TransientError(ModelUnavailable):
-    """A failure that a retry may mend, after ``wait`` seconds if the endpoint gives them."""
+    """A failure that a retry may fix, after ``wait`` seconds if the endpoint specifies them."""
 
     def __init__(self, message: str, wait: float | None = None) -> None:
         super().__init__(message)

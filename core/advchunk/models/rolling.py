@@ -71,9 +71,10 @@ class Window:
 
 
 def key_rotations(reader: TokenReader, context: int) -> Sequence[Rotation | None] | None:
-    """Return the dependence of each layer's keys on positions, None for a layer where they do not; None if unknown.
+    """Return the rotation of each layer's keys by position, None for a layer without one; None if unknown.
 
-    Tested by experiment, so that it holds for any model: some tokens are read at the start and at the end of the context.
+    Determined by experiment, so that it works for any model: some tokens are read at the start and at the end of the
+    context.
     """
     if context not in reader.rotations:
         reader.rotations[context] = _probe(reader, context)

@@ -1,7 +1,7 @@
 """The embedded default embedder: a table of token vectors, in numpy alone.
 
-A text's vector is the sum of its tokens' vectors, scaled to length 1. The table was distilled from
-all-MiniLM-L6-v2; assets/MODEL_CARD.md says how, and how good it is.
+A text's vector is the sum of its tokens' vectors, scaled to length 1. The table was distilled from all-MiniLM-L6-v2;
+see assets/MODEL_CARD.md for the method and the quality.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LOADING = Lock()
 
 
 class StaticEmbedder:
-    """Embed texts as bags of tokens: some 75,000 sentences a second, English in practice.
+    """Embed texts as bags of tokens: about 75,000 sentences per second, English in practice.
 
-    A row depends on its own text alone, to the last bit, not on the rest of the batch. The (n, d) float32 table has a row
-    for each token; zeros for a token without meaning.
+    A row depends only on its own text, to the last bit, and not on the rest of the batch. The (n, d) float32 table has
+    a row for each token; zeros for a token without meaning.
 
     >>> vectors = default_embedder().embed(["A cat slept.", "The kitten was asleep.", "Taxes rose."])
     >>> vectors.shape

@@ -17,7 +17,7 @@ class TokenReader:
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         if not getattr(tokenizer, "is_fast", False):
-            msg = f"a language model needs a fast tokenizer, which tells where tokens stand, got {type(tokenizer).__name__}"
+            msg = f"a language model needs a fast tokenizer, with offsets, got {type(tokenizer).__name__}"
             raise ConfigurationError(msg)
         self.model, self.tokenizer = model.eval(), tokenizer
         self.prompts: list[tuple[list[int], Any]] = []  # tokens, and their keys and values; the latest last

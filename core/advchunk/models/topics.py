@@ -42,10 +42,10 @@ class Topics:
     def infer(self, words: Terms) -> tuple[Floats, Floats]:
         """Return the expected number of words of each topic in each unit, and the number of words likeliest in it.
 
-        Each unit is a text of its own. The probability of a topic for a word is proportional to the word's share in the
-        topic, times the prior plus the expected number of the unit's other words in the topic; it is iterated until it
-        converges (CVB0 with fixed topics: Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and Inference for Topic
-        Models", UAI, section 2.4). A Gibbs sampler estimates the same by sampling.
+        Each unit is treated as a separate text. The probability of a topic for a word is proportional to the word's
+        share in the topic, times the prior plus the expected number of the unit's other words in the topic; it is
+        iterated until it converges (CVB0 with fixed topics: Asuncion, Welling, Smyth & Teh 2009, "On Smoothing and
+        Inference for Topic Models", UAI, section 2.4). A Gibbs sampler estimates the same by sampling.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class TopicModel:
 
         The ``word_splitter`` is not saved, so pass it to the chunker too. Other parameters and errors: see `train`.
         """
-        require(not isinstance(texts, (str, Document)), "texts must be several", texts)
+        require(not isinstance(texts, (str, Document)), "texts must be a collection of texts", texts)
         wording = wording or Wording()
         strings = (text.text if isinstance(text, Document) else text for text in texts)
         words, forms = wording.encode(strings, word_splitter)
@@ -169,7 +169,7 @@ def sampler() -> Any:
 
 
 def train(words: Terms, *, num_topics: int, iterations: int, seed: int, tolerance: float | None) -> Topics:
-    """Train topics on units, each a text of its own, by collapsed Gibbs sampling with tomotopy.
+    """Train topics on units, each a separate text, by collapsed Gibbs sampling with tomotopy.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
         round sums differently; set ``TOMOTOPY_ISA=sse2`` in the environment for the same result on all x86 processors.
     tolerance : maximum rise of the likelihood over the last quarter of the passes, in nats per word, > 0; beyond it the
         topics have not converged. For large collections: chance alone moves it by 0.3 in a text of 70 sentences, and by
-        1 in one of ten words. None is no limit.
+        1 in one of ten words. None is unlimited.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def train(words: Terms, *, num_topics: int, iterations: int, seed: int, toleranc
     likelihoods = list[float]()
     for passes in np.diff(np.arange(5) * iterations // 4).tolist():
         for _ in range(passes):  # it holds the GIL: a timeout takes effect between passes
-            model.train(1, workers=1)  # with several workers the seed does not fix the result
+            model.train(1, workers=1)  # with several workers the seed does not determine the result
         likelihoods.append(model.ll_per_word)
     rise = likelihoods[-1] - likelihoods[-2]
     if not (np.isfinite(rise) and (tolerance is None or rise <= tolerance)):

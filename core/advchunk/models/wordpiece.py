@@ -1,8 +1,8 @@
 """The tokenizer of uncased BERT, in the standard library and numpy.
 
-BERT cleans, strips accents and lowers code point by code point, then splits at white space, so the tokens of a piece of
-text between two white spaces do not depend on the rest. Therefore a text is split first, and the tokens of each
-distinct piece are cached.
+BERT cleans, strips accents and lowercases code point by code point, then splits at white space, so the tokens of a
+piece of text between two white spaces do not depend on the rest. Therefore a text is split first, and the tokens of
+each distinct piece are cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from advchunk.records import Ints
 
 UNKNOWN = "[UNK]"
 MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
-CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: some 16 MB
+CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: about 16 MB
 PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is zero, so vectors do not change
 
 _LOADING = Lock()
@@ -115,7 +115,7 @@ def default_wordpiece() -> WordPiece:
 
 
 def _splittable(texts: Sequence[str]) -> Sequence[str]:
-    """Remove the characters that only `str.split`, not BERT, takes for white space."""
+    """Remove the characters that only `str.split`, not BERT, treats as white space."""
     everything = "\n".join(texts)
     if any(chr(code) in everything for code in _NOT_SPACE_TO_BERT):
         return [text.translate(_NOT_SPACE_TO_BERT) for text in texts]

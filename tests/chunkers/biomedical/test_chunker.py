@@ -497,6 +497,6 @@ def test_custom_units_are_segmented_by_their_labels():
 
 @pytest.mark.parametrize("text", ["<TEI><text/></TEI>", '{"schema_name": "DoclingDocument"}'])
 def test_a_paper_is_refused(text):
-    with pytest.raises(ConfigurationError, match="must be given an abstract or a PubMed record, got"):
+    with pytest.raises(ConfigurationError, match="needs an abstract or a PubMed record, got"):
         BiomedicalAbstractChunker().chunk(text)
     assert BiomedicalAbstractChunker(normalize=False, include_context=False).chunk(text)[0].text == text

@@ -1,1 +1,1 @@
-"""Biomedical abstracts: the chunker, what it keeps together, settings and re-ranking."""
+"""Biomedical abstracts: the chunker, the claims and quantities that it keeps whole, settings and reranking."""

@@ -1,4 +1,4 @@
-"""Biomedical abstracts: sections stay whole while they fit, and numbers stay with what they are compared with."""
+"""Biomedical abstracts: sections stay whole if they fit, and numbers stay with their comparators."""
 
 import copy
 import sys
@@ -54,12 +54,12 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
             layout, labels = super().read(document).blocks or (), abstracts.find_labels(document.text)
             return replace(document, blocks=abstracts.section_blocks(document.text, labels, layout))
         if (markup := detect_format(document.text)) in _NOT_ABSTRACTS:
-            msg = f"biomedical-abstract must be given an abstract or a PubMed record, got {markup}: see markup= of other chunkers"
+            msg = f"biomedical-abstract needs an abstract or a PubMed record, got {markup}: use another chunker"
             raise ConfigurationError(msg)
         return compose_offsets(document, abstracts.read(document.text, id=document.id, metadata=document.metadata))
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
-        """Return one chunk, which is all context, of an article with a title and no abstract."""
+        """Return one chunk of context alone for an article with a title but no abstract."""
         return self._title_chunks(document, [*title_lines(document), *(mesh_lines(document) if self.mesh else [])])
 
     def limits(self, document: Document) -> Limits:
@@ -97,7 +97,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return self._cheapest(units, limits, self._contexts(Document(units.text, blocks=layout)))
 
     def _cheapest(self, units: Units, limits: Limits, contexts: ContextBuilder) -> Segmentation:
-        """Return the cheapest segmentation; of equals, the one whose last chunk is longest."""
+        """Return the cheapest segmentation; ties go to the longest last chunk."""
         costs = AbstractCosts(self, units, limits, contexts)
         best, previous = {0: 0}, dict[int, int]()
         for i, end in enumerate(costs.places[1:], start=1):
@@ -115,7 +115,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return Segmentation(np.array(cuts[::-1]), reason=reasons)
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
-        """Write the metadata of each chunk, and add the chunk of the title before them."""
+        """Add the metadata of each chunk, and put the title's chunk first."""
         document, contexts = explanation.document, self._contexts(explanation.document)
         sections, previous_end, prefix = contexts.sections, 0, "s" if contexts.sections.labels else "w"
         chunks = [] if contexts.with_title else self._title_chunks(document, title_lines(document))

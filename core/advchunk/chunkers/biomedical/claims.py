@@ -1,4 +1,4 @@
-"""Numeric claims: sentences with a statistic and what it is compared with.
+"""Numeric claims: sentences with a statistic and its comparator.
 
 A number needs its comparator: "12.4 %" means little without "vs 2.1 % on placebo", so a cut between the two loses the claim.
 Rules decide for each sentence:
@@ -15,7 +15,7 @@ Digits may be of any script.
 
 References
 ----------
-Ours. The need is that of Bio-MCP's chunking strategy (2025), steps 6 and 10: "Recall@K of numeric claims".
+Ours, motivated by Bio-MCP's chunking strategy (2025), steps 6 and 10: "Recall@K of numeric claims".
 """
 # ruff: noqa: RUF001 - signs of many scripts
 
@@ -58,7 +58,7 @@ class Claim(NamedTuple):
 
 
 def numeric_claims(text: str, sentences: Units | None = None) -> list[Claim]:
-    """Find the numeric claims of a text (see the module); ``sentences`` is by default its `sentences.sentences`.
+    """Find the numeric claims of a text (see the module); ``sentences`` defaults to `sentences.sentences` of it.
 
     >>> text = "We enrolled 90. Weight fell by 12.4% vs 2.1% (p<0.001). Nausea was 8%."
     >>> [text[slice(*claim.span)] for claim in numeric_claims(text)]

@@ -40,7 +40,7 @@ class AbstractSections:
 
 
 class ContextBuilder:
-    """Builds the context of chunks from their sections; what would take more than half of a chunk is left out."""
+    """Builds the context of chunks from their sections; lines that would exceed half of a chunk are left out."""
 
     def __init__(self, params: BiomedicalAbstractParams, document: Document, counter: Counter) -> None:
         self.sections = AbstractSections(document)

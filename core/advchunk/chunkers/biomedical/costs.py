@@ -12,8 +12,8 @@ from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams as Para
 from advchunk.records import Strength, Units
 from advchunk.sizes import Limits, RunSizes
 
-# The costs of breaking a rule, most important first. Each outweighs all that keeping it may cost; the distance of a window
-# from its target weighs less than any.
+# The costs of breaking a rule, most important first. Each exceeds any total of the less important costs; the distance of
+# a window from its target costs less than any of them.
 _STRANDS_LABEL, _CUTS_SENTENCE, _IS_SHORT = 10**9, 10**7, 10**4
 _MIXES_SECTIONS, _IS_OVER, _SPLITS_CLAIM, _SPLITS_FINDINGS, _IS_OFF, _MERGES = 3000, 1000, 100, 20, 4, 1
 
@@ -62,7 +62,7 @@ class AbstractCosts:
         return {place: int(costs[place]) for place in places}
 
     def tokens(self, start: int, end: int) -> int:
-        """Return the tokens of units; of whole sections, they are counted if counts do not add up."""
+        """Return the tokens of units; whole sections are counted again if token counts are not additive."""
         is_whole = start in self.starts and (end in self.starts or end == self._n)
         return self._sizes.size(start, end) if is_whole else self._total[end] - self._total[start]
 

@@ -14,41 +14,42 @@ NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
 
 @dataclass(kw_only=True)
 class BiomedicalAbstractParams(Params):
-    """Chunk a PubMed abstract so that a claim, its numbers and their comparator stand in one chunk.
+    """Chunk a PubMed abstract so that a claim, its numbers and their comparator stay in one chunk.
 
-    The text is normalized (`readers.abstracts`). A section is a chunk. Neighboring sections smaller than ``min_tokens`` are
-    merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over ``max_tokens``, and an abstract
-    without sections that is, are cut between sentences into windows of about ``target_tokens`` (250-350 for 325), which
-    repeat the end of the window before. No window separates a sentence with a statistic from the one with its comparator
-    (`claims.numeric_claims`), if it grows to at most 15 % over the target; and nothing is cut within a quantity, a
-    comparison of numbers, or parentheses with a number. Dynamic programming finds the best segmentation: breaking a rule
-    has a cost, and a more important rule outweighs all less important ones.
+    The text is normalized (`readers.abstracts`). Each section is a chunk. Neighboring sections smaller than
+    ``min_tokens`` are merged, as are Results and Conclusions that fit ``target_tokens`` together. A section over
+    ``max_tokens``, or an unsectioned abstract over it, is cut between sentences into windows of about ``target_tokens``
+    (250-350 for 325), each of which repeats the end of the previous one. A window keeps a sentence with a statistic and
+    the one with its comparator together (`claims.numeric_claims`), unless it would exceed the target by more than 15 %.
+    Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. Dynamic programming finds
+    the best segmentation: breaking a rule has a cost, and a more important rule outweighs all less important ones.
 
-    A chunk's context is ``[Section]`` and, for the first, ``[Title]``; it counts. Metadata has ``chunk_id`` ("s0", "s1" ...
-    with sections, else "w0" ...), ``uuid`` of the parent and that, ``parent_uid`` (by default "pubmed:<pmid>", else the
-    document's id, else a hash of its content), ``source``, ``chunk_idx``, ``title``, ``section`` (several are separated by
-    commas), ``tokens``, ``n_sentences``, ``published_at`` and ``chunker_version``. An article without an abstract has one
-    chunk without text, whose context is its title.
+    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``; it counts toward all limits. Metadata has
+    ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the ``chunk_id``),
+    ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content), ``source``,
+    ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
+    ``published_at`` and ``chunker_version``. An article without an abstract has one chunk without text, whose context
+    is its title.
 
-    Departs from the strategy: its heading pattern takes "Double-blind" for a heading, so only known names are headings; it
-    removes labels from the text, here they stay; its MeSH suffix is in the context, before the text; and what it leaves
-    open (which neighbor to merge with, where windows end) is decided for the whole abstract at once.
+    Departs from the strategy: only known names are headings, because its pattern also matches "Double-blind"; labels
+    stay in the text; its MeSH suffix is in the context, before the text; and its open choices (which neighbor to merge
+    with, where windows end) are optimized over the whole abstract.
 
     Parameters
     ----------
-    max_tokens : tokens that no chunk exceeds, context included, >= 1.
-    min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default is reduced to a
-        smaller max_tokens.
-    overlap_tokens : most tokens of a window that are repeated in the next, in whole sentences, 0..max_tokens - 1.
+    max_tokens : maximum tokens of a chunk, context included, >= 1.
+    min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default is capped at
+        max_tokens.
+    overlap_tokens : maximum tokens of a window to repeat in the next, in whole sentences, 0..max_tokens - 1.
     include_context : give each chunk its context; without it, an article without an abstract has no chunk.
-    target_tokens : tokens of a window, context and repeated text included, 1..max_tokens; the default is reduced with a
-        smaller max_tokens.
-    short_tokens : an abstract of fewer tokens is one chunk, whatever its sections, >= 0.
+    target_tokens : target size of a window in tokens, context and repeated text included, 1..max_tokens; the default
+        shrinks in proportion to a smaller max_tokens.
+    short_tokens : an abstract of fewer tokens is one chunk, even if it has sections, >= 0.
     title_chunk : give the title a chunk of its own, without text, before the others, unless the abstract is short.
     mesh : add the ``mesh`` terms in the metadata to the context of a short abstract, and of an article without one.
-    normalize : False takes the text as it is, with the layout of ``markup``.
+    normalize : False uses the text unchanged, parsed as ``markup``.
     namespace : namespace of ``uuid``, a UUID.
-    chunker_version : version that is written into the metadata.
+    chunker_version : version to write into the metadata.
 
     References
     ----------

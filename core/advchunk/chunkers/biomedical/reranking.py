@@ -58,13 +58,13 @@ class Boosts:
 def rerank(results: Iterable[_Result], boosts: Boosts | None = None, *, on: date | None = None) -> list[_Result]:
     """Return search results with boosted scores, best first; ties keep their order.
 
-    A score s becomes s + b abs(s): s (1 + b) if it is a similarity, but a negative one rises too.
+    A score s becomes s + b abs(s): s (1 + b) if s >= 0, and a negative score rises too.
 
     Parameters
     ----------
     results : pairs of a document and its score, as from LangChain's ``similarity_search_with_relevance_scores``, or
         LlamaIndex's ``NodeWithScore``; higher scores are better.
-    boosts : None is the published ones.
+    boosts : None uses the published ones.
     on : the day from which recency is counted; None is today.
 
     >>> from advchunk import Chunk

@@ -17,7 +17,7 @@ _PREFIXES = ("BIO_MCP_CHUNKER_", "BIO_MCP_BOOST_", "BIO_MCP_RECENCY_", "BIO_MCP_
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of the strategy, by environment variable, in lower case and without ``BIO_MCP_``.
+    """The settings of the strategy, named after their environment variables, in lowercase without ``BIO_MCP_``.
 
     >>> settings = Settings.from_environment({"BIO_MCP_CHUNKER_MAX_TOKENS": "500", "BIO_MCP_BOOST_RESULTS_SECTION": "0.3"})
     >>> settings.chunker(mesh=True)
@@ -47,7 +47,7 @@ class Settings:
 
         Raises
         ------
-        ConfigurationError : a value that is not a number, or an unknown variable with a prefix of these.
+        ConfigurationError : a value is not a number, or a variable with one of these prefixes is unknown.
         """
         values = os.environ if environment is None else environment
         settings = {f"BIO_MCP_{field.name.upper()}": field for field in fields(cls)}

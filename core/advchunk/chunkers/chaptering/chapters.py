@@ -11,7 +11,7 @@ import numpy as np
 from advchunk.numerics import signals
 from advchunk.records import Floats, Ints
 
-_MIN_UNITS = 4  # of a window, of which two are repeated, so that each window advances
+_MIN_UNITS = 4  # per window; two are repeated, so each window advances
 _MAX_TITLE = 120  # characters
 _HEADING = re.compile(
     r"^ {0,3}\#{1,6}[ \t]*"
@@ -48,8 +48,8 @@ def parse_chapters(answer: str) -> list[Chapter]:
 def longest_ascending_run(chapters: Sequence[Chapter], start: int, end: int) -> list[Chapter]:
     """Return the longest ascending subsequence of the chapters that begin with one of the units ``start`` to ``end``.
 
-    So one wrong number does not discard those after it. Of several as long, the first. The algorithm is that of Fredman
-    1975, "On computing the length of longest increasing subsequences", Discrete Mathematics 11.
+    One wrong number thus does not discard those after it. Ties go to the first. The algorithm is from Fredman 1975, "On
+    computing the length of longest increasing subsequences", Discrete Mathematics 11.
     """
     inside = [chapter for chapter in chapters if start <= chapter.unit < end]
     highest = list[int]()  # minus the highest start of a run of each length
@@ -82,14 +82,14 @@ def split_windows(sizes: Ints, max_size: int, overlap: int) -> list[tuple[int, i
         if end == n:
             return windows
         repeated = int(np.searchsorted(total, total[end] - overlap))
-        advancing = int(np.searchsorted(total, total[end + 1] - max_size))  # from where the next unit fits, too
+        advancing = int(np.searchsorted(total, total[end + 1] - max_size))  # first start with room for the next unit
         start = min(max(repeated, (start + end) // 2, advancing), end - _MIN_UNITS // 2)
 
 
 def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[Chapter]], n: int) -> list[Chapter]:
     """Merge the chapters of windows over ``n`` units: where two overlap, each counts up to the middle of the overlap.
 
-    So only the first window may begin a chapter with its own first unit, where every answer begins one.
+    Therefore only the first window may begin a chapter at its own first unit, where every answer begins one.
     """
     borders = [0, *((before.end + after.start + 1) // 2 for before, after in pairwise(windows)), n]
     windowed = zip(chapters, pairwise(borders), strict=True)
@@ -99,14 +99,14 @@ def merge_windows(windows: Sequence[ChapterWindow], chapters: Sequence[Iterable[
 def gap_coherence(rows: Floats, width: int) -> Floats:
     """Return the (n - 1,) cosines of the centered sums of up to ``width`` unit rows before each gap and after it.
 
-    With a width of 1 this is what universal-semantic compares, centered.
+    With a width of 1 this is universal-semantic's similarity, centered.
     """
     before, after = signals.window_sums(signals.center_rows(rows).astype(np.float64), width)
     return np.asarray(np.einsum("ij,ij->i", signals.unit_rows(before), signals.unit_rows(after)))
 
 
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
-    """Move chapters to the nearest heading (ascending units) within ``reach``; it takes the nearest, of equals the first.
+    """Move chapters to the nearest heading (ascending units) within ``reach``; each takes one, the nearest or first.
 
     >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
     [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]
@@ -131,5 +131,5 @@ def _clean_title(title: str) -> str:
 
 
 def truncate(text: str, max_characters: int) -> str:
-    """Return a text of at most ``max_characters``; an ellipsis replaces what is cut off."""
+    """Return a text of at most ``max_characters``; an ellipsis replaces the rest."""
     return text if len(text) <= max_characters else f"{text[: max_characters - 1]}…"

@@ -1,4 +1,4 @@
-"""Chapters by a chat model: it answers with the numbers of sentences alone, which the text's coherence must support."""
+"""Chapters by a chat model: it answers with sentence numbers only, and the text's coherence must support them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,11 +25,11 @@ from advchunk.sizes import Limits
 from advchunk.text import tiling
 
 CHAPTERING_VERSION: Final = "chaptering-1"  # of the default prompt; part of the cache key of answers
-_MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: of about 150 headings, and of as many titles
+_MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: about 150 headings, and as many titles
 _MAX_SECTIONS = 128  # per window, of the largest size, so that no answer is cut off
 _MIN_WINDOW = 256  # tokens
 _LINE_NUMBER = 4  # tokens of "[123]"
-_MAX_LINE = 600  # characters of a unit that are shown
+_MAX_LINE = 600  # characters shown of a unit
 _MAX_QUOTE = 80  # characters of an answer in an error
 _PLACEHOLDERS = ("{max_section_tokens}", "{outline}", "{lines}")
 
@@ -38,8 +38,8 @@ _PLACEHOLDERS = ("{max_section_tokens}", "{outline}", "{lines}")
 def chaptering_prompt() -> tuple[tuple[str, str], ...]:
     """Return the default prompt, as roles and messages.
 
-    The examples are messages of a conversation: small models imitate those where they do not follow a description. There
-    is no system message, because some models accept none.
+    The examples are messages of a conversation: small models imitate examples better than they follow a description.
+    There is no system message, because some models do not accept one.
     """
     text = files("advchunk.chunkers.chaptering").joinpath("prompt.txt").read_text("utf-8")
     return tuple(zip(cycle(("user", "assistant")), text.removesuffix("\n").split("\n-----\n"), strict=False))
@@ -49,30 +49,31 @@ def chaptering_prompt() -> tuple[tuple[str, str], ...]:
 class LLMChapteringParams(ChatParams):
     """Cut where a chat model begins a section, if the text is less coherent there.
 
-    The model is shown numbered sentences under an outline of the document's headings, and answers with Markdown headings
-    such as ``## 12 Title``. Nothing else in its answer is read, so it cannot change the text, and instructions in a document
-    can at worst move a boundary. The longest ascending run of numbers counts. A boundary is discarded if the sentences
-    around it are more alike than most in the document, unless there is a heading. The others move to a heading nearby.
-    Titles are written into metadata as ``chapter``.
+    The model is shown numbered sentences under an outline of the document's headings, and answers with Markdown
+    headings such as ``## 12 Title``. Nothing else in its answer is read, so it cannot change the text, and instructions
+    in a document can at worst move a boundary. Only the longest ascending run of numbers is used. A boundary is
+    discarded if the sentences around it are more alike than most in the document, unless there is a heading. The
+    remaining ones move to a nearby heading. Titles are written into metadata as ``chapter``.
 
     A text longer than ``window_tokens`` is shown in overlapping windows; each counts up to the middle of the overlap.
 
     A document goes to the fallback if the endpoint fails, or if an answer has no heading with a number of its window.
 
-    The support was fitted on Choi's group 3-11 with the embedded embedder: 99 % of the boundaries between texts have it,
-    and 28 % of the gaps more than a sentence away; in the first 12 chapters of a clinical textbook, 86 % and 48 %.
+    ``support`` was fitted on Choi's group 3-11 with the default embedder: 99 % of the boundaries between texts have it,
+    and 28 % of the gaps over a sentence away; in the first 12 chapters of a clinical textbook, 86 % and 48 %.
 
     Parameters
     ----------
-    max_section_tokens : most tokens of a section to ask for, >= 1; None is ``max_tokens``, to which longer ones are cut.
+    max_section_tokens : maximum tokens of a section to ask for, >= 1; None is ``max_tokens``, at which longer ones are
+        cut.
     window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that their
         headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's own
         tokenizer may count more.
     window_overlap : share of a window that the next one repeats, 0..0.5, but at least two sentences.
-    attempts : times that a window is asked for, >= 1, while its answer has no heading; each with the next ``seed``.
-    support : a boundary needs neighbors less alike than this percentile (0..100) of the document's; 100 discards none.
+    attempts : maximum requests per window, >= 1, until an answer has a heading; each uses the next ``seed``.
+    support : percentile (0..100) of the document's similarities that a boundary must be below; 100 discards none.
     support_width : sentences on each side that are compared, >= 1; universal-semantic compares one.
-    heading_reach : sentences that a boundary moves to the nearest heading, at most, >= 0; a heading takes the nearest one.
+    heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
     prompt : the prompt, with ``{max_section_tokens}``, ``{outline}``, ``{lines}`` and, optionally, ``{max_section_lines}``;
         None is `chaptering_prompt`, which has three examples as messages.
 
@@ -101,7 +102,7 @@ class LLMChapteringParams(ChatParams):
         require(0 <= self.window_overlap <= 0.5, "window_overlap must be in 0..0.5", self.window_overlap)
         require(0 <= self.support <= 100, "support must be in 0..100", self.support)
         is_complete = self.prompt is None or all(placeholder in self.prompt for placeholder in _PLACEHOLDERS)
-        require(is_complete, f"prompt must have {', '.join(_PLACEHOLDERS)} in it", self.prompt)
+        require(is_complete, f"prompt must contain {', '.join(_PLACEHOLDERS)}", self.prompt)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +133,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         return OutlinedUnits(units.text, units.edges, units.sizes, units.strength, paths)
 
     def plan(self, document: Document) -> Plan[Explanation]:
-        """Write the title of its chapter into each chunk."""
+        """Add the chapter's title to each chunk."""
         explanation = yield from super().plan(document)
         return replace(explanation, chunks=_add_titles(explanation))
 
@@ -205,7 +206,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
 
 
 def _flatten(text: str) -> str:
-    """Return a text as one line that, if an answer repeats it, is not read as a heading."""
+    """Return a text as one line that is not parsed as a heading if an answer repeats it."""
     return chapters.truncate(" ".join(text.split()).lstrip("# "), _MAX_LINE)
 
 
@@ -217,7 +218,7 @@ def _first_heading(unit: int, units: Units) -> int:
 
 
 def _add_titles(explanation: Explanation) -> list[Chunk]:
-    """Return the chunks with the title of the chapter in which the text that they do not repeat starts."""
+    """Return the chunks with the title of the chapter in which their text, after any repeated part, starts."""
     chunks, units, segmentation = explanation.chunks, explanation.units, explanation.segmentation
     if units is None or segmentation is None or "titles" not in explanation.figures:
         return chunks

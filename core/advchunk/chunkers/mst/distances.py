@@ -20,11 +20,11 @@ _TOLERANCE = 1e-5  # error of a float32 cosine
 class MSTSemanticParams(GroupedParams):
     """Group paragraphs by a minimum spanning tree over semantic distance, position and length.
 
-    Version 2 of the published algorithm (Haruno19, "MST Semantic Chunker", ``mstchunker.py``, 2025). Every pair of pieces less than max(5, 3 %) apart is an edge. Its weight is the
-    cosine distance, plus a penalty for the pieces in between, minus a reward for short pieces close together and for a
-    heading before its text. The weights of these three terms and the threshold lambda adapt to the document's density
-    and fragmentation. The tree is cut above lambda; each connected component is a chunk, packed to ``max_tokens`` in
-    order.
+    Version 2 of the published algorithm (Haruno19, "MST Semantic Chunker", ``mstchunker.py``, 2025). Every pair of
+    pieces less than max(5, 3 %) apart is an edge. Its weight is the cosine distance, plus a penalty for the pieces in
+    between, minus a reward for short pieces close together and for a heading before its text. The weights of these
+    three terms and the threshold lambda adapt to the document's density and fragmentation. The tree is cut above
+    lambda; each connected component is a chunk, packed to ``max_tokens`` in order.
 
     Use it on paragraphs: on single sentences a spanning tree connects nearly everything. And use it on documents of up
     to a few hundred paragraphs: the locality penalty grows with 3 % of the pieces, so in a book the mean distance
@@ -111,7 +111,7 @@ class MSTSemanticParams(GroupedParams):
 class DocumentStats(NamedTuple):
     """Statistics of a document that the published algorithm adapts to."""
 
-    reach: int  # distance in pieces from which on two pieces are not compared
+    reach: int  # distance in pieces at which two are no longer compared
     semantic_density: float
     fragmentation: float
     semantic_weight: float
