@@ -619,7 +619,7 @@ def test_mismatched_spans_always_raise(kind, enrich):
 @both
 @pytest.mark.parametrize("pair", ["a text", ("a text", None), ("a text", ["a text"]), ("a text", [], 1), (7, [])])
 def test_invalid_pairs_are_refused(pair, enrich):
-    with pytest.raises(ConfigurationError, match="pairs must be of a document and its chunks"):
+    with pytest.raises(ConfigurationError, match="each pair must be a document and its chunks"):
         enrich(Summaries(llm=Scribe()), [pair])
 
 

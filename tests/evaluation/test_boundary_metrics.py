@@ -62,8 +62,8 @@ def test_a_window_is_never_nothing(convention):
 @pytest.mark.parametrize(
     ("reference", "hypothesis", "message"),
     [
-        ([0, 3, 3, 9], [0, 9], r"reference must be .* rise strictly from 0, got \[0, 3, 3, 9\]"),
-        ([0, 9], [0, 5, 3, 9], "hypothesis must be .* rise strictly"),
+        ([0, 3, 3, 9], [0, 9], r"reference must be .* increase strictly from 0, got \[0, 3, 3, 9\]"),
+        ([0, 9], [0, 5, 3, 9], "hypothesis must be .* increase strictly"),
         ([0, 9], [1, 9], "hypothesis must be .* from 0"),
         ([0, 9], [0, 4.5, 9], "whole numbers"),
         ([0, 9], [0], "at least two"),

@@ -223,7 +223,7 @@ def test_documents_without_sections_stay_and_one_must_have_some():
     built = section_boundaries([plain, parted])
     assert [document.text for document in built.documents] == ["Just text.", "One.\n\nThree."]
     assert list(built.boundaries) == ["parted"]
-    with pytest.raises(ConfigurationError, match="documents must have headings within, down to level 6"):
+    with pytest.raises(ConfigurationError, match="documents must have headings inside their text, down to level 6"):
         section_boundaries([plain, Document("# Only\n\nat the start", "start")])
     with pytest.raises(ConfigurationError, match=r"deepest must be in 1..6"):
         section_boundaries([parted], deepest=0)

@@ -109,7 +109,9 @@ def test_a_folder_is_read_in_the_encoding_given(tmp_path):
     assert read_folder(tmp_path, encoding="latin-1")[0].units.text == "\u00e9\n"
 
 
-@pytest.mark.parametrize(("cuts", "message"), [([0, 1, 1], "rise strictly"), ([0, 1], "cuts must end at 2, .* got 1")])
+@pytest.mark.parametrize(
+    ("cuts", "message"), [([0, 1, 1], "increase strictly"), ([0, 1], "cuts must end at 2, .* got 1")]
+)
 def test_cuts_must_fit_their_units(cuts, message):
     units = Units("A. B.", np.array([0, 3, 5]))
     with pytest.raises(ConfigurationError, match=message):

@@ -720,7 +720,7 @@ def test_the_command(folder):
     ("args", "why"),
     [
         (["--chunkers", "nonsense"], "no chunker 'nonsense'"),
-        (["--data", "none"], "a corpus must hold files in"),
+        (["--data", "none"], "a corpus must be a folder with files in"),
         (["--baseline", "recursiv"], "did you mean 'recursive'?"),
         (["--metric", "recal"], "did you mean 'recall'?"),
     ],

@@ -141,9 +141,11 @@ def test_reads_a_corpus_with_its_characters_as_they_are(tmp_path):
 
 
 def test_refuses_a_folder_without_texts_or_with_other_bytes(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"a corpus must hold files in \.md, \.markdown, \.txt, got"):
+    with pytest.raises(
+        ConfigurationError, match=r"a corpus must be a folder with files in \.md, \.markdown, \.txt, got"
+    ):
         read_corpus(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"a corpus must .*, and this folder does not exist, got '.*none'"):
+    with pytest.raises(ConfigurationError, match=r"a corpus must .*, and this path does not exist, got '.*none'"):
         read_corpus(tmp_path / "none")
     (tmp_path / "a.md").write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match=r"a\.md: not UTF-8"):

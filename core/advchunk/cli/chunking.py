@@ -48,7 +48,7 @@ _to_json = partial(json.dumps, ensure_ascii=False)
 @click.option("--llm", metavar="URL", help="Chat endpoint for methods that need one; set -p llm_model=NAME.")
 @click.option("--tokenizer", metavar="NAME", help="Token counter: tokens, words, characters, or a model name.")
 @click.option("--cache", metavar="PATH", help="Cache model outputs in this file.")
-@click.option("--fallback", metavar="METHOD", help="Method for files on which the first one fails.")
+@click.option("--fallback", metavar="METHOD", help="Method for files that --method fails on.")
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
@@ -58,9 +58,9 @@ def chunk_command(
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF and text files.
 
-    Reads standard input if FILE is missing or -. Text must be UTF-8; XML and HTML may declare another encoding. Files that fail are reported and skipped, and the exit code is then 1.
+    Reads standard input if there is no FILE, or if FILE is -. Text must be UTF-8; XML and HTML may declare another encoding. Files that fail are reported and skipped, and the exit code is 1.
 
-    The format follows from the file name: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling); all other files are plain text. Standard input is Markdown. Override it with -p markup=NAME, or detect the format of all files with -p markup=auto.
+    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling); all other files are plain text. Standard input is Markdown. Override it with -p markup=NAME, or detect the format of all files with -p markup=auto.
     """
     from tqdm import tqdm
 
@@ -68,7 +68,7 @@ def chunk_command(
     chunker = _create(method, fallback, experimental or None, params, {k: v for k, v in resources.items() if v})
     failed: list[str] = []
     with _open_output(out) as file:
-        # A bar would mix with chunks that are printed to a terminal.
+        # A bar would mix with chunks printed to a terminal.
         hide = True if quiet or len(files) < 2 or file.isatty() else None
         with tqdm(total=len(files), unit="file", disable=hide) as bar:
 
@@ -112,7 +112,7 @@ def _parse_params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
 def _chunk_files(
     chunker: Chunker, names: Iterable[str], by_name: bool, report: _Report, advance: Callable[[], object]
 ) -> Iterator[_Result]:
-    """Yield the chunks of each file and report failures; batches of the models span files.
+    """Yield the chunks of each file and report failures; model batches span files.
 
     ``by_name`` takes the format of a file from its name, unless the chunker has its own reader.
     """

@@ -35,7 +35,7 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @click.command("evaluate")
 @_option(
     "--data", metavar="PATH", required=True,
-    help=f"Folder of .md and .txt files, optionally with a {_QUESTIONS}; or a file of questions in such a folder.",
+    help=f"Folder of .md and .txt files, with an optional {_QUESTIONS}; or a file of questions in such a folder.",
 )  # fmt: skip
 @_embedder
 @_budget
@@ -57,9 +57,11 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--baseline", metavar="NAME", default="recursive", help="Method to compare with.")
 @_option("--metric", metavar="NAME", default="recall", help="Metric to compare.")
 @_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
-@_option("--price", "prices", metavar="MODEL=X", multiple=True, help="Price of a million tokens of a model.")
+@_option("--price", "prices", metavar="MODEL=X", multiple=True, help="Price per million tokens of a model.")
 @_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
-@_option("-o", "--out", metavar="DIR", help="Write a report (needs advchunk[report]) and results to resume from.")
+@_option(
+    "-o", "--out", metavar="DIR", help="Write a report (requires advchunk[report]), and results that later runs reuse."
+)
 def evaluate_command(
     data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
     published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None, **settings: Any,
@@ -70,7 +72,7 @@ def evaluate_command(
 
     Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with "start" and "end" as an alternative to "quote".
 
-    Without questions, sentences of the documents are used, half of which are removed from the text ('advchunk questions' writes them to files).
+    Without questions, sentences from the documents serve as questions, and half of them are removed from the text ('advchunk questions' writes them to files).
     """
     from advchunk import evaluation
     from advchunk.evaluation.comparison import report
@@ -86,11 +88,11 @@ def evaluate_command(
         configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
         candidates = [item for name, params in configurations for item in candidates_of(name, params)]
         candidates.append(evaluation.SizeMatched("even-split", evaluation.even_split_candidate, mean))
-        trial = _load_trial(data, embedder, seed, log, **settings)
+        task = _load_task(data, embedder, seed, log, **settings)
         store = Path(out) / "outcomes" if out else None
         number = count(1)
         progress = lambda label: log(f"{next(number)} of {len(candidates)}: {label}")  # noqa: E731
-        outcomes = evaluation.evaluate(candidates, trial, processes=processes, store=store, progress=progress)
+        outcomes = evaluation.evaluate(candidates, task, processes=processes, store=store, progress=progress)
         models = {name for outcome in outcomes for name in outcome.cost.models}
         for name in price_of or {}:
             require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
@@ -101,9 +103,9 @@ def evaluate_command(
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
         info: dict[str, Any] = {"questions": origin, "mean": mean}
         options = {"metric": metric, "prices": price_of, "notes": remarks, "run_info": info}
-        click.echo(evaluation.as_markdown(rows, task=trial, **options), nl=False)
+        click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
         if out:
-            report.write_report(out, trial, rows, **options)
+            report.write_report(out, task, rows, **options)
             log(f"see {Path(out) / 'report.html'}")
 
 
@@ -153,9 +155,9 @@ def recommend_command(
 def questions_command(folder: str, number: int, seed: int, out: str | None, llm: str | None, model: str | None) -> None:
     """Generate questions about the documents in DIR.
 
-    Without a model, sentences of the documents are the questions, and half of them are removed from the text. So --out is required, and also receives the documents without those sentences.
+    Without a model, sentences from the documents serve as questions, and half of them are removed from the text. --out is then required, and also receives the modified documents.
 
-    With a model, it asks a question about each of N passages and quotes the answers. The questions are written to DIR unless --out is set.
+    With a model, it writes a question about each of N passages and quotes the answer. The questions are written to DIR unless --out is set.
     """
     from advchunk import OpenAIChat
     from advchunk.evaluation import generate_questions, held_out_questions, read_corpus, write_questions
@@ -195,12 +197,12 @@ def _split_names(names: str) -> list[str]:
 
 
 def _data_paths(data: str) -> tuple[Path, Path]:
-    """Return the folder of the documents, and the path where their questions are, if there are any."""
+    """Return the folder of the documents, and the path of their questions, if any."""
     path = Path(data)
     return (path.parent, path) if path.is_file() else (path, path / _QUESTIONS)
 
 
-def _load_trial(
+def _load_task(
     data: str, embedder: str | None, seed: int, log: Callable[[str], None],
     *, budget: int, k: int, number: int, headings: bool,
 ) -> EvaluationTask:  # fmt: skip

@@ -1,6 +1,6 @@
-"""Enrichment of chunks by a chat model that reads them in their document.
+"""Enrich chunks with a chat model that reads each chunk in its document.
 
-It works on the chunks of any chunker: `Summaries` adds a sentence to ``context``, `Rewriting` a self-contained version to the
+This works for any chunker: `Summaries` adds a sentence to ``context``, and `Rewriting` adds a self-contained version to the
 metadata. Text, spans and ids do not change.
 """
 

@@ -1,4 +1,4 @@
-"""The base of the enrichers: a chat model, prompts, a plan for one chunk, and the ways to run it over many."""
+"""The base class of the enrichers: a chat model, prompts, a plan for a chunk, and methods that run it over many."""
 
 import hashlib
 import json
@@ -43,15 +43,15 @@ class ChunkFailure(Failure):
 
 @dataclass(kw_only=True)
 class Enricher(ABC):
-    """Ask a chat model about each chunk in its document, for chunks of any chunker.
+    """Enrich the chunks of any chunker by asking a chat model about each chunk in its document.
 
     ``text``, spans and ids do not change. If the text to embed changes, vectors are dropped.
 
-    A chunk whose answers are unusable stays unchanged, without an effect on other chunks. Its metadata get a
-    ``summary_status`` or ``rewritten_status``, and the reason is logged. Instructions in a document can spoil the
-    enrichment of that document's chunks and nothing else.
+    A chunk whose answers are unusable stays unchanged and does not affect other chunks. Its metadata gets a
+    ``summary_status`` or ``rewritten_status``, and the reason is logged. Instructions in a document can affect
+    the enrichment of that document's chunks only.
 
-    With a ``cache``, nothing is asked twice: an interrupted run continues where it stopped. Unusable answers are cached
+    With a ``cache``, no request is sent twice, and an interrupted run resumes where it stopped. Unusable answers are cached
     too; increase ``attempts`` to ask for another.
 
     Parameters
@@ -65,7 +65,7 @@ class Enricher(ABC):
     max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the model's
         limit. A longer document is shown as a window around the chunk, with an outline of its headings. A shorter one is
         put before the chunk, so that endpoints with a prefix cache process it once.
-    temperature : sampling temperature, >= 0. Models of a framework, and functions, keep their own.
+    temperature : sampling temperature, >= 0. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
     timeout : seconds per chunk, > 0; None is unlimited. A synchronous call cannot be interrupted: it continues in a thread,
@@ -74,7 +74,7 @@ class Enricher(ABC):
     """
 
     writes: ClassVar[str]  # metadata key of the result
-    version: ClassVar[int] = 1  # raise it when the same answers give other chunks
+    version: ClassVar[int] = 1  # increase it when the same answers produce different chunks
 
     llm: ChatModelLike | str | None = field(default=None, repr=False)
     llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
@@ -92,10 +92,10 @@ class Enricher(ABC):
     def __post_init__(self) -> None:
         require(isinstance(self.llm_model, str), "llm_model must be text", self.llm_model)
         _ = self.chat, self.counter  # raise if they are invalid
-        for name, least in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
+        for name, minimum in {"max_tokens": 1, "max_context": 2048, "seed": 0, "attempts": 1}.items():
             value = getattr(self, name)
             unlimited = value is None and name == "max_tokens"
-            require(unlimited or is_integer(value, least), f"{name} must be a whole number >= {least}", value)
+            require(unlimited or is_integer(value, minimum), f"{name} must be a whole number >= {minimum}", value)
         require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
         valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
         require(valid, "timeout must be > 0 seconds or None", self.timeout)
@@ -138,8 +138,8 @@ class Enricher(ABC):
         Parameters
         ----------
         pairs : documents with their chunks, such as ``zip(documents, chunker.stream(documents))``. Spans must index the
-            document's text: if a chunker reads a format, give what its ``read`` returns.
-        on_error : how to handle a chunk that fails, and stays as it is: "skip" it, with a warning in the log; "raise";
+            document's text: for a chunker that reads a format, pass what its ``read`` returns.
+        on_error : how to handle a chunk that fails, which stays unchanged: "skip" it, with a warning in the log; "raise";
             "collect" it in the result's ``failures``; or a callable that takes each `ChunkFailure`. An error of the call
             itself is always raised.
         progress : called with the number of chunks done; True shows a progress bar.
@@ -167,13 +167,13 @@ class Enricher(ABC):
         return Runner(self._jobs, _collect, unit="chunk", counts=lambda chunk: chunk is not None)
 
     def _jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
-        """Return the jobs of enriching each chunk, and after those of a document one that returns None."""
+        """Return a job for each chunk and, after those of a document, a job that returns None."""
         self.load()
         return self._document_jobs(pairs, on_failure)
 
     def _document_jobs(self, pairs: Pairs, on_failure: OnFailure) -> Iterator[Job[Chunk | None]]:
         for index, pair in enumerate(pairs):
-            require(_is_pair(pair), "pairs must be of a document and its chunks", pair)
+            require(_is_pair(pair), "each pair must be a document and its chunks", pair)
             source, chunks = pair
             document = source if isinstance(source, Document) else Document(source)
             for chunk in chunks:
@@ -190,7 +190,7 @@ class Enricher(ABC):
     def _job(self, index: int, chunk: Chunk, context: DocumentContext, on_failure: OnFailure) -> Job[Chunk | None]:
         def recover(error: Exception) -> Job[Chunk | None]:
             if isinstance(error, (ConfigurationError, ImportError)):
-                raise error  # other chunks would fail alike
+                raise error  # other chunks would fail the same way
             on_failure(ChunkFailure(index, context.document.source, error, chunk))
             status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
             return Job(completed(replace(chunk, metadata={**chunk.metadata, **status})))
@@ -218,7 +218,7 @@ class Enricher(ABC):
     def fill_in_document(
         self, prompt: str, chunk: Chunk, context: DocumentContext, answer_tokens: int, **values: str
     ) -> str:
-        """Fill in a prompt with a chunk and as much of its document as leaves ``answer_tokens`` for the answer."""
+        """Fill in a prompt with a chunk and as much of its document as fits with an answer of ``answer_tokens``."""
         values |= {"place": context.place(chunk), "passage": escape_tags(chunk.text)}
         available = (
             self.max_context - answer_tokens - self.counter(fill_prompt(prompt, outline="", document="", **values))

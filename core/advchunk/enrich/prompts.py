@@ -1,6 +1,6 @@
 """The default prompts of the enrichers.
 
-Placeholders are in braces. The version is part of the cache key, so custom prompts need a version of their own. The part
+Placeholders are in braces. The version is part of the cache key, so custom prompts need their own version. The part
 shared by all passages of a document comes first, so that endpoints with a prefix cache process it once.
 """
 

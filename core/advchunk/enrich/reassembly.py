@@ -1,4 +1,4 @@
-"""Documents reassembled from the chunks of a framework, which passes on chunks without their documents."""
+"""Reassemble documents from the chunks of a framework, which passes chunks without their documents."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -52,7 +52,7 @@ def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, 
 def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
     r"""Return a text that contains all chunks in reading order, and each chunk's spans in it.
 
-    Where chunks cover the document it is the document's own text; gaps are marked. If the spans of a chunk are missing or
+    Where chunks cover the document, this is the document's own text; gaps are marked. If the spans of a chunk are missing or
     contradict its text, all chunks are joined in the order given.
 
     >>> cats = [FrameworkChunk("cats. ", (Span(4, 10),)), FrameworkChunk("The cats", (Span(0, 8),))]

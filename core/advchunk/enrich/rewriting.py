@@ -1,4 +1,4 @@
-"""Chunks rewritten to be readable alone, with facts that their document states."""
+"""Rewrite chunks so that they can be read on their own, with facts that their document states."""
 
 import re
 from collections.abc import Iterable, Set
@@ -27,7 +27,7 @@ _QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 
 @dataclass(kw_only=True)
 class Rewriting(Enricher):
-    r"""Write a version of each chunk that can be read alone into ``metadata["rewritten"]``.
+    r"""Write a self-contained version of each chunk to ``metadata["rewritten"]``.
 
     In three stages the model asks questions that the chunk leaves open, answers those that the document answers, with
     quotes, and works the answers into the chunk. If there are no questions or no answers, nothing is written, and
@@ -35,7 +35,7 @@ class Rewriting(Enricher):
     place of the original.
 
     Answers are checked without a model. A fact is used only if its quote is in the document. The rewritten chunk must
-    contain the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document. If it and
+    contain at least the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document. If it and
     its context exceed ``max_tokens`` it is dropped, and the status is "over max_tokens".
 
     Parameters

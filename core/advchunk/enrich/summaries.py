@@ -1,4 +1,4 @@
-"""Summaries of one sentence that place each chunk in its document."""
+"""Summarize in one sentence how each chunk fits into its document."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Summaries(Enricher):
     the notes to one sentence. The sentence is added to ``context`` after titles and headings, so it is embedded
     with the text and counted in ``tokens``, and to ``metadata["summary"]``.
 
-    If the chunk would exceed ``max_tokens``, the summary is cut at a word, or dropped if less than half of it would
+    If the chunk would exceed ``max_tokens``, the summary is cut at a word boundary, or dropped if less than half of it would
     remain; text, titles and headings are kept. ``metadata["summary_status"]`` is then "shortened" or "dropped".
 
     Parameters
@@ -92,7 +92,7 @@ class Summaries(Enricher):
 
 
 def shorten(sentence: str, fits: Callable[[str], bool]) -> str:
-    """Cut a sentence at the last word with which it fits; return an empty string if less than half would remain.
+    """Shorten a sentence to as many words as fit; return an empty string if less than half would remain.
 
     >>> shorten("Of cats and of courts.", lambda text: len(text) <= 16)
     'Of cats and of…'
@@ -109,7 +109,7 @@ def shorten(sentence: str, fits: Callable[[str], bool]) -> str:
 
 
 def _cut_at_word(sentence: str, end: int) -> str:
-    """Cut a sentence behind the last word that ends at or before ``end``, if its words are separated by spaces."""
+    """Cut a sentence after the last word that ends at or before ``end``, if its words are separated by spaces."""
     head, _, part = sentence[:end].rpartition(" ")
     at_word = sentence[end : end + 1] in ("", " ")
     return f"{(sentence[:end] if at_word or not head or len(part) > end // 2 else head).rstrip(' ,;:')}…"

@@ -1,1 +1,1 @@
-"""Chunkers side by side: candidates, one harness, tables, reports, recommendations."""
+"""Compare chunkers: candidates, the harness, tables, reports, and recommendations."""

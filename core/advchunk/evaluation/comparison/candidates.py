@@ -40,7 +40,7 @@ class Candidate:
     cut : returns the chunks of each document, with spans.
     settings : JSON-able; its ``target_tokens``, else ``max_tokens``, is its target size.
     fingerprint : changes whenever its chunks may; "" if that is unknown, so that its results are not stored.
-    chunker : the chunker behind ``cut``, if it is one of ours: then its model calls and the reasons for its cuts are
+    chunker : the chunker behind ``cut``, if it is an advchunk chunker; its model calls and the reasons for its cuts are then
         recorded.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
@@ -73,8 +73,8 @@ class SizeMatched:
 
     Parameters
     ----------
-    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must pickle to run in
-        another process: a `functools.partial` of a module's function does, a ``lambda`` does not.
+    make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must be picklable to run
+        in another process: a `functools.partial` of a module-level function is, a ``lambda`` is not.
     mean : tokens of the mean chunk, > 0.
     """
 
@@ -92,7 +92,7 @@ class SizeMatched:
         return sha256(f"{fingerprint}|{self.mean}".encode()).hexdigest()[:16] if fingerprint else ""
 
     def calibrate(self, task: EvaluationTask) -> Candidate:
-        """Return the candidate with the nearest mean."""
+        """Return the candidate whose mean is nearest to ``mean``."""
         return replace(match_size(self.make, self.mean, task)[0], label=self.label)
 
 

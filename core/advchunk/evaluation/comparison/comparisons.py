@@ -37,7 +37,7 @@ class Comparison:
     p : of the difference, adjusted for the number of candidates (Holm).
     verdict : "noise" unless p < .05.
     per_second : points (hundredths) of the difference per processor second above the baseline's; None if that is at most
-        .01 seconds, which clocks cannot tell from none.
+        .01 seconds, which is within the noise of the clock.
     """
 
     result: Result
@@ -49,10 +49,10 @@ class Comparison:
 
 
 def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall") -> list[Comparison]:
-    """Compare all results with one of them, best first; ties in their order.
+    """Compare all results with a baseline, best first; ties keep their order.
 
-    Raises `ConfigurationError` for no result with the label ``baseline``; fewer than two questions that the metric
-    applies to.
+    Raises `ConfigurationError` if no result has the label ``baseline``, or the metric applies to fewer than two
+    questions.
 
     Parameters
     ----------

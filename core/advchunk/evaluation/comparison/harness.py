@@ -1,4 +1,4 @@
-"""Run candidates on one corpus with one set of questions, and score them alike."""
+"""Run candidates on one corpus with one set of questions, and score them the same way."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Result:
     ----------
     recall, iou : (q,) within the budget.
     recall_at_k, precision_at_k, iou_at_k, hit_at_k, reciprocal_rank, ndcg : (q,) of the first k chunks.
-    claims_at_k : (q,) share of the answer's numeric claims that one of the first k chunks holds whole; NaN without claims.
+    claims_at_k : (q,) share of the answer's numeric claims that are complete in one of the first k chunks; NaN without claims.
     precision_omega : (q,) of the cuts alone.
     tokens : (chunks,) tokens of each chunk, its context included.
     curve : mean recall by budget.
-    redundancy : mean number of chunks that hold a character; 1 without overlap.
+    redundancy : mean number of chunks that contain a character; 1 without overlap.
     coverage : share of non-space characters that are in a chunk.
     within, between : mean similarity of sentences within chunks, and between neighboring chunks (`shape.cohesion`).
     forced : share of cuts made by a size limit; None if unknown.
@@ -118,14 +118,14 @@ def evaluate(
 ) -> list[Result]:
     """Run candidates on a task and return their results in the same order.
 
-    Raises `ConfigurationError` for two candidates with one label; a question about an unknown document.
+    Raises `ConfigurationError` for two candidates with the same label, or a question about an unknown document.
 
     Parameters
     ----------
     processes : number of parallel processes, >= 1. Each loads the models once. Candidates that cannot be pickled run in
         this process, one after the other. Scores do not depend on the number; wall-clock times and their noise do. A
-        script that asks for several must start its work under ``if __name__ == "__main__":``.
-    store : folder where results are saved, and read again by the same code; costs are those of the first run. A run that
+        script that uses several must start its work under ``if __name__ == "__main__":``.
+    store : folder where results are saved, and from which the same code reads them again, with the costs of the first run. A run that
         is interrupted keeps finished results.
     progress : called with a line per candidate: with several processes, when it is finished.
     """
@@ -220,7 +220,7 @@ def _run_job(candidate: Candidate | SizeMatched, path: Path | None) -> Result:
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
-    """Match the size if needed, chunk, embed, retrieve and score; chunks with vectors of their own keep them."""
+    """Match the size if needed, chunk, embed, retrieve and score; chunks that come with vectors keep them."""
     if isinstance(candidate, SizeMatched):
         candidate = candidate.calibrate(task)
     question_vectors = task.question_vectors  # so that the model is loaded before anything is measured
@@ -272,7 +272,7 @@ def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
 
 
 def _with_document_spans(chunk: Chunk, text: str, label: str) -> Chunk:
-    """Return a chunk with spans in the task's document, where its chunker read another text from it."""
+    """Return a chunk with spans in the task's document, if its chunker derived another text from it."""
     if chunk.text == "".join(text[start:end] for start, end in chunk.spans):
         return chunk
     require(bool(chunk.source_spans), f"{label} must return chunks with the text of their spans", chunk.text[:60])

@@ -138,21 +138,21 @@ def recommend(
     The first round runs all options on a few documents. The best third goes on to three times as many questions, with
     the best of each kind: without embeddings, with cuts by embeddings, with context vectors, and with a vector for each
     sentence. In the end the best option of the simplest kind is recommended, unless the best of a more demanding kind is
-    significantly better: unless the interval of the paired difference excludes zero. If nothing can be decided, with
+    significantly better: the interval of the paired difference excludes zero. If nothing can be decided, with
     fewer than six questions or equal scores, the baseline is recommended: `recursive`, at the largest size.
 
     Work is bounded by ``characters`` and the rounds, so results are the same on any machine if ``budget_seconds`` is
     enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round decides, or the
     finished part of the first.
 
-    The winner is scored on the questions that selected it: expect a little less on others. Raises `ConfigurationError`
-    for an unknown chunker, documents that no questions can be made from, or a parameter out of range. See Jamieson and
+    The winner is scored on the questions that selected it: expect slightly lower scores on others. Raises `ConfigurationError`
+    for an unknown chunker, documents from which no questions can be made, or a parameter out of range. See Jamieson and
     Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization: successive halving.
 
     Parameters
     ----------
     questions : about ``documents``; None to make them (`held_out_questions`).
-    embedder : of chunks and questions, anything `models.embedders.as_embedder` accepts; None for the embedded default.
+    embedder : of chunks and questions, anything `models.embedders.as_embedder` accepts; None for the built-in default.
     chunkers : registered names; None for all stable, general-purpose ones that need no language model.
     sizes : ``max_tokens`` to try, each >= 1.
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.

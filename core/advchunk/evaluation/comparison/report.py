@@ -40,16 +40,16 @@ def render_html(
     prices: TokenPrices | None = None,
     run_info: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the report as one HTML page that loads nothing else; deterministic.
+    """Return the report as one HTML page without external resources; the output is deterministic.
 
-    Raises `ConfigurationError` for no rows; results of other documents. Raises `MissingExtra` without Jinja2.
+    Raises `ConfigurationError` for no rows, or results of other documents. Raises `MissingExtra` without Jinja2.
 
     Parameters
     ----------
     rows : from `compare`, or from `compare_by_kind`: then each kind has a section of its own.
     metric : that the rows were compared by.
     notes : remarks on candidates by label, such as that one is brittle.
-    prices : of a million tokens, by the name of the model (`TokenPrices`); adds the price of each candidate.
+    prices : per million tokens, by model name (`TokenPrices`); adds the price of each candidate.
     run_info : further facts by name, JSON-able, such as the source of the questions.
     """
     require(len(rows) > 0, "rows must have a candidate", rows)
@@ -114,7 +114,7 @@ def write_report(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
-        # A label may contain half a surrogate pair, which UTF-8 cannot encode.
+        # A label may contain a lone surrogate, which UTF-8 cannot encode.
         (folder / name).write_bytes(text.encode("utf-8", "xmlcharrefreplace"))
     return folder
 

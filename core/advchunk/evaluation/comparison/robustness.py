@@ -1,13 +1,13 @@
 """Measure how sensitive a chunker is to each parameter, over documents of several types.
 
-The rule, chosen before any figure was seen: a chunker is *brittle* if one judged change, of one parameter,
+The rule, chosen before any results were seen: a chunker is *brittle* if one judged change, of one parameter,
 
 * costs at least `BRITTLE_LOSS` points (hundredths) of the mean score over the items of some document type, and the loss
   is significant: its p is under `SIGNIFICANCE_LEVEL`, adjusted for all effects measured of that chunker (Holm); or
 * makes it fail on an item: raise, or not converge.
 
-Five points separate good chunkers from plain ones at one size (benchmarks/RETRIEVAL.md), so a chunker that loses them
-to a slightly wrong value is not worth its choice. Numbers are judged a fifth lower and higher, rounded if whole, and a
+Five points separate good chunkers from simple ones of the same size (benchmarks/RETRIEVAL.md), so a chunker that loses them
+to a slightly wrong value is not worth choosing. Numbers are judged a fifth lower and higher, rounded if whole, and a
 seed at another value, which should not matter. Other changes are measured and reported, but not judged:
 
 * sizes (`SIZE_PARAMETERS`), since changing the size of chunks is their purpose (benchmarks/RETRIEVAL.md has the size
@@ -166,8 +166,8 @@ def sensitivity(
     """Measure the effect of every variation of a chunker on documents of every type.
 
     Scores are paired by item (`paired_difference`). The number of resamples is such that the lowest possible p stays
-    under `SIGNIFICANCE_LEVEL` when adjusted. Raises `ConfigurationError` for no scorers; a scorer with a varying number
-    of items.
+    under `SIGNIFICANCE_LEVEL` when adjusted. Raises `ConfigurationError` for no scorers, or a scorer whose number
+    of items varies.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ DETAIL_TABLES: Mapping[str, Columns] = {"Retrieval": RETRIEVAL_COLUMNS, "Shape":
 def as_rows(rows: Sequence[Comparison], prices: TokenPrices | None = None) -> list[dict[str, Any]]:
     """Return a flat dict of figures for each comparison; shares in percent, None for unknown ones.
 
-    Without ``prices`` of a million tokens, by the name of the model and in any currency, there is no ``money``.
+    ``prices`` are per million tokens, by model name, in any currency; without them there is no ``money``.
     """
     return [_as_row(row, row.result, prices) for row in rows]
 

@@ -31,7 +31,7 @@ class EvaluationTask:
     Parameters
     ----------
     documents : with unique names, which the references of questions use.
-    embedder : anything `models.embedders.as_embedder` accepts; None for the embedded default.
+    embedder : anything `models.embedders.as_embedder` accepts; None for the built-in default.
     k : chunks retrieved for scores at fixed k, >= 1.
     budget : tokens retrieved for the scores that candidates are compared by; one of ``budgets``.
     budgets : tokens retrieved for the recall curve, each >= 1.
@@ -56,11 +56,11 @@ class EvaluationTask:
         for name, places in self.boundaries.items():
             require(name in lengths, "boundaries must be of documents of the task", name)
             rising = all(a < b for a, b in zip([0, *places], [*places, lengths[name]], strict=True))
-            require(rising, f"boundaries must rise strictly between 0 and {lengths[name]}", list(places))
+            require(rising, f"boundaries must increase strictly between 0 and {lengths[name]}", list(places))
 
     @cached_property
     def counter(self) -> Counter:
-        """The token counter of all candidates: the embedded WordPiece."""
+        """The token counter of all candidates: the built-in WordPiece tokenizer."""
         return as_counter(None)
 
     @cached_property

@@ -35,16 +35,16 @@ def held_out_questions(
     * A removed sentence is an *inverse cloze*: can its place be found from its context? The answer is the sentence before
       it and the one after it.
 
-    Known items alone favor small chunks and see no use in context; clozes alone overrate context. Together they rank
+    Known items alone favor small chunks and do not reward context; clozes alone overrate context. Together they rank
     chunkers much as real questions do. On the three corpora and 319 questions of Chroma, over 84 combinations of
-    chunker, size and vectors, with the embedded default, Spearman's correlation of 500 questions with the real ranking
+    chunker, size and vectors, with the built-in default, Spearman's correlation of 500 questions with the real ranking
     is .92 for recall within 1,000 tokens and .99 for IoU at 5; of 300, .86 to .91 by seed, of 100, .65 to .84 for recall.
     Half of the real questions has .83 with the other half; each kind alone, .70 and .68. The kinds were chosen on these
     questions, the equal shares were not. The scores themselves cannot be compared with those of real questions.
 
     Sentences have 8 to 40 words, mostly letters, and both neighbors in their paragraph or list item; headings, code,
     tables, quotes and repeated sentences are not used. They are spread evenly over the text of all documents. Raises
-    `ConfigurationError` for fewer than two such sentences; documents without unique names. See Lee, Chang and Toutanova
+    `ConfigurationError` for fewer than two such sentences, or documents without unique names. See Lee, Chang and Toutanova
     (2019), Latent retrieval for weakly supervised open domain question answering, section 4: the inverse cloze task,
     whose sentences stay with a probability of a tenth. Azzopardi, de Rijke and Balog (2007), Building simulated queries
     for known-item topics.
@@ -52,7 +52,7 @@ def held_out_questions(
     Parameters
     ----------
     number : of questions, >= 2; fewer are made if there are not enough such sentences.
-    boundaries : of the documents (`section_boundaries`), to be moved along.
+    boundaries : of the documents (`section_boundaries`), adjusted to the removed text.
 
     >>> text = "Cats are mammals. " + "The cat sleeps through most of the long bright day. " + "It hunts at night."
     >>> lions = text.replace("cat", "lion").replace("long", "hot")

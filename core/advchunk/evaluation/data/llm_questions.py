@@ -37,7 +37,7 @@ def generate_questions(
     prompt: str = QUESTION_PROMPT,
     language: str = "en",
 ) -> Dataset:
-    """Have a language model write a question about each of some passages, and quote its answer.
+    """Have a language model write a question about each sampled passage and quote the answer.
 
     Only the question is the model's: answers are the spans of its quotes in the passage. A question is dropped, and
     counted, if its call ``failed``; if the reply is ``unreadable``, or ``declined`` to ask; if a quote was

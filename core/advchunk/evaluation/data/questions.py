@@ -25,7 +25,7 @@ class Reference(NamedTuple):
 class Question:
     """A question and the passages that together answer it.
 
-    Raises `ConfigurationError` for no reference, or an empty one.
+    Raises `ConfigurationError` for a question without references, or with an empty one.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def read_corpus(folder: str | Path) -> list[Document]:
     Files are UTF-8 with or without a byte order mark. Texts are not changed, so that references count their characters.
     Raises `ConfigurationError` for a missing folder; a folder without such a file; a file that is not UTF-8.
     """
-    folder, rule = Path(folder), f"a corpus must hold files in {', '.join(_SUFFIXES)}"
-    require(folder.exists(), f"{rule}, and this folder does not exist", str(folder))
+    folder, rule = Path(folder), f"a corpus must be a folder with files in {', '.join(_SUFFIXES)}"
+    require(folder.exists(), f"{rule}, and this path does not exist", str(folder))
     require(folder.is_dir(), f"{rule}, and this is a file: pass its folder", str(folder))
     paths = [path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file()]
     names = {path.relative_to(folder).as_posix(): path for path in paths}
@@ -66,8 +66,8 @@ def read_questions(path: str | Path, documents: Sequence[Document]) -> list[Ques
         {"question": "Who?", "references": [{"document": "a.md", "start": 3, "end": 9}]}
         {"question": "Why?", "references": [{"document": "a.md", "quote": "because it rains"}]}
 
-    A quote is searched for exactly and then, if there is no match, with any white space for its own. The format of
-    Chroma's benchmark, whose questions are about one document each, is supported, too::
+    A quote is matched exactly or, failing that, regardless of its white space. The format of
+    Chroma's benchmark, whose questions are about one document each, is also supported::
 
         {"question": "When?", "corpus": "a", "references": [[3, 9], [20, 31]]}
 
@@ -104,12 +104,12 @@ def write_questions(path: str | Path, questions: Iterable[Question], documents: 
         for question in questions
     ]
     content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    # UTF-8 cannot encode half a surrogate pair; written as JSON's escape, it can be read again.
+    # UTF-8 cannot encode a lone surrogate; written as JSON's escape, it can be read again.
     Path(path).write_bytes(content.encode("utf-8", "backslashreplace"))
 
 
 def find_quote(quote: str, text: str) -> Span:
-    r"""Return the span of a quote, found exactly or else with any white space for its own.
+    r"""Return the span of a quote, matched exactly or, failing that, regardless of its white space.
 
     Raises `ConfigurationError` for an empty quote; one that the text does not contain exactly once.
 

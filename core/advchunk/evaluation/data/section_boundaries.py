@@ -14,11 +14,12 @@ from advchunk.records import Block, Document, Span
 def section_boundaries(
     documents: Sequence[Document], *, deepest: int = 6, questions: Sequence[Question] = ()
 ) -> Dataset:
-    r"""Remove the headings of documents and return their places as true boundaries.
+    r"""Remove the headings of documents and return their positions as true boundaries.
 
     A heading is replaced by a blank line, together with the white space and rules around it, so that the text shows no
     trace of it; one at the start of a document is not a boundary. The returned documents have a layout, so that no headings are read in their text. Raises
-    `ConfigurationError` for no document with a boundary; documents without unique names; a question about others. See
+    `ConfigurationError` if no document has a boundary, document names are not
+    unique, or a question is about another document. See
     Koshorek et al. (2018), Text segmentation as a supervised learning task: Wikipedia's sections as gold.
 
     Parameters
@@ -50,7 +51,9 @@ def section_boundaries(
         movers[document.source] = partial(_move_span, text=text, removed=[span for span, _ in edits], move=move)
         if places:
             boundaries[document.source] = tuple(map(move, places))
-    require(bool(boundaries), f"documents must have headings within, down to level {deepest}", len(documents))
+    require(
+        bool(boundaries), f"documents must have headings inside their text, down to level {deepest}", len(documents)
+    )
     moved = [_move_question(question, movers) for question in questions]
     kept = tuple(question for question in moved if question)
     dropped = {"in a heading": len(moved) - len(kept)} if len(kept) < len(moved) else {}

@@ -58,7 +58,6 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     separator are optional. Blank lines are skipped. Raises `ConfigurationError`, with file and line, for bytes that do
     not decode, an empty segment, or a line that starts with "=====" and is not a separator; and for a file without
     sentences. See Choi (2000), Advances in domain independent linear text segmentation, whose data has this format.
-
     """
     path = Path(path)
     raw = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Synthetic texts with true segment boundaries, from trivial to hopeless."""
+"""Synthetic texts with true segment boundaries, of any difficulty."""
 
 from itertools import pairwise
 

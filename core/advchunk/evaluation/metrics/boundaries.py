@@ -1,8 +1,8 @@
-"""Compare cuts with reference cuts, and make trivial cuts to beat.
+"""Score cuts against reference cuts, and make trivial baselines.
 
 Pk and WindowDiff slide a window over T positions: units or, with ``weights``, words. Published figures differ in the
-window's width k and in where its ends stand, so compare figures of one *convention* and one unit only. With S
-segments in the reference:
+width k of the window and the placement of its ends, so compare only figures of the same *convention* and unit. With
+S segments in the reference:
 
 ``nltk``      k = round(T / 2S), half to even. T - k windows, which compare the positions i and i + k. The convention
               of this project's figures, in sentences. `nltk.metrics` agrees if it is given this k and the T - 1 gaps
@@ -11,7 +11,7 @@ segments in the reference:
 ``bayesseg``  k = T // 2S. T - k windows, which hold the boundaries before the positions i ... i + k, so they are one
               wider. Printed by bayes-seg (Eisenstein and Barzilay 2008); in words.
 
-Unlike in all three, a default k is never 0, with which every segmentation would score as correct.
+Unlike in all three, the default k is never 0, because then every segmentation would score as correct.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ _HALF_A_SEGMENT: Mapping[Convention, Callable[[int, int], int]] = {
 
 
 class BoundaryScores(NamedTuple):
-    """Precision, recall and F1 of boundaries, 0..1, and the number of segments on either side."""
+    """Precision, recall and F1 of boundaries, 0..1, and the number of segments in the reference and the hypothesis."""
 
     precision: float
     recall: float
@@ -52,7 +52,8 @@ def pk(
 ) -> float:
     """Return the share of position pairs k apart that are wrongly put into one segment or wrongly separated.
 
-    Lower is better; a text of one position, which has no windows, has 0. Raises `ConfigurationError` for cuts that do not rise from 0 to the same n; a parameter out of range. See Beeferman,
+    Lower is better; a text of one position has no windows and scores 0. Raises `ConfigurationError` for cuts that do not
+    increase from 0 to the same n, or a parameter out of range. See Beeferman,
     Berger and Lafferty (1999), Statistical models for text segmentation, section 4.
 
     Parameters
@@ -90,10 +91,10 @@ def window_diff(
 
 
 def boundary_scores(reference: Cuts, hypothesis: Cuts, *, tolerance: int = 0) -> BoundaryScores:
-    """Count a boundary as correct if a reference boundary of its own is within ``tolerance`` units.
+    """Return the scores of boundaries, matched one to one with reference boundaries within ``tolerance`` units.
 
-    The matching is the largest possible one. If neither side has boundaries every score is 1; if only one side has any,
-    every score is 0. Raises `ConfigurationError` for cuts that do not rise from 0 to the same n, or a negative
+    The matching is the largest possible one. If neither side has boundaries, every score is 1; if only one side has any,
+    every score is 0. Raises `ConfigurationError` for cuts that do not increase from 0 to the same n, or a negative
     tolerance.
 
     Parameters
@@ -125,7 +126,7 @@ def no_boundary(n: int) -> Ints:
 
 
 def even_split(n: int, segments: int) -> Ints:
-    """Return the cuts that make ``n`` units segments of equal length, to the nearest unit.
+    """Return the cuts of ``n`` units into segments of equal length, to the nearest unit.
 
     >>> even_split(10, 4).tolist()
     [0, 2, 5, 8, 10]
@@ -148,16 +149,16 @@ def random_cuts(n: int, segments: int, seed: int) -> Ints:
 
 
 def check_cuts(cuts: Cuts, name: str = "cuts") -> Ints:
-    """Return ``cuts`` as an array; raise `ConfigurationError` unless they rise strictly from 0.
+    """Return ``cuts`` as an array; raise `ConfigurationError` unless they increase strictly from 0.
 
     >>> check_cuts([0, 3, 3])
     Traceback (most recent call last):
-    advchunk.errors.ConfigurationError: cuts must be at least two whole numbers that rise strictly from 0, got [0, 3, 3]
+    advchunk.errors.ConfigurationError: cuts must be at least two whole numbers that increase strictly from 0, got [0, 3, 3]
     """
     array = np.asarray(cuts)
     valid = array.ndim == 1 and array.dtype.kind in "iu" and len(array) > 1
     valid = valid and array[0] == 0 and bool(np.all(array[:-1] < array[1:]))
-    require(valid, f"{name} must be at least two whole numbers that rise strictly from 0", cuts)
+    require(valid, f"{name} must be at least two whole numbers that increase strictly from 0", cuts)
     return array.astype(np.int64)
 
 
@@ -194,7 +195,7 @@ def _check_pair(reference: Cuts, hypothesis: Cuts) -> tuple[Ints, Ints]:
 
 
 def _count_matches(reference: list[int], hypothesis: list[int], tolerance: int) -> int:
-    """Return the size of the largest one-to-one matching of two rising lists.
+    """Return the size of the largest one-to-one matching of two increasing lists.
 
     Taking the leftmost free partner is optimal: all boundaries reach equally far, so no later one could use it better.
     """

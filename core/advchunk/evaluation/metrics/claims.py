@@ -1,7 +1,7 @@
-"""Score how many numeric claims of an answer are retrieved whole.
+"""Score how many numeric claims of an answer are retrieved in full.
 
 A cut between a number and its comparator loses the claim (`advchunk.chunkers.biomedical.claims`) though every
-character is still retrieved. So a claim counts only if one chunk holds all of it.
+character is still retrieved. So a claim counts only if one chunk contains all of it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def claims_in_answers(
 def claims_at_k(
     claims: Sequence[Sequence[tuple[str, Span]]], chunks: Mapping[str, Sequence[Chunk]], ranking: Ints, k: int
 ) -> Floats:
-    """Return the share of each answer's claims that one of the first k chunks holds whole: (q,), NaN without claims.
+    """Return the share of each answer's claims that are complete in one of the first k chunks: (q,), NaN without claims.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from advchunk.text.counters import Counter
 _T = TypeVar("_T")
 
 TokenPrices: TypeAlias = Mapping[str, float | Sequence[float]]
-"""The price of a million tokens, by the name of the model: one price, or those of input and output tokens."""
+"""The price of a million tokens, by model name: one price, or those of input and output tokens."""
 
 _PROC = Path("/proc/self")
 
@@ -35,12 +35,12 @@ class RunCost:
     wall_seconds : elapsed time.
     cpu_seconds : processor time of this process, all threads together; models served elsewhere are not included.
     gpu_seconds : time in calls to models, their queue included, if torch uses a GPU; None without one.
-    peak_bytes : peak resident memory above that at the start, models loaded; reproducible to a few megabytes. Linux
+    peak_bytes : peak resident memory above that at the start, with models loaded; reproducible to a few megabytes. Linux
         only.
     calls, texts, tokens : sent to models, in tokens of the task's counter; answers from a cache count as well. None
-        for an external splitter, whose models are its own.
+        for an external splitter, which calls its own models.
     gpu_bytes : peak memory of torch's tensors on the GPU, the model included.
-    models, answers : input and output tokens by the name of the model.
+    models, answers : input and output tokens by model name.
     """
 
     wall_seconds: float = 0.0
@@ -55,7 +55,7 @@ class RunCost:
     answers: Mapping[str, int] = field(default_factory=dict)
 
     def __add__(self, other: RunCost) -> RunCost:
-        """Return the cost of both, one after the other; what was sent is known if it is known of both."""
+        """Return the cost of both, one after the other; calls and tokens are known only if known for both."""
         gpu = [cost.gpu_seconds for cost in (self, other) if cost.gpu_seconds is not None]
         return RunCost(
             self.wall_seconds + other.wall_seconds,
@@ -106,7 +106,7 @@ class Meter:
 
 
 def _unwrapped_name(model: Any) -> str:
-    """Return the name of a model, however it is wrapped."""
+    """Return the name of a model inside its wrappers."""
     while not model_name(model) and hasattr(model, "model"):
         model = model.model
     return model_name(model) or type(model).__qualname__
@@ -123,7 +123,7 @@ def _texts(item: Any) -> Iterator[str]:
 
 
 def measure_cost(work: Callable[[], _T], meter: Meter | None, counter: Counter) -> tuple[_T, RunCost]:
-    """Run ``work`` and return its result and cost; without a meter, what it sends to models is unknown.
+    """Run ``work`` and return its result and cost; without a meter, its model calls are unknown.
 
     Tokens are counted afterwards, so that counting is not part of the cost.
     """
@@ -155,7 +155,7 @@ def _torch_with_gpu() -> Any:
 
 
 def _reset_peak_memory() -> int | None:
-    """Reset the peak of resident memory to its current value and return it; None where the system cannot.
+    """Reset the peak of resident memory to its current value and return it; None if the system does not support that.
 
     Freed memory is returned to the system first, since work that reuses it would seem to need none.
     """

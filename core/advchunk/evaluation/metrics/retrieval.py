@@ -1,4 +1,4 @@
-"""Score retrieval by the characters of the answers that the retrieved chunks hold.
+"""Score retrieval by the characters of the answers that the retrieved chunks contain.
 
 Scores are computed from ranges, not from text. With C the characters of the retrieved chunks, R those that answer the
 question, and |c| the characters of a chunk:
@@ -8,12 +8,12 @@ question, and |c| the characters of a chunk:
     IoU        |C ∩ R| / (Σ|c| + |R - C|)
 
 The sum over chunks counts text in two chunks twice, which penalizes repetition; chunks of wrong documents count, too.
-*Precision-omega* is the score of a perfect retriever: C is every chunk that holds some of R, and
+*Precision-omega* is the score of a perfect retriever: C is every chunk that contains some of R, and
 
     precision-omega  |C ∩ R| / (|C| + |R - C|)
 
 These are the definitions of Smith and Troynikov (2024), extended to chunks of several spans. They depart from the
-published code, chunking_evaluation, in three points: a chunk that ends where an answer starts does not hold any of it
+published code, chunking_evaluation, in three points: a chunk that ends where an answer starts does not contain any of it
 (there it does, which lowers precision-omega); overlapping spans of a chunk count once; and so do overlapping
 references.
 
@@ -77,11 +77,11 @@ class RetrievalScores:
     ----------
     recall, precision, iou : see the module; precision is 0 where nothing was retrieved.
     hit : 1 if any of the answer was retrieved, else 0; its mean is the hit rate.
-    reciprocal_rank : 1 / rank of the first chunk that holds some of the answer, 0 without; its mean is the MRR.
+    reciprocal_rank : 1 / rank of the first chunk that contains some of the answer, 0 if there is none; its mean is the MRR.
     ndcg : the gain of a chunk is what it adds to the answer, so repetition gains nothing, discounted by
-        log2(1 + rank); divided by the gains of as many chunks chosen greedily. At most 1, though a ranking can beat
+        log2(1 + rank); divided by the gains of as many chunks chosen greedily. Capped at 1, since a ranking can beat
         the greedy one.
-    tokens : retrieved in all.
+    tokens : number of tokens retrieved.
     """
 
     recall: Floats
@@ -181,7 +181,7 @@ def rank(
     """Return the indices of the chunks most similar to each query by cosine, best first: (q, min(depth, c)).
 
     The search is exact, in double precision. Similarities equal to nine decimals are ordered by index. A zero vector
-    has similarity 0 to all. A chunk of several vectors has the similarity of the best of them. Raises
+    has similarity 0 to all. A chunk with several vectors has the similarity of its best one. Raises
     `ConfigurationError` for vectors of different dimensions, or not finite; owners of another length, or that skip a
     chunk.
 
@@ -232,7 +232,7 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
 
     Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
     same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
-    never retrieves less. "stop" drops that chunk instead, as a pipeline does that cannot truncate: then scores depend on
+    never retrieves less. "stop" drops that chunk instead, as in a pipeline that cannot truncate: scores then depend on
     how sizes divide the budget, half a chunk is lost on average, and a chunk larger than the budget retrieves nothing.
 
     Skipping to later chunks that fit is not offered: it would favor small chunks, and a larger budget could retrieve
@@ -258,7 +258,7 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
 
 
 def precision_omega(overlaps: Overlaps) -> Floats:
-    """Return the IoU of each question's answer and all chunks that hold some of it: (q,), 0 without any.
+    """Return the IoU of each question's answer and all chunks that contain some of it: (q,), 0 if there are none.
 
     It needs no ranking, so it scores the cuts alone: how little other text they add. Shared text counts once.
     """
@@ -272,7 +272,7 @@ def precision_omega(overlaps: Overlaps) -> Floats:
 
 
 def redundancy(overlaps: Overlaps) -> float:
-    """Return the mean number of chunks that hold a character: 1 without overlap, 0 without text.
+    """Return the mean number of chunks that contain a character: 1 without overlap, 0 without text.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference

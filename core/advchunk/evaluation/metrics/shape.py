@@ -32,7 +32,7 @@ def forced_share(chunks: Sequence[Sequence[Chunk]]) -> float | None:
 def off_target_shares(tokens: Ints, settings: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
     """Return the shares of chunks, of (n,) ``tokens``, over and under the target size; None without a target.
 
-    The target is ``target_tokens`` and a fifth more or less, as in the size engine; else ``max_tokens`` and a fifth less.
+    The target is ``target_tokens`` plus or minus 20 %, as in `sizes`; else ``max_tokens`` minus up to 20 %.
 
     >>> tokens = np.array([70, 100, 110, 130])
     >>> off_target_shares(tokens, {"target_tokens": 100}), off_target_shares(tokens[:2], {"max_tokens": 100})
@@ -46,7 +46,7 @@ def off_target_shares(tokens: Ints, settings: Mapping[str, Any]) -> tuple[float,
 
 
 def coverage(documents: Sequence[Document], chunks: Sequence[Sequence[Chunk]]) -> float:
-    """Return the share of non-space characters that are in a chunk: 1 for chunkers that lose nothing."""
+    """Return the share of non-space characters that are in a chunk: 1 if nothing is lost."""
     total = held = 0
     for document, group in zip(documents, chunks, strict=True):
         counts = np.cumsum([0, *(not character.isspace() for character in document.text)])
@@ -60,7 +60,7 @@ def coverage(documents: Sequence[Document], chunks: Sequence[Sequence[Chunk]]) -
 def cohesion(sentences: Sequence[Units], rows: Sequence[Floats], chunks: Sequence[Sequence[Chunk]]) -> Cohesion:
     """Return the mean similarity of the sentences within a chunk, and across neighboring chunks.
 
-    A sentence belongs to a chunk that holds its middle. Pairs are averaged per chunk, or per pair of neighbors (a
+    A sentence belongs to every chunk that contains its middle. Pairs are averaged per chunk, or per pair of neighbors (a
     sentence in both is not compared with itself), then over all chunks or neighbors that have a pair. Each document
     has its sentences, (n, d) unit rows of them, and its chunks in reading order.
     """
