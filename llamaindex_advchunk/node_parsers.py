@@ -175,4 +175,6 @@ class LayoutAwareNodeParser(EmbeddingNodeParser, core.LayoutAwareParams):
     inner: Annotated[SegmentingChunker | None, UNCHECKED] = Field(
         default=None, exclude=True, description="A core chunker that decides within regions."
     )
-    detector: Any = Field(default="auto", exclude=True, description="The source of the regions, or a detector for PDFs.")
+    detector: Any = Field(
+        default="auto", exclude=True, description="The source of the regions, or a detector for PDFs."
+    )
