@@ -119,7 +119,7 @@ def test_chained_parsers_place_chunks_in_the_root():
     assert (again.start_char_idx, again.end_char_idx) == (None, None)  # not a verbatim piece of the root
 
 
-def test_what_has_no_text_passes_through_or_vanishes():
+def test_nodes_without_text_pass_through_or_vanish():
     picture = ImageDocument(image=b"png")
     assert RecursiveNodeParser()([picture, Document(text="  ")]) == [picture]
     assert [n.text for n in RecursiveNodeParser()([TextNode(text="A node.")])] == ["A node."]

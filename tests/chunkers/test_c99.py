@@ -144,13 +144,13 @@ def test_two_sentences_are_one_segment_unless_n_segments_is_two(sentences):
 
 
 @pytest.mark.parametrize("n", [3, 10, 40])
-def test_where_all_sentences_are_equal_there_is_no_boundary(n):
+def test_equal_sentences_have_no_boundary(n):
     segmentation = segmented("", ["Cats purr."] * n)
     assert lengths(segmentation) == [n]
     assert segmentation.gaps.tolist() == [0.0] * (n - 1)
 
 
-def test_where_no_sentence_shares_a_word_there_is_no_boundary():
+def test_sentences_without_shared_words_have_no_boundary():
     segmentation = segmented("", [f"word{i}" for i in range(30)], word_splitter=str.split)
     assert lengths(segmentation) == [30]
 

@@ -216,7 +216,7 @@ def test_only_each_step_is_looked_at():
         ("Cat. The. Of. And. ", 4),
     ],
 )
-def test_where_nothing_changes_nothing_is_cut(preset, text, sentences):
+def test_a_uniform_text_is_not_cut(preset, text, sentences):
     assert cuts(text, sentences, preset=preset) == [0, sentences]
 
 

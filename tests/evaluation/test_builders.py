@@ -276,7 +276,7 @@ PARTS = st.lists(
 
 
 @given(PARTS, st.sampled_from(["\n", "\n\n", "\n\n\n", "\r\n\r\n"]))
-def test_what_is_left_is_every_other_block_in_order(parts, gap):
+def test_unmatched_blocks_keep_their_order(parts, gap):
     text = "".join(f"{'# Head' if heading else part}{gap if heading else gap + gap}" for heading, part in parts)
     heads = [block.kind == "heading" for block in markdown.blocks(text)]
     inner = any(a and not b for a, b in pairwise(heads[heads.index(False) :])) if False in heads else False
@@ -360,7 +360,7 @@ def test_a_question_is_answered_where_its_quotes_stand():
         (reply("What is a clause 3?", "Clause 3"), "leaks"),
     ],
 )  # fmt: skip
-def test_what_is_no_question_is_dropped_and_counted(answer, reason, caplog):
+def test_invalid_questions_are_dropped_and_counted(answer, reason, caplog):
     text = "Clause 3 says that party 3 owes party 4 a horse. It says that party 5 owes more."
     llm, _ = replies(answer, answer)
     documents = [Document(text, "law"), Document(text, "more")]
@@ -453,7 +453,7 @@ def test_no_prompt_is_longer_than_two_passages():
         ([Document("x")], {}, "documents must have unique names"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(documents, params, rule):
+def test_invalid_requests_are_refused(documents, params, rule):
     with pytest.raises(ConfigurationError, match=rule):
         generate_questions(lambda _: "", documents, **params)
 
@@ -462,7 +462,7 @@ def test_what_cannot_be_asked_is_refused(documents, params, rule):
 
 
 @given(data=st.data())
-def test_what_is_written_is_read(data, tmp_path_factory):
+def test_questions_round_trip(data, tmp_path_factory):
     alphabet = st.sampled_from(list('ab \n"\\é天\u2028\ud800'))
     texts = data.draw(st.lists(st.text(alphabet, min_size=1, max_size=12), min_size=1, max_size=3))
     documents = [Document(text, f"{i}.md") for i, text in enumerate(texts)]

@@ -133,7 +133,7 @@ def test_a_synthetic_text_is_as_long_as_it_was_told_to_be():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_read_from_a_synthetic_text_is_its_units(seed):
+def test_synthetic_texts_are_read_as_their_units(seed):
     made = synthetic(seed, words=(1, 8))
     assert sentences.sentences(made.units.text).edges.tolist() == made.units.edges.tolist()
 

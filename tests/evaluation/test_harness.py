@@ -237,7 +237,7 @@ def test_a_model_is_billed_by_its_own_name_and_seconds_add_up():
     assert (meter.calls, meter.seconds) == (3, 1.75)
 
 
-def test_what_a_peer_says_twice_is_placed_where_its_last_text_ends():
+def test_repeated_texts_of_external_splitters_are_placed_in_order():
     texts = ["Yes. No. Yes.", "Yes.", "No. Yes.", "Maybe."]
     (chunks,) = external("parts", lambda _: texts).cut([Document(" ".join(texts), "a")])
     assert [chunk.spans for chunk in chunks] == [((0, 13),), ((14, 18),), ((19, 27),), ((28, 34),)]
@@ -335,7 +335,7 @@ def one_piece(_):
     return Candidate("stuck", whole, "stable")
 
 
-def test_what_could_not_be_matched_says_so_and_is_no_measure(task):
+def test_failed_size_matching_is_reported_and_leads_nothing(task):
     made = [
         size_matched("recursive", 60),
         SizeMatched("stuck", one_piece, 60),
@@ -355,7 +355,7 @@ def test_what_could_not_be_matched_says_so_and_is_no_measure(task):
     assert [line.split(" | ")[0] for line in lines.splitlines() if "target" in line] == [f"| {off}"]
 
 
-def test_matching_asks_a_model_once_and_is_no_part_of_the_cost(task):
+def test_size_matching_is_cached_and_costs_nothing(task):
     asked = []
 
     class Model:
@@ -414,7 +414,7 @@ def test_a_trial_that_does_not_pickle_runs_here(task):
     ]
 
 
-def test_what_a_notebook_defines_runs_here(task, monkeypatch):
+def test_functions_of_a_notebook_run_in_this_process(task, monkeypatch):
     def halves(text):
         return [text[: len(text) // 2], text[len(text) // 2 :]]
 
@@ -456,7 +456,7 @@ def test_outcomes_are_kept_and_read_again(task, tmp_path):
 
 
 @pytest.mark.parametrize("kept", ['{"label": "recursive"', "[]", '{"label": "recursive"}', '{"chunking_cost": 3}', ""])
-def test_what_cannot_be_read_is_run_again(task, tmp_path, kept):
+def test_unreadable_results_are_recomputed(task, tmp_path, kept):
     first = evaluate([candidate("recursive")], task, store=tmp_path)
     (path,) = tmp_path.iterdir()
     whole = path.read_text("utf-8")
@@ -725,7 +725,7 @@ def test_the_command(folder):
         (["--metric", "recal"], "did you mean 'recall'?"),
     ],
 )
-def test_what_cannot_be_evaluated_is_said(folder, args, why):
+def test_invalid_evaluations_are_reported(folder, args, why):
     done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), *args])
     assert done.exit_code > 0
     assert why in done.output

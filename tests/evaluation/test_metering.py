@@ -36,7 +36,7 @@ def asking(model, *texts):
     return rows
 
 
-def test_what_is_sent_is_counted_and_answered_as_before():
+def test_sent_texts_are_counted_and_answered():
     meter, model = Meter(), as_embedder(Model())
     plans = [["a b", "c"], ["c", "d e f", "g"]]
     plain = list(drive(Job(asking(model, *texts)) for texts in plans))
@@ -47,7 +47,7 @@ def test_what_is_sent_is_counted_and_answered_as_before():
     assert (cost.calls, cost.texts, cost.tokens, cost.models) == (2, 4, 7, {"toy": 7})  # "c" once
 
 
-def test_what_a_cache_answers_counts_as_in_a_first_run():
+def test_cached_answers_are_counted_like_new_ones():
     kept = {}
     for _ in range(2):
         meter = Meter()

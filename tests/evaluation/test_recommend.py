@@ -75,7 +75,7 @@ def test_small_chunks_win_where_a_budget_is_short_and_large_where_chunks_are_cou
 
 
 @pytest.mark.parametrize("names", ["cat owl bat fox", "cat owl bat fox ant bee cow"])
-def test_where_nothing_differs_the_default_is_chosen_by_rule(names):
+def test_a_tie_is_decided_by_rule(names):
     documents = [Document(f"{name} sleeps by day.", name) for name in names.split()]
     questions = [Question(f"{document.id}?", (Reference(document.id, Span(0, 3)),)) for document in documents]
     settings = {"questions": questions, "chunkers": ["universal-semantic", "sliding-window"], **QUICK}
@@ -89,7 +89,7 @@ def test_where_nothing_differs_the_default_is_chosen_by_rule(names):
     assert len(recommendation.tried) == 9
 
 
-def test_what_is_for_texts_of_any_kind_and_needs_no_language_model_is_tried_with_all_vectors():
+def test_general_chunkers_are_tried_with_all_vectors():
     tried = _options(None, (64,))
     plain = ["recursive", "sliding-window"]
     embed = ["mst-semantic", "optimal-semantic", "semantic-threshold", "universal-semantic"]
@@ -133,7 +133,7 @@ def test_a_size_at_the_end_is_told_of_what_was_run_in_time():
     assert "size tried" not in explain(middle)[1]
 
 
-def test_vectors_are_said_to_be_had_from_python():
+def test_the_vectors_option_points_to_python():
     for best in (CONTEXT, UNITS):
         option, why = explain({PLAIN: LOW, EMBEDS: LOW, CONTEXT: LOW, UNITS: LOW, best: HIGH})
         assert option == best
@@ -172,7 +172,7 @@ WILD = [0.0, 1.0, 0.99] * 20  # the best mean but HIGH's, and far from sure
         ((HIGH, LOW, LOW, EVEN), PLAIN),
     ],
 )
-def test_what_needs_more_must_be_better_outside_the_noise(scores, named):
+def test_costlier_options_must_be_significantly_better(scores, named):
     results = {option: scored(*values) for option, values in zip((PLAIN, EMBEDS, CONTEXT, UNITS), scores, strict=False)}
     assert _choose(results, "recall") == named
     assert _choose(dict(reversed(results.items())), "recall") == named
@@ -310,7 +310,7 @@ def test_an_embedder_is_named_where_it_is_needed_and_stood_in_for_where_it_has_n
         ({}, "documents must have two sentences to use as questions"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(params, rule):
+def test_invalid_comparisons_are_refused(params, rule):
     with pytest.raises(ConfigurationError, match=rule):
         recommend([Document("Nothing to ask.", "a.md")], **params)
 

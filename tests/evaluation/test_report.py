@@ -155,7 +155,7 @@ def heads(html):
     return [head for head in Page(html).of("th", scope="col") if head]
 
 
-def test_what_nobody_knows_is_no_column_and_what_some_know_not_is_a_dash():
+def test_missing_values_are_dashes_and_empty_columns_are_left_out():
     usual = heads(report.render_html(trial_of(), compare(OUTCOMES, "base")))
     assert {"claims@k", "within", "forced, %", "peak MB", "tokens sent"} <= set(usual)
     assert not {"money", "GPU s", "Pk", "F1"} & set(usual)
@@ -198,7 +198,7 @@ def test_no_text_is_taken_for_markup():
     assert [attrs["title"] for tag, attrs in page.elements if tag == "sup"] == [EVIL]
 
 
-def test_notes_are_marked_in_the_rows_and_said_once():
+def test_notes_are_marked_in_the_rows_and_printed_once():
     notes = {"up": "brittle: less of `a` costs", "down": "slow", "level": "slow", "gone": "?"}
     html = report.render_html(trial_of(), compare(OUTCOMES, "base"), notes=notes)
     page = Page(html)
@@ -404,7 +404,7 @@ def test_half_a_surrogate_pair_can_be_written(tmp_path):
         (compare([result("a", chunks=[[], []])], "a"), "results must be of the task's 1 documents"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_anything_is_written(tmp_path, rows, rule):
+def test_questions_that_do_not_fit_are_refused_before_writing(tmp_path, rows, rule):
     with pytest.raises(ConfigurationError, match=rule):
         report.write_report(tmp_path / "new", trial_of(), rows)
     assert not (tmp_path / "new").exists()

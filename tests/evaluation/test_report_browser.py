@@ -134,7 +134,7 @@ def test_the_address_says_what_is_shown(page, tmp_path):
     assert "2 chunks" in seen.dom
 
 
-def test_what_is_chosen_is_shown_and_kept_in_the_address(page, tmp_path):
+def test_choices_are_shown_and_kept_in_the_address(page, tmp_path):
     choose = """
       const pick = (id, value) => { $(id).value = value; $(id).dispatchEvent(new Event("change")); };
       pick("candidate", 1); pick("document", 1); $("missed").click();

@@ -168,7 +168,7 @@ def test_a_threshold_far_from_its_cliff_is_not():
     assert {effect.p for effect in measured.effects} == {1.0}
 
 
-def test_what_fails_is_brittle_whatever_the_error_and_whatever_would_stand_in(task):
+def test_a_failure_counts_as_brittle_despite_a_fallback(task):
     measured = sensitivity(PlantedChunker(fails=True, cliff="near"), {**TYPES, "asked": answer_scorer(task)})
     assert {(e.variation.parameter, e.variation.value, e.type, e.failed) for e in measured.brittle} == {
         ("threshold", 0.4, "planted", len(TEXTS)),
@@ -189,7 +189,7 @@ def test_items_that_have_no_score_leave_the_others_to_compare():
     assert (worst.failed, worst.points) == (1, -10.0)
 
 
-def test_what_fails_anyway_is_no_fault_of_a_change():
+def test_failures_at_the_default_are_not_blamed_on_a_change():
     measured = sensitivity(PlantedChunker(), {"some": lambda _: ItemScores(np.array([np.nan, 0.5, 0.6]), 1.0)})
     assert {effect.failed for effect in measured.effects} == {0}
     assert not measured.brittle
@@ -329,7 +329,7 @@ def test_a_share_never_passes_its_bound(share):
     assert more <= 1
 
 
-def test_a_number_that_cannot_move_is_said():
+def test_a_fixed_number_is_reported():
     more = [variation for variation in variations(RulesChunker(share=1.0)) if variation.parameter == "share"][1]
     assert summary(more) == ("share", 1.2, True, "share must be in 0..1, got 1.2")
 
@@ -348,7 +348,7 @@ def test_none_is_varied_where_it_stands_for_a_number():
     ]
 
 
-def test_what_another_parameter_holds_is_said():
+def test_a_bound_by_another_parameter_is_reported():
     (more,) = [
         variation
         for variation in variations("semantic-cluster")
@@ -364,7 +364,7 @@ def test_a_preset_keeps_its_name_while_its_values_vary():
     assert "preset" in [variation.parameter for variation in variations("texttiling")]
 
 
-def test_a_missing_extra_is_said(monkeypatch):
+def test_a_missing_extra_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "graspologic_native", None)
     (leiden,) = [variation for variation in variations("graph-partition") if variation.parameter == "method"]
     assert "advchunk[leiden]" in leiden.refused

@@ -163,7 +163,7 @@ def test_a_refusal_tells_no_secret():
 
 
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
-def test_what_is_no_cache_is_refused(bad):
+def test_objects_that_are_not_caches_are_refused(bad):
     with pytest.raises(
         ConfigurationError, match="a cache must be a path, a Redis URL, a dict, or have get_many and set_many"
     ):
@@ -418,7 +418,7 @@ def test_another_score_is_asked_for_again(lm, item):
     assert len(kept) == 2
 
 
-def test_a_score_is_no_choice():
+def test_a_score_is_not_a_choice():
     kept, lm = {}, Reader()
     cached = with_cache(as_causal(lm), kept)
     assert cached._look_up("score", [("a", ())])[0] != cached._look_up("choose", [("a", ())])[0]
@@ -460,7 +460,7 @@ def chunks_of(cache, documents=4, model=None):
     [lambda _: b"", lambda _: b"abc", lambda v: v[:-1], lambda v: v[:9] + b"!" + v[10:], str, lambda _: 7, list],
 )
 @pytest.mark.parametrize("kind", ["dict", "store"])
-def test_what_was_never_put_there_is_asked_again(damage, kind, caplog):
+def test_foreign_entries_are_asked_again(damage, kind, caplog):
     kept = {}
     cache = kept if kind == "dict" else Shelf()
     plain = chunks_of(cache)
@@ -518,7 +518,7 @@ def of_another_shape(tmp_path):
 
 
 @pytest.mark.parametrize("make", [unreadable, torn, in_a_file, of_another_shape, lambda tmp_path: tmp_path])
-def test_a_file_that_is_no_cache_costs_a_warning(make, tmp_path, caplog):
+def test_a_file_that_is_not_a_cache_gives_a_warning(make, tmp_path, caplog):
     plain = chunks_of(None)
     path = make(tmp_path)
     before = path.read_bytes() if path.is_file() else None
@@ -531,7 +531,7 @@ def test_a_file_that_is_no_cache_costs_a_warning(make, tmp_path, caplog):
 @pytest.mark.parametrize(
     ("pragma", "phrase"), [("max_page_count=3", "full"), ("query_only=1", "readonly"), ("no_such_pragma", None)]
 )
-def test_what_cannot_be_written_can_be_read(pragma, phrase, tmp_path, monkeypatch, caplog):
+def test_a_read_only_cache_is_read(pragma, phrase, tmp_path, monkeypatch, caplog):
     path, opened = tmp_path / "a.db", FileStore._open
     plain = chunks_of(path, 2)
     FileStore(str(path)).close()
@@ -706,7 +706,7 @@ def test_a_password_in_a_url_is_never_seen(caplog):
     assert str(store) == "redis://127.0.0.1:1"
 
 
-def test_without_the_client_it_is_said_what_to_install(monkeypatch):
+def test_a_missing_client_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "redis", None)
     with pytest.raises(MissingExtra, match=r"redis is not installed: pip install 'advchunk\[redis\]'"):
         SemanticThresholdChunker(embedder=Model(), cache="redis://localhost:6/3")

@@ -162,7 +162,7 @@ def test_kept_keys_are_turned_to_the_positions_that_they_then_have(build, lead):
 
 
 @pytest.mark.parametrize("build", ["gpt2", "mistral"])
-def test_where_keys_cannot_be_turned_the_kept_tokens_are_read_again(build):
+def test_tokens_are_read_again_if_keys_cannot_be_rotated(build):
     model, ids = tiny(build, max_context=40), tokens_of(LONG)
     assert key_rotations(model.reader, 40) is None
     result = model.surprise(LONG)[1]
@@ -224,7 +224,7 @@ def test_hardly_any_text_is_hardly_any_surprise(text):
     assert np.isfinite(result).all()
 
 
-def test_what_looks_like_a_special_token_is_text():
+def test_special_tokens_in_texts_are_text():
     ends, _ = tiny().surprise("a </s> b")
     assert len(ends) == 8
 
@@ -492,7 +492,7 @@ class Weighty(Own):
 @pytest.mark.parametrize(
     "lm", [None, 7, "", "http://key@localhost:8000/v1", Own, (models.tiny, None), SimpleNamespace(model="gpt-4o")]
 )
-def test_what_is_no_language_model_is_refused_with_what_to_pass(lm):
+def test_objects_that_are_not_language_models_are_refused(lm):
     with pytest.raises(ConfigurationError, match=r"lm(=| must be).*the name or path of a causal language model"):
         as_causal(lm)
 

@@ -111,7 +111,7 @@ async def later(prompt):
         (LikeLlamaIndex, "system: Be brief.\nuser: hello\nassistant: ", (5, 2)),
     ],
 )
-def test_what_chats(make, answer, usage, complete):
+def test_chat_models_are_recognized(make, answer, usage, complete):
     model = make()
     chat = as_chat(model)
     assert complete(chat, HELLO) == [answer]
@@ -130,20 +130,20 @@ def test_an_async_function_answers_async_calls_alone():
 
 
 @pytest.mark.parametrize("bad", [7, KEY, object(), ["a"], OpenAIChat])
-def test_what_is_no_chat_model_is_refused(bad):
+def test_objects_that_are_not_chat_models_are_refused(bad):
     with pytest.raises(ConfigurationError, match="an llm must be an OpenAIChat") as caught:
         as_chat(bad)
     assert KEY not in str(caught.value)
 
 
-def test_without_a_model_it_is_said_what_to_pass_and_to_install():
+def test_a_missing_model_error_says_what_to_pass():
     with pytest.raises(MissingModel, match=r"llm= is missing: pass an OpenAIChat\(.*pip install 'advchunk\[llm\]'"):
         as_chat(None)
 
 
 @both
 @pytest.mark.parametrize("answer", [None, 7, b"text", ["a", 7], "", " \n"])
-def test_what_is_no_text_is_no_answer(answer, complete):
+def test_an_answer_must_be_text(answer, complete):
     (result,) = complete(as_chat(lambda _: answer), HELLO)
     assert isinstance(result, BadModelOutput)
 
@@ -181,7 +181,7 @@ def test_half_a_surrogate_pair_is_not_sent(complete):
 
 
 @both
-def test_what_is_sent(complete):
+def test_requests_have_the_expected_fields(complete):
     with Endpoint(says("hi")) as endpoint:
         chat = chat_at(endpoint, options={"top_p": 0.5, "max_tokens": None, "max_completion_tokens": 9})
         request = ChatRequest((("system", "s"), ("user", "u")), temperature=0.1, seed=3)
@@ -225,7 +225,7 @@ SLOW = ("too slow", "a byte at a time")
 
 @both
 @pytest.mark.parametrize("failure", FAILURES)
-def test_what_fails_for_the_moment_is_repeated(failure, complete):
+def test_transient_failures_are_retried(failure, complete):
     with Endpoint(FAILURES[failure], says("hi")) as endpoint:
         chat = chat_at(endpoint, timeout=1 if failure in SLOW else 20)
         assert complete(chat, HELLO) == ["hi"]
@@ -234,7 +234,7 @@ def test_what_fails_for_the_moment_is_repeated(failure, complete):
 
 @both
 @pytest.mark.parametrize("failure", FAILURES)
-def test_what_goes_on_failing_is_given_up(failure, complete):
+def test_repeated_failures_are_given_up(failure, complete):
     with Endpoint(FAILURES[failure]) as endpoint:
         chat = chat_at(endpoint, timeout=0.5 if failure in SLOW else 20)
         (result,) = complete(chat, HELLO)
@@ -278,7 +278,7 @@ def test_a_server_that_is_not_there(complete):
         (filtered, BadModelOutput, "refused: a content filter"),
     ],
 )
-def test_what_would_fail_again_is_not_repeated(step, kind, reason, complete):
+def test_permanent_failures_are_not_retried(step, kind, reason, complete):
     with Endpoint(step) as endpoint:
         (result,) = complete(chat_at(endpoint), HELLO)
         assert len(endpoint.asked) == 1
@@ -325,7 +325,7 @@ def test_a_wait_that_says_nothing_is_as_none(complete):
 
 
 @both
-def test_nobody_waits_for_what_is_no_number(complete):
+def test_an_invalid_wait_is_ignored(complete):
     with Endpoint(fails(429, Retry_After="nan"), says("hi")) as endpoint:
         assert complete(chat_at(endpoint), HELLO) == ["hi"]
 
@@ -353,7 +353,7 @@ def test_no_repetition_needs_no_library(monkeypatch):
 
 
 @both
-def test_without_the_client_it_is_said_what_to_install(complete, monkeypatch):
+def test_a_missing_client_error_says_what_to_install(complete, monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingExtra, match=r"openai is not installed: pip install 'advchunk\[llm\]'"):
         complete(OpenAIChat("http://localhost/v1", "m"), HELLO)
@@ -441,7 +441,7 @@ def test_the_strictest_format_is_found_once(accepted, tried, refusal, complete):
 
 
 @both
-def test_what_no_format_mends_is_tried_again_from_the_strictest(complete):
+def test_retries_start_from_the_strictest_format(complete):
     with Endpoint(*[fails(400, "too long")] * 3, says('{"a": 1}')) as endpoint:
         chat = chat_at(endpoint)
         assert isinstance(complete(chat, JSON)[0], ModelUnavailable)

@@ -70,7 +70,7 @@ def agrees(counter, texts=TEXTS):
         (SimpleNamespace(encode=list), [12, 0, 9, 19]),
     ],
 )
-def test_what_counts_tokens(tokenizer, expected):
+def test_token_counters_are_recognized(tokenizer, expected):
     counter = agrees(as_counter(tokenizer))
     assert counter.counts([TEXTS[i] for i in (0, 1, 3, 4)]).tolist() == expected
     assert as_counter(counter) is counter
@@ -90,7 +90,7 @@ def test_the_counter_follows_the_embedder():
 
 
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
-def test_what_counts_nothing_is_refused(bad):
+def test_objects_that_count_nothing_are_refused(bad):
     with pytest.raises(ConfigurationError, match="a tokenizer must be a name, a callable, or have encode"):
         as_counter(bad)
 
@@ -298,7 +298,7 @@ def llamaindex():
         (llamaindex, "sync", "async"),
     ],
 )
-def test_what_embeds(make, now, later):
+def test_embedders_are_recognized(make, now, later):
     model = make()
     embedder = as_embedder(model)
     rows = embedder.embed(("abc", "d"))
@@ -320,7 +320,7 @@ def test_the_embedded_default():
 
 
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
-def test_what_embeds_nothing_is_refused(bad):
+def test_objects_that_embed_nothing_are_refused(bad):
     with pytest.raises(ConfigurationError, match="an embedder must be a name, a callable, or have one of"):
         as_embedder(bad)
 
@@ -379,7 +379,7 @@ def test_minilm_by_name(minilm):
 
 
 @pytest.mark.parametrize("slot", ["_client", "client", "_model"])
-def test_what_a_wrapper_holds_says_how_much_is_read(minilm, slot):
+def test_the_limit_of_a_wrapped_model_is_used(minilm, slot):
     wrapper = SimpleNamespace(**{slot: minilm, "embed_documents": lambda texts: [[1.0]] * len(texts)})
     embedder = as_embedder(wrapper)
     assert embedder.max_tokens == 254
@@ -430,7 +430,7 @@ def test_no_text_is_longer_than_the_model_reads(name, more, tokenizer):
     assert max(letters.tokenizer.counts(shown)) <= 254
 
 
-def test_a_buffer_is_no_longer_than_the_model_reads():
+def test_a_buffer_fits_the_model():
     shown = []
     letters = SimpleNamespace(
         tokenizer=default_embedder().tokenizer,
@@ -471,7 +471,7 @@ def test_use_by_name():
     assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
 
 
-def test_what_names_a_model_is_never_a_secret():
+def test_model_names_never_contain_secrets():
     class Hosted:
         model = "text-embedding-3-small"
         api_key = "sk-secret"
@@ -529,7 +529,7 @@ def held_by(value):
         (lambda n: SimpleNamespace(cannot_be_pickled=lambda: n), False),
     ],
 )
-def test_what_has_no_name_is_told_apart_by_what_it_holds(make, lasts):
+def test_unnamed_objects_are_identified_by_content(make, lasts):
     first, second = make(1), make(2)
     assert identity(first) == identity(first)
     assert identity(first) != identity(second)

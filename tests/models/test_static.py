@@ -96,7 +96,7 @@ def test_a_lone_surrogate_is_removed():
 
 
 @given(texts=some_texts)
-def test_what_is_remembered_is_bounded_and_changes_nothing(texts):
+def test_the_cache_is_bounded_and_changes_nothing(texts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wordpiece, "CACHE_SIZE", 2)
         patch.setattr(wordpiece, "MAX_CACHED_LENGTH", 5)
@@ -108,7 +108,7 @@ def test_what_is_remembered_is_bounded_and_changes_nothing(texts):
 
 
 @pytest.mark.parametrize("text", ["QUJD" * 5000, "\u0e20\u0e32\u0e29\u0e32\u0e44\u0e17\u0e22" * 100, "ᚠᚢᚦ" * 9])
-def test_what_is_unknown_is_counted_by_its_characters(text):
+def test_unknown_words_are_counted_by_characters(text):
     tokenizer = default_embedder().tokenizer
     assert WordPiece(tokenizer.vocabulary)(text) == 1
     assert tokenizer(text) == -(-len(text) // 2)
@@ -117,7 +117,7 @@ def test_what_is_unknown_is_counted_by_its_characters(text):
 
 
 @given(mixed_texts)
-def test_what_is_unknown_changes_no_vector(text):
+def test_unknown_characters_change_no_vector(text):
     embedder = default_embedder()
     as_bert = StaticEmbedder(WordPiece(embedder.tokenizer.vocabulary), embedder.table)
     assert embedder.embed([text]).tobytes() == as_bert.embed([text]).tobytes()

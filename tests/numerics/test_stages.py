@@ -286,7 +286,7 @@ def test_context_is_the_title_and_the_headings_above():
     assert context("Whole") == ("Drinks > Milk", 3)
 
 
-def test_a_heading_is_no_context_of_itself():
+def test_a_heading_is_not_its_own_context():
     context = contexts("# Tea\n\nGreen.\n\n## Brew\n\nHot.", 40, title="Drinks")
     assert context("# Tea") == ("Drinks", 1)
     assert context("## Brew") == ("Drinks > Tea", 3)

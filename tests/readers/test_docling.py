@@ -176,7 +176,7 @@ def test_a_heading_taken_apart_at_a_bold_word_is_one_again():
     assert docling.document(doc).metadata["title"] == "Of tea"
 
 
-def test_what_is_no_text_within_an_inline_group_comes_after_it():
+def test_blocks_inside_inline_groups_follow_them():
     table = {"label": "table", "data": {"table_cells": [cell(0, 0, "7")]}}
     inline = group("inline", "#/texts/0", "#/tables/0", "#/texts/1")
     doc = made("#/groups/0", groups=[inline], tables=[table], texts=[text("text", "One"), text("text", "two.")])
@@ -194,14 +194,14 @@ def test_a_caption_that_stands_elsewhere_stays_there():
     assert seen(docling.document(doc)) == [("paragraph", 0, "Between."), ("caption", 0, "Figure 1.")]
 
 
-def test_a_value_of_two_keys_is_said_once():
+def test_a_value_with_two_keys_is_read_once():
     entries = [{"cell_id": i, "text": content} for i, content in enumerate(["Name", "Ada", "Rank"])]
     links = [{"label": "to_value", "source_cell_id": key, "target_cell_id": 1} for key in (0, 2)]
     form = {"label": "form", "graph": {"cells": entries, "links": links}}
     assert docling.document(made("#/form_items/0", form_items=[form])).text == "Name: Ada\nRank"
 
 
-def test_form_entries_that_stand_elsewhere_are_not_said_again():
+def test_form_entries_are_not_repeated():
     cells = [{"cell_id": 0, "text": "Name"}, {"cell_id": 1, "text": "Ada", "item_ref": {"$ref": "#/texts/0"}}]
     form = {"label": "form", "graph": {"cells": cells, "links": []}}
     doc = made("#/texts/0", "#/form_items/0", texts=[text("text", "Ada")], form_items=[form])
@@ -361,7 +361,7 @@ def test_spans_are_written_out_as_cell_by_cell(given_cells):
         ([], 0),
     ],
 )
-def test_the_head_ends_where_a_row_says_something_that_is_no_header(given_cells, heads):
+def test_the_head_ends_at_the_first_row_without_headers(given_cells, heads):
     assert lay_out(given_cells)[1] == heads
 
 
@@ -536,7 +536,7 @@ def test_chunks_of_a_document_are_exact_and_have_its_title_for_context():
         ('{"_name": "", "type": "pdf-document", "main-text": []}', "Docling's first format"),
     ],
 )
-def test_what_is_no_document_of_the_schema_gets_one_clear_error(given_text, error):
+def test_documents_of_other_schemas_get_one_clear_error(given_text, error):
     with pytest.raises(ConfigurationError, match=re.escape(error)):
         docling.read(given_text)
 
@@ -591,7 +591,7 @@ def changed(path, value):
         (["origin", "filename"], ["tea"], "origin.filename must be a string"),
     ],
 )
-def test_what_is_wrong_in_a_document_is_named_with_its_path(path, value, error):
+def test_errors_in_a_document_name_the_path(path, value, error):
     doc = changed(path, value)
     if error is None:
         assert docling.document(doc).text
@@ -645,7 +645,7 @@ def test_a_tree_may_be_as_deep_as_it_likes():
     assert docling.document(made("#/groups/0", groups=groups, texts=[text("text", "Tea.")])).text == "Tea."
 
 
-def test_what_is_reached_by_many_ways_is_read_once_and_soon():
+def test_shared_items_are_read_once_and_quickly():
     groups = [group("section", *[f"#/groups/{i + 1}"] * 3) for i in range(60)] + [group("section", "#/texts/0")]
     assert docling.document(made("#/groups/0", groups=groups, texts=[text("text", "Tea.")])).text == "Tea."
 

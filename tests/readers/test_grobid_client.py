@@ -89,7 +89,7 @@ def test_bytes_are_sent_too_and_nothing_is_written(process, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     "trouble", [BUSY, replies(502, "gateway"), resets, breaks_off], ids=["503", "502", "reset", "cut"]
 )
-def test_what_passes_is_tried_again(process, trouble):
+def test_temporary_failures_are_retried(process, trouble):
     with Grobid(trouble, trouble, ANSWER) as server:
         assert process(client(server), PDF) == TEI
         assert len(server.asked) == 3
@@ -124,7 +124,7 @@ def test_without_retries_there_is_one_try(process):
 
 
 @pytest.mark.parametrize("status", [400, 404, 500])
-def test_a_refusal_says_what_the_server_said_and_is_not_repeated(process, status):
+def test_a_refusal_quotes_the_server_and_is_not_retried(process, status):
     reply = replies(status, "[BAD_INPUT_DATA]\n PDF to XML conversion failed", "text/plain")
     rule = rf"refused bytes: HTTP {status}: \[BAD_INPUT_DATA\] PDF to XML conversion failed$"
     with Grobid(reply) as server, pytest.raises(ModelUnavailable, match=rule):
@@ -132,14 +132,14 @@ def test_a_refusal_says_what_the_server_said_and_is_not_repeated(process, status
     assert len(server.asked) == 1
 
 
-def test_no_server_is_said_at_once(process):
+def test_a_missing_server_is_reported_at_once(process):
     port = free_port()
     with pytest.raises(ModelUnavailable, match=f"no GROBID server at http://127.0.0.1:{port}: "):
         process(GrobidClient(f"http://127.0.0.1:{port}", retries=50), PDF)
 
 
 @pytest.mark.parametrize("slow", [hangs(5), drips(5)], ids=["hangs", "drips"])
-def test_what_takes_too_long_is_given_up(process, slow):
+def test_slow_requests_are_given_up(process, slow):
     began = time.monotonic()
     with Grobid(slow) as server, pytest.raises(ModelUnavailable, match=r"did not finish bytes in 0\.3 s"):
         process(client(server, timeout=0.3), PDF)
@@ -173,7 +173,7 @@ def test_an_answer_without_tei_is_an_error(process, answer, rule):
         (b" " * 1024 + PDF, "b'   "),
     ],
 )
-def test_what_is_no_pdf_is_named_and_never_sent(process, tmp_path, data, kind):
+def test_files_that_are_not_pdfs_are_never_sent(process, tmp_path, data, kind):
     path = tmp_path / "given.pdf"
     path.write_bytes(data)
     with Grobid(ANSWER) as server:
@@ -204,7 +204,7 @@ def test_tei_is_kept_beside_the_pdf_and_used_until_that_is_newer(process, paper)
     assert sorted(path.name for path in paper.parent.iterdir()) == ["paper.v2.grobid.tei.xml", "paper.v2.pdf"]
 
 
-def test_what_is_kept_and_damaged_is_one_clear_error(paper):
+def test_a_damaged_stored_file_is_one_clear_error(paper):
     kept_at(paper).write_bytes(TEI.encode()[:50] + b"\xff")
     with Grobid(ANSWER) as server:
         with pytest.raises(ConfigurationError, match="must be UTF-8, got byte 0xff at 50"):
@@ -281,7 +281,7 @@ def test_one_is_not_several(read, paper):
         read(GrobidClient(), str(paper))
 
 
-def test_what_is_cancelled_ends():
+def test_a_cancelled_call_ends():
     async def run():
         with Grobid(hangs(10)) as server:
             task = asyncio.create_task(client(server).aread_many([PDF] * 3))
@@ -314,7 +314,7 @@ def test_a_bad_setting_is_an_error(bad, rule):
 
 
 @pytest.mark.parametrize("missing", ["httpx", "tenacity"])
-def test_what_is_not_installed_is_named_with_its_extra(monkeypatch, process, missing):
+def test_missing_libraries_are_named_with_their_extra(monkeypatch, process, missing):
     monkeypatch.setitem(sys.modules, missing, None)
     with Grobid(ANSWER) as server, pytest.raises(MissingExtra, match=rf"{missing} is not installed.*\[grobid\]"):
         process(client(server), PDF)

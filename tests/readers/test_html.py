@@ -76,7 +76,7 @@ def test_terms_stand_before_what_defines_them():
     ]
 
 
-def test_pictures_say_what_is_said_of_them():
+def test_pictures_have_their_descriptions():
     page = (
         "<p>I <img alt='love'> tea<figure><img src=a alt='A cup'><figcaption>Fig. 1</figcaption></figure><img alt=''>"
     )
@@ -129,7 +129,7 @@ def test_formulae_are_tex_or_a_line():
         "<video>no</video>",
     ],
 )
-def test_what_is_not_seen_is_not_read(hidden):
+def test_hidden_elements_are_not_read(hidden):
     assert block_texts(f"<p>a</p>{hidden}<p>b</p>") == ["a", "b"]
     assert block_texts("<p hidden='until-found'>a<dialog open>b</dialog>") == ["a", "b"]
 
@@ -199,7 +199,7 @@ def test_tables_of_layout_are_read_through():
     assert read("<table><tr><td>a<tr><td>b</table>") == [("paragraph", 0, "a"), ("paragraph", 0, "b")]
 
 
-def test_what_stands_in_a_table_by_mistake_is_kept():
+def test_stray_elements_in_tables_are_kept():
     assert block_texts("<table><p>x</p><tr>y<td>1<td>2</table>") == ["x", "y", "| --- | --- |\n| 1 | 2 |"]
     assert block_texts("a<td>b<tr>c<li>d<caption>e<dd>f") == ["abc", "- de", "f"]
 
@@ -224,7 +224,7 @@ def test_a_header_with_headings_is_content_but_its_navigation_is_not():
     assert read(page) == [("heading", 1, "Tea"), ("paragraph", 0, "Green.")]
 
 
-def test_what_is_only_furniture_is_read():
+def test_pages_of_furniture_alone_are_read():
     assert read("<ul><li><nav>Home</nav></ul>") == [("furniture", 0, "Home")]
     with pytest.raises(ConfigurationError, match='furniture must be "drop" or "keep"'):
         html.read("", furniture="hide")
@@ -296,7 +296,7 @@ def test_the_parser_is_optional(monkeypatch):
 @pytest.mark.parametrize(
     "tag", ["div", "span", "b", "ul><li", "table><tr><td", "blockquote", "dl><dt", "header", "sup"]
 )
-def test_depth_is_no_matter(tag):
+def test_depth_does_not_matter(tag):
     end = "".join(f"</{name}>" for name in reversed(tag.split("><")))
     text = html.read(f"<{tag}>" * 5_000 + "in" + end * 5_000 + "out", furniture="keep").text
     assert "".join(filter(str.isalpha, text)) == "inout"
@@ -309,7 +309,7 @@ def test_depth_is_no_matter(tag):
         ("<p " + " ".join(f"a{i}" for i in range(10_001)) + ">", "at most 10,000 attributes, got 10002"),
     ],
 )
-def test_what_takes_quadratic_time_is_refused(page, error):
+def test_pages_that_need_quadratic_time_are_refused(page, error):
     with pytest.raises(ConfigurationError, match=error):
         html.read(page)
 

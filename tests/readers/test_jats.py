@@ -260,7 +260,7 @@ TREES = st.recursive(
 
 @settings(max_examples=500)
 @given(st.lists(TREES, max_size=4).map("".join))
-def test_whatever_stands_where_it_should_not_no_letter_is_lost(trees):
+def test_no_letter_is_lost_in_malformed_trees(trees):
     document = jats.read(f"<article><body>{trees}</body></article>")
     letters = Counter(filter("abcde".__contains__, re.sub(r"<[^>]*>", "", trees)))
     assert not letters - Counter(document.text)
@@ -382,7 +382,7 @@ def test_references_are_lines(reference, line):
     assert back(f"<ref-list><ref>{reference}</ref></ref-list>")[1:] == [("reference", 0, line)]
 
 
-def test_what_has_no_title_stands_under_one_of_ours_only_in_the_back():
+def test_untitled_sections_get_titles_only_in_the_back_matter():
     assert back(
         "<ref-list><title>Read</title><ref-list><ref><note>x</note></ref></ref-list></ref-list><notes><p>n</p></notes>"
     ) == [
@@ -449,7 +449,7 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
         ("<s><article/><article/></s>", "jats.read_articles reads several, got 2"),
     ],
 )
-def test_what_cannot_be_read_is_refused(text, error):
+def test_unreadable_input_is_refused(text, error):
     with pytest.raises(ConfigurationError, match=error):
         jats.read(text)
 

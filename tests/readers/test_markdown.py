@@ -267,7 +267,7 @@ def test_headings_of_other_readers_are_taken_as_they_are():
     assert Headings(text, [replace(heading, title="Samples")]).path(15) == ("Samples",)
 
 
-def test_a_long_paragraph_over_a_rule_is_no_heading():
+def test_a_long_paragraph_over_a_rule_is_not_a_heading():
     title, body = "A title\nof two lines\n===\n\nText.", "One.\nTwo.\nThree.\nFour.\n==========\nFive."
     assert [block.kind for block in blocks(title)] == ["heading", "paragraph"]
     assert [block.kind for block in blocks(body)] == ["paragraph", "paragraph"]

@@ -98,7 +98,7 @@ def test_box_that_spans_two_of_three_columns_divides_only_those():
     assert reading_order([right, middle, wide, left]) == [3, 2, 1, 0]
 
 
-def test_a_mark_beside_a_column_is_no_column():
+def test_a_mark_beside_a_column_is_not_a_column():
     marks, texts = [(0, y, 3, y + 8) for y in (0, 20, 40)], [(10, y, 90, y + 8) for y in (0, 20, 40)]
     assert reading_order([*marks, *texts]) == [0, 3, 1, 4, 2, 5]
 

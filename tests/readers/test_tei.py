@@ -131,7 +131,7 @@ def written(tree, words):
 
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(trees=st.lists(trees(), min_size=1, max_size=6), body=st.booleans())
-def test_whatever_the_markup_each_word_is_read_once(trees, body):
+def test_each_word_is_read_once_in_any_markup(trees, body):
     words = (f"word{i}x" for i in range(10**6))
     inner = "".join(written(tree, words) for tree in trees)
     source = f"<TEI><text>{f'<body>{inner}</body>' if body else inner}</text></TEI>"
@@ -161,7 +161,7 @@ def test_the_header_is_metadata():
         assert left_out not in document.text
 
 
-def test_what_is_given_wins_over_the_header():
+def test_arguments_override_the_header():
     document = tei.read(SEALS, id="mine", metadata={"title": "Mine", "shelf": 3})
     assert (document.id, document.metadata["title"], document.metadata["shelf"]) == ("mine", "Mine", 3)
     assert document.metadata["doi"] == "10.5555/seals.7"
@@ -253,7 +253,7 @@ def test_a_number_may_stand_in_the_text_of_a_head_and_is_not_written_twice():
     assert outline(tei.read(paper(body))) == [(1, "1. Sea"), (2, "1.1 Salt"), (1, "2")]
 
 
-def test_what_grobid_collects_stands_where_it_is_first_referred_to():
+def test_collected_floats_are_placed_at_their_first_reference():
     actual = texts_by_kind(tei.read(SEALS))
     kinds = [(kind, text) for kind, _, text in actual]
     at = kinds.index(("caption", "Table 1 Seals ashore, by bank | tide."))
@@ -333,7 +333,7 @@ def test_formulae_are_blocks_between_paragraphs_and_text_within_them():
         ),
     ],
 )
-def test_what_is_not_said_as_it_stands(marked, line):
+def test_rewritten_markup_is_read(marked, line):
     assert texts(tei.read(paper(f"<p>{marked}</p>"))) == [line]
 
 
@@ -463,14 +463,14 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "ha"}">' for i i
     ],
     ids=["laughs", "external", "deep", "cut", "prose", "zip", "empty", "jats", "html"],
 )
-def test_what_is_hostile_or_no_tei_is_refused(source, rule):
+def test_hostile_or_foreign_xml_is_refused(source, rule):
     began = time.process_time()
     with pytest.raises(ConfigurationError, match=rule):
         tei.read(source)
     assert time.process_time() - began < 2
 
 
-def test_what_grobid_collects_without_a_name_is_kept():
+def test_collected_floats_without_a_name_are_kept():
     body = "<div><head>Sea</head><p>Text.</p></div><figure><figDesc>Waves.</figDesc></figure><note>Salt.</note>"
     assert texts(tei.read(paper(body))) == ["Sea", "Text.", "Figures and tables", "Waves.", "Notes", "Salt."]
 
@@ -553,7 +553,7 @@ def test_a_megabyte_is_read_within_a_second():
         ("", "", ""),
     ],
 )
-def test_what_a_head_says(text, number, names):
+def test_heads_are_parsed(text, number, names):
     actual = parse_heading(text)
     assert (actual.number, " ".join(actual.names)) == (number, names)
 

@@ -55,7 +55,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("text", "message"), HOSTILE.values(), ids=HOSTILE)
-def test_what_is_hostile_or_broken_is_refused_by_place(text, message):
+def test_hostile_or_broken_input_is_refused_with_its_place(text, message):
     with pytest.raises(ConfigurationError, match=re.escape(message)):
         parse_xml(text)
 
@@ -70,7 +70,7 @@ def test_nothing_is_fetched(monkeypatch):
     assert parse_xml(named).text == "é"
 
 
-def test_what_the_limits_allow_is_read():
+def test_documents_within_the_limits_are_read():
     assert sum(1 for _ in parse_xml(nested(200)).iter()) == 200
     assert len(parse_xml("<a>" + "<b/>" * 499_999 + "</a>")) == 499_999
 

@@ -196,7 +196,7 @@ def test_profile(document, p):
     assert mst.document_stats(*document, p) == pytest.approx(figures, rel=1e-9, abs=1e-9)
 
 
-def test_a_piece_of_exactly_short_factor_mean_lengths_is_no_fragment():
+def test_a_piece_at_the_short_factor_is_not_a_fragment():
     rows, p = np.eye(4), MSTSemanticParams(short_factor=1.5)
     assert mst.document_stats(rows, np.array([7, 15, 12, 6]), p).fragmentation == 0.75
 
