@@ -158,7 +158,7 @@ def test_prompts_offer_the_options():
     [
         ({"threshold": 1.5}, r"threshold must be in -1..1, got 1.5"),
         ({"window": 0}, "window must be >= 1 or None, got 0"),
-        ({"prompt": "Split?"}, r"prompt must have {before} and {sentence} in it, got 'Split\?'"),
+        ({"prompt": "Split?"}, r"prompt must contain {before} and {sentence}, got 'Split\?'"),
         ({"context": "page"}, "context must be one of 'chunk', 'pair'"),
     ],
 )
