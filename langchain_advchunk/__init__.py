@@ -15,13 +15,14 @@ except ModuleNotFoundError as error:
 from langchain_advchunk import splitters
 from langchain_advchunk.base import (
     AdvchunkSplitter,
-    ChunkEmbeddings,
     ChunkerSplitter,
     EmbeddingSplitter,
     LexicalSplitter,
     LinearSplitter,
     chunk_key,
+    chunk_spans,
 )
+from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher
 from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
 
@@ -30,9 +31,11 @@ __all__ = [
     "ChunkEmbeddings",
     "ChunkEnricher",
     "ChunkerSplitter",
+    "DefaultEmbeddings",
     "EmbeddingSplitter",
     "LexicalSplitter",
     "LinearSplitter",
     "chunk_key",
+    "chunk_spans",
 ]
 __all__ += splitters.__all__

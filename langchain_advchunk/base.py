@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set, Sized
 from dataclasses import dataclass, field, fields, replace
-from itertools import cycle
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_text_splitters import TextSplitter
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import chunk_files, flatten_places, flatten_spans, mark_written, user_metadata
+from advchunk.chunkers.docstrings import with_inherited_parameters
+from advchunk.chunkers.frameworks import chunk_files, flatten_spans, framework_metadata, parse_spans
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
-from advchunk.engine.runner import error_handler
+from advchunk.engine.runner import ProgressReporter, error_handler, hashed_id
 from advchunk.errors import MissingExtra, require
+from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
-from advchunk.models.embedders import Embedder, EmbedderLike, as_embedder
-from advchunk.records import Floats
+from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.records import Floats, Span, write_metadata, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
+from langchain_advchunk.embeddings import ChunkEmbeddings
 
 # LangChain's names for resources of the core.
 _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
@@ -36,12 +38,16 @@ _NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
 class AdvchunkSplitter(TextSplitter, ABC):
     """Split documents with a core chunker, and add its metadata to each chunk.
 
-    Metadata is flat: ``start_index`` and ``end_index`` (in the input ``page_content``, unless a different text was
-    derived from it), ``spans`` if a chunk has several, ``chunk_index``, ``token_count``, ``level``, ``section`` and
-    ``title_path`` under headings, ``page``, ``pages`` if there are several, and ``boxes`` if the layout has them
-    ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy, ``source_id`` if the document has an id, the
-    metadata of the algorithm, and ``advchunk_keys``, which lists these keys, so that a chunk that is split again does
-    not pass them on.
+    A chunk has the metadata of its document, unchanged, and our own, which is flat: ``start_index`` and ``end_index`` (in
+    the input ``page_content``, unless a different text was derived from it), ``spans`` if a chunk has several,
+    ``chunk_index``, ``token_count``, ``level``, ``section`` and ``title_path`` under headings, ``page``, ``pages`` if there
+    are several, and ``boxes`` if the layout has them ("3 4", "3:left,top,right,bottom ..."), ``parent_id`` in a hierarchy,
+    ``source_id`` if the document has an id, and the metadata of the algorithm. A key of ours that the document has too is
+    preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is split again
+    does not pass them on.
+
+    ``page_content`` is ``text[start_index:end_index]`` of the document's text only if the chunk has one span and no context;
+    `chunk_spans` returns the spans of any chunk.
 
     Parameters
     ----------
@@ -57,13 +63,17 @@ class AdvchunkSplitter(TextSplitter, ABC):
         default="raise", repr=False, metadata=RESOURCE
     )
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__doc__ = with_inherited_parameters(cls)
+
     def __post_init__(self) -> None:
         error_handler(self.on_error)  # raises on anything else
         core = self.core()  # built here, so that a bad parameter raises at once
         TextSplitter.__init__(
             self,
             chunk_size=core.max_tokens,
-            chunk_overlap=core.overlap_tokens,
+            chunk_overlap=core.size("overlap_tokens"),
             length_function=self._length,
             add_start_index=self.add_start_index,
             strip_whitespace=False,
@@ -86,61 +96,71 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Return the chunks of ``documents``; a chunk keeps its ``id`` while its text is unchanged."""
-        documents = list(documents)
-        return self._convert(documents, self._chunk(self.core(), documents))
+        return list(self.lazy_split_documents(documents))
 
-    def split_files(self, paths: Iterable[str | Path]) -> list[Document]:
-        """Return the chunks of files in any format that `advchunk.read_file` reads, with their layout.
+    def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the chunks of ``documents``, such as ``loader.lazy_load()``, as soon as they are ready, in constant memory."""
+        queue = _Queue(documents)
+        with queue.progress(self.show_progress) as progress:
+            for chunks in self.core().stream(queue.sources(), on_error=self.on_error):
+                progress.update()
+                yield from self._convert(queue.pop(), chunks)
+
+    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+        """Return the chunks of ``documents``, as `split_documents` does."""
+        return self.split_documents(documents)
+
+    def split_files(self, paths: Iterable[str | Path], *, encoding: str | None = None) -> list[Document]:
+        """Return the chunks of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``. A
         splitter of papers, pages or abstracts uses its own reader.
         """
-        sources, chunks = chunk_files(self.core(), paths, "source", on_error=self.on_error, progress=self.show_progress)
-        return self._convert([Document(source.text, metadata=dict(source.metadata)) for source in sources], chunks)
+        options: dict[str, Any] = {"encoding": encoding, "on_error": self.on_error, "progress": self.show_progress}
+        sources, results = chunk_files(self.core(), paths, "source", **options)
+        return self._convert_many([Document(source.text) for source in sources], results)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the async methods of the models."""
-        sources = [_source(document) for document in documents]
-        results = await self.core().achunk_many(sources, on_error=self.on_error, progress=self.show_progress)
-        return self._convert(documents, results)
+        queue, pieces = _Queue(documents), list[Document]()
+        with queue.progress(self.show_progress) as progress:
+            async for chunks in self.core().astream(queue.sources(), on_error=self.on_error):
+                progress.update()
+                pieces += self._convert(queue.pop(), chunks)
+        return pieces
 
-    def _chunk(self, core: Chunker, documents: Iterable[Document]) -> list[list[Chunk]]:
-        return core.chunk_many(
-            [_source(document) for document in documents], on_error=self.on_error, progress=self.show_progress
-        )
-
-    def _convert(self, documents: Sequence[Document], results: list[list[Chunk]]) -> list[Document]:
-        """Return the chunks of each document as LangChain documents."""
-        with_context = self.core().include_context
+    def _convert(self, document: Document, chunks: list[Chunk]) -> list[Document]:
+        """Return the chunks of a document as LangChain documents."""
         return [
-            Document(
-                chunk.embed_text if with_context else chunk.text,
-                id=chunk.id,
-                metadata=self._metadata(document, chunk, chunks),
-            )
-            for document, chunks in zip(documents, results, strict=True)
+            Document(chunk.embed_text, id=chunk.id, metadata=self._metadata(document, chunk, chunks))
             for chunk in chunks
         ]
 
+    def _convert_many(self, documents: Iterable[Document], results: Iterable[list[Chunk]]) -> list[Document]:
+        return [piece for pair in zip(documents, results, strict=True) for piece in self._convert(*pair)]
+
     def _metadata(self, document: Document, chunk: Chunk, chunks: list[Chunk]) -> dict[str, Any]:
-        metadata = {
-            **flatten_places(chunk.metadata),
+        values: dict[str, Any] = {
             "chunk_index": chunk.index,
             "token_count": chunk.tokens,
             "level": chunk.level,
         }
         spans = chunk.spans_in(document.page_content)
         if self.add_start_index and spans:
-            metadata |= {"start_index": spans[0].start, "end_index": spans[-1].end}
+            values |= {"start_index": spans[0].start, "end_index": spans[-1].end}
         if len(spans) > 1:
-            metadata["spans"] = flatten_spans(spans)
+            values["spans"] = flatten_spans(spans)
         if chunk.parent is not None:
-            metadata["parent_id"] = chunks[chunk.parent].id
-        metadata = mark_written(metadata, user_metadata(document.metadata))
-        return metadata | {"source_id": document.id} if document.id else metadata
+            values["parent_id"] = chunks[chunk.parent].id
+        if document.id:
+            values["source_id"] = document.id
+        return framework_metadata(chunk, values)
 
     def _length(self, text: str) -> int:
         return self.core().counter(text)
+
+
+AdvchunkSplitter.__init__.__doc__ = "Take the parameters that the class documents."  # else `help` shows LangChain's
 
 
 @dataclass(kw_only=True, eq=False)
@@ -273,7 +293,7 @@ class EmbeddingSplitter(LinearSplitter):
         """
         documents = list(documents)
         results = self._chunk_with(vectors, documents)
-        pieces = self._convert(documents, results)
+        pieces = self._convert_many(documents, results)
         chunks = (chunk for chunks in results for chunk in chunks)
         rows = zip((piece.page_content for piece in pieces), (chunk.vector for chunk in chunks), strict=True)
         return pieces, self._embeddings(rows)
@@ -299,69 +319,84 @@ class EmbeddingSplitter(LinearSplitter):
 
         Parameters
         ----------
-        id_key : metadata key of a row that holds the id of its chunk.
+        id_key : metadata key of a row that holds the id of its chunk; no key of the documents' metadata.
         """
         documents = list(documents)
+        users = any(id_key in inherited_metadata(document.metadata) for document in documents)
+        require(not users, "id_key must not be a key of the documents' own metadata", id_key)
         results = self._chunk_with("units", documents)
-        pieces = self._convert(documents, results)
+        pieces = self._convert_many(documents, results)
         pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
         rows, vectors = list[Document](), list[Floats | None]()
         for (document, chunk), piece in zip(pairs, pieces, strict=True):
             if chunk.rows is None:
-                rows.append(Document(piece.page_content, id=piece.id, metadata={**piece.metadata, id_key: piece.id}))
+                metadata = write_metadata(piece.metadata, {id_key: piece.id})
+                rows.append(Document(piece.page_content, id=piece.id, metadata=metadata))
                 vectors.append(None)
                 continue
             vectors.extend(chunk.rows)
             is_verbatim = self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
             for number, ((start, end), text) in enumerate(zip(chunk.row_spans, chunk.row_texts, strict=True)):
-                place = {"start_index": start, "end_index": end} if is_verbatim else {}
-                metadata = {**user_metadata(piece.metadata), **place, id_key: piece.id}
+                values: dict[str, Any] = {id_key: piece.id} | ({"source_id": document.id} if document.id else {})
+                values |= {"start_index": start, "end_index": end} if is_verbatim else {}
+                metadata = write_metadata(inherited_metadata(piece.metadata), values)
                 row_id = str(uuid5(UUID(chunk.id), str(number)))
                 rows.append(Document(text, id=row_id, metadata=metadata))
         return pieces, rows, self._embeddings(zip((row.page_content for row in rows), vectors, strict=True))
 
     def _chunk_with(self, vectors: str, documents: Iterable[Document]) -> list[list[Chunk]]:
-        return self._chunk(replace(self.core(), vectors=vectors), documents)  # type: ignore[call-arg]
+        core: Chunker = replace(self.core(), vectors=vectors)  # type: ignore[call-arg]
+        sources = [_source(document) for document in documents]
+        return core.chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
 
     def _embeddings(self, rows: Iterable[tuple[str, Floats | None]]) -> ChunkEmbeddings:
         pairs = [(text, row) for text, row in rows if row is not None]
         return ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), pairs)
 
 
-class ChunkEmbeddings(Embeddings):
-    """Serves precomputed vectors of chunks or sentences to any vector store; the embedder embeds all other texts.
-
-    A vector store asks by text alone. Equal texts with different vectors therefore get their vectors in turn, in the order
-    in which they were made; a store that adds texts in another order may swap them.
-    """
-
-    def __init__(self, embedder: Embedder, rows: Iterable[tuple[str, Floats]]) -> None:
-        vectors = dict[str, list[Floats]]()
-        for text, row in rows:
-            vectors.setdefault(text, []).append(row)
-        self._embedder, self._vectors = embedder, {text: cycle(rows) for text, rows in vectors.items()}
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of texts, precomputed if there are any."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        embedded = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
-        return [(embedded[text] if text in embedded else next(self._vectors[text])).tolist() for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a query."""
-        vector: list[float] = self._embedder.embed([text])[0].tolist()
-        return vector
-
-
 def chunk_key(document: Document) -> str:
-    """Return the id of a chunk, so that ``index(..., key_encoder=chunk_key)`` adds again only the chunks that changed.
+    """Return a key of what is embedded, so that ``index(..., key_encoder=chunk_key)`` adds only the chunks that changed.
 
-    A skipped chunk keeps the ``start_index`` that it had when it was added.
+    The key is made from the id and ``page_content``. It changes with the text, and with the title, heading or summary before
+    it. A skipped chunk keeps the metadata that it had when it was added, such as ``start_index``.
     """
     if not document.id:
         msg = "chunk_key needs documents with an id, which advchunk's splitters set"
         raise ConfigurationError(msg)
-    return document.id
+    return hashed_id(document.id, document.page_content)
+
+
+def chunk_spans(document: Document) -> tuple[Span, ...]:
+    r"""Return the spans of a chunk in the text that was split; () if its metadata has none.
+
+    >>> from langchain_advchunk import RecursiveSplitter
+    >>> text = "# Tea\n\nGreen tea.\n\nBlack tea."
+    >>> *_, last = RecursiveSplitter(max_tokens=6, include_context=True).create_documents([text])
+    >>> last.page_content, "".join(text[start:end] for start, end in chunk_spans(last))
+    ('Tea\n\nBlack tea.', 'Black tea.')
+    """
+    written = written_metadata(document.metadata)
+    if "spans" in written:
+        return parse_spans(written["spans"])
+    return (Span(written["start_index"], written["end_index"]),) if "start_index" in written else ()
+
+
+class _Queue:
+    """Documents that are read one by one, and wait for their chunks."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._documents, self._read = documents, deque[Document]()
+        self.pop = self._read.popleft
+
+    def sources(self) -> Iterator[Source]:
+        """Yield the documents for a core chunker."""
+        for document in self._documents:
+            self._read.append(document)
+            yield _source(document)
+
+    def progress(self, show: bool) -> ProgressReporter:
+        """Return the progress bar over the documents."""
+        return ProgressReporter(show, len(self._documents) if isinstance(self._documents, Sized) else None)
 
 
 @dataclass(frozen=True)
@@ -377,4 +412,4 @@ class _WithSpecial:
 
 def _source(document: Document) -> Source:
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
-    return Source(document.page_content, document.id or "", metadata=user_metadata(document.metadata))
+    return Source(document.page_content, document.id or "", metadata=document.metadata)

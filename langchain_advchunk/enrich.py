@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
@@ -11,11 +11,11 @@ from langchain_core.documents import BaseDocumentTransformer, Document
 
 from advchunk import Chunk, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import WRITTEN_KEYS, mark_written, user_metadata
 from advchunk.enrich import Enricher
-from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
+from advchunk.enrich.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.errors import require
-from advchunk.records import with_context
+from advchunk.records import Span, with_context, written_keys, written_metadata
+from langchain_advchunk.base import chunk_spans
 
 
 @dataclass(eq=False)
@@ -72,8 +72,6 @@ class ChunkEnricher(BaseDocumentTransformer):
 
     def _update_document(self, document: Document, chunk: Chunk) -> Document:
         text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
-        if WRITTEN_KEYS in document.metadata:
-            metadata = mark_written(metadata, user_metadata(document.metadata))
         return Document(with_context(chunk.context, text), id=document.id, metadata=metadata)
 
 
@@ -81,12 +79,15 @@ def _group_by_source(documents: Sequence[Document]) -> list[list[int]]:
     """Return the indices of each document's chunks: those of one ``source_id``, or runs of one source in reading order."""
     groups, run, last = dict[Any, list[int]](), 0, None
     for i, document in enumerate(documents):
-        metadata = document.metadata
-        if name := metadata.get("source_id"):
-            groups.setdefault(name, []).append(i)
+        metadata, keys = document.metadata, written_keys(document.metadata)
+        if "source_id" in keys:
+            groups.setdefault(metadata[keys["source_id"]], []).append(i)
             continue
-        source = metadata.get("source"), metadata.get("page")
-        place = metadata.get("chunk_index", metadata.get("start_index"))
+        page = (
+            None if keys.get("page") == "page" else metadata.get("page")
+        )  # of a loader, which makes a document of each
+        source = str(metadata.get("source") or ""), page
+        place = metadata[keys["chunk_index"]] if "chunk_index" in keys else _start_by_others(metadata)
         follows = last is not None and source == last[0]
         if place is None or last is None or last[1] is None:
             follows = follows and place is None and any(source)  # only the source separates documents
@@ -104,16 +105,25 @@ def _pairs(
     require(None not in texts, "parents must have ids that match the source_id of chunks", None)
     for indices in groups:
         metadata = documents[indices[0]].metadata
-        name = metadata.get("source_id") or str(metadata.get("source") or "")
-        yield to_document([_to_chunk(documents[i]) for i in indices], name, texts.get(metadata.get("source_id")))
+        source_id = written_metadata(metadata).get("source_id")
+        name = source_id or str(metadata.get("source") or "")
+        yield to_document([_to_chunk(documents[i]) for i in indices], name, texts.get(source_id))
 
 
 def _to_chunk(document: Document) -> FrameworkChunk:
-    metadata, content = document.metadata, document.page_content
-    spans = parse_spans(metadata, metadata.get("start_index"), metadata.get("end_index"), len(content))
+    metadata, content, written = document.metadata, document.page_content, written_metadata(document.metadata)
+    spans, start = chunk_spans(document), _start_by_others(metadata)
+    if not spans and start is not None:
+        spans = (Span(start, start + len(content)),)
     length = sum(end - start for start, end in spans)
-    shown = metadata["rewritten"] if "original_text" in metadata else content[max(len(content) - length, 0) :]
-    text, context = metadata.get("original_text", shown), content.removesuffix(shown)
+    shown = written["rewritten"] if "original_text" in written else content[max(len(content) - length, 0) :]
+    text, context = written.get("original_text", shown), content.removesuffix(shown)
     if not spans or len(text) != length or not (context == "" or context.endswith("\n\n")):
         return FrameworkChunk(content, metadata=metadata)  # from another splitter, whose offsets are not of this text
     return FrameworkChunk(text, spans, context.removesuffix("\n\n"), metadata)
+
+
+def _start_by_others(metadata: Mapping[str, Any]) -> int | None:
+    """Return the ``start_index`` of LangChain's splitters, or None if there is none."""
+    start = metadata.get("start_index")
+    return start if isinstance(start, int) and start >= 0 else None

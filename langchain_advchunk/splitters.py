@@ -81,35 +81,35 @@ class OptimalSemanticSplitter(EmbeddingSplitter, core.OptimalSemanticParams):
 
 @dataclass(kw_only=True, eq=False)
 class BayesSegSplitter(LexicalSplitter, core.BayesSegParams):
-    """Split so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`). Experimental."""
+    """Split so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`)."""
 
     chunker_class = core.BayesSegChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class C99Splitter(LexicalSplitter, core.C99Params):
-    """Split where the density of locally ranked word similarity grows most (`advchunk.C99Params`). Experimental."""
+    """Split where the density of locally ranked word similarity grows most (`advchunk.C99Params`)."""
 
     chunker_class = core.C99Chunker
 
 
 @dataclass(kw_only=True, eq=False)
 class SemanticClusterSplitter(EmbeddingSplitter, core.SemanticClusterParams):
-    """Split where the cluster of the sentences changes (`advchunk.SemanticClusterParams`). Experimental."""
+    """Split where the cluster of the sentences changes (`advchunk.SemanticClusterParams`)."""
 
     chunker_class = core.SemanticClusterChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class GraphPartitionSplitter(EmbeddingSplitter, core.GraphPartitionParams):
-    """Split where the community of the sentences changes (`advchunk.GraphPartitionParams`). Experimental."""
+    """Split where the community of the sentences changes (`advchunk.GraphPartitionParams`)."""
 
     chunker_class = core.GraphPartitionChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
-    """Split where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
+    """Split where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`)."""
 
     chunker_class = core.LDATopicChunker
     model: core.TopicModel | None = field(default=None, repr=False, metadata=RESOURCE)
@@ -117,7 +117,7 @@ class LDATopicSplitter(LexicalSplitter, core.LDATopicParams):
 
 @dataclass(kw_only=True, eq=False)
 class TextTilingSplitter(LexicalSplitter, core.TextTilingParams):
-    """Split where lexical cohesion has a deep valley (`advchunk.TextTilingParams`). Experimental."""
+    """Split where lexical cohesion has a deep valley (`advchunk.TextTilingParams`)."""
 
     chunker_class = core.TextTilingChunker
 
@@ -165,14 +165,14 @@ class AutoSplitter(EmbeddingSplitter, core.AutoParams):
 
 @dataclass(kw_only=True, eq=False)
 class DiscourseSegmenterSplitter(EmbeddingSplitter, core.DiscourseSegmenterParams):
-    """Split where strong connectives open a segment (`advchunk.DiscourseSegmenterParams`). Experimental."""
+    """Split where strong connectives open a segment (`advchunk.DiscourseSegmenterParams`)."""
 
     chunker_class = core.DiscourseSegmenterChunker
 
 
 @dataclass(kw_only=True, eq=False)
 class GrobidSectionSplitter(EmbeddingSplitter, core.GrobidSectionParams):
-    """Split papers at their sections (`advchunk.GrobidSectionParams`). Experimental.
+    """Split papers at their sections (`advchunk.GrobidSectionParams`).
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class GrobidSectionSplitter(EmbeddingSplitter, core.GrobidSectionParams):
 
 @dataclass(kw_only=True, eq=False)
 class LayoutAwareSplitter(EmbeddingSplitter, core.LayoutAwareParams):
-    """Split at the regions of pages (`advchunk.LayoutAwareParams`). Experimental.
+    """Split at the regions of pages (`advchunk.LayoutAwareParams`).
 
     Parameters
     ----------

@@ -21,7 +21,9 @@ from llamaindex_advchunk.base import (
     EmbeddingNodeParser,
     LexicalNodeParser,
     LinearNodeParser,
+    chunk_spans,
 )
+from llamaindex_advchunk.embedding import DefaultEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
 
@@ -29,8 +31,10 @@ __all__ = [
     "AdvchunkNodeParser",
     "ChunkEnricher",
     "ChunkerNodeParser",
+    "DefaultEmbedding",
     "EmbeddingNodeParser",
     "LexicalNodeParser",
     "LinearNodeParser",
+    "chunk_spans",
 ]
 __all__ += node_parsers.__all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
@@ -21,20 +21,23 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.utils import get_tqdm_iterable
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import core_schema
 
-from advchunk import Chunk, Chunker, Failure
+from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import chunk_files, flatten_places, flatten_spans, mark_written, user_metadata
+from advchunk.chunkers.frameworks import chunk_files, flatten_spans, framework_metadata, parse_spans
+from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.engine.runner import error_handler
 from advchunk.errors import require
+from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
 from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
+from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 
@@ -57,19 +60,34 @@ class AdvchunkNodeParser(TextSplitter):
     """Parse nodes with a core chunker, and add its metadata to each chunk.
 
     `_parse_nodes` builds complete nodes, so `_postprocess_parsed_nodes`, which would search each text with ``str.find``,
-    does nothing. Metadata has ``token_count``, ``level``, ``spans`` if a chunk has several, ``section`` and ``title_path``
-    under headings, ``page``, ``pages`` and ``boxes`` if the layout has them ("3 4", "3:left,top,right,bottom ..."), the metadata
-    of the algorithm, and ``advchunk_keys``, which lists these keys, so that a chunk that is parsed again does not pass them on.
-    All are hidden from the embedder and the language model. With ``include_context`` there is also ``context``, which both see.
+    does nothing. A chunk has the metadata of its document, unchanged, and our own: ``token_count``, ``level``, ``spans`` if it
+    has several, ``section`` and ``title_path`` under headings, ``page``, ``pages`` and ``boxes`` if the layout has them
+    ("3 4", "3:left,top,right,bottom ..."), and the metadata of the algorithm. A key of ours that the document has too is
+    preceded by ``advchunk_``: ``advchunk_level``. ``advchunk_keys`` lists our keys, so that a chunk that is parsed again does
+    not pass them on. All are hidden from the embedder and the language model. With ``include_context`` there is also
+    ``context``, which both see, without a label if they see nothing else. Metadata of your own that either sees, and then the
+    label, do not count toward ``max_tokens``.
 
-    Ids are stable while the text and the document id are unchanged: give documents an ``id_``.
+    A chunk is ``text[start_char_idx:end_char_idx]`` of its document only if it has one span; `chunk_spans` returns the spans
+    of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
     id_func: Any = Field(default=None, exclude=True, description="id_func(i, node) -> id; None gives stable ids.")
     on_error: Annotated[Literal["raise", "skip"] | Callable[[Failure], object], UNCHECKED] = Field(
         default="raise", exclude=True, description="'raise', 'skip', or a callable that takes each Failure."
     )
+
+    def __init__(self, **data: Any) -> None:
+        """Build a parser; raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
+        check_names(type(self).__name__, data, type(self).model_fields)
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            first = error.errors()[0]
+        else:
+            return
+        _raise(first)
 
     @abstractmethod
     def core(self) -> Chunker:
@@ -109,14 +127,17 @@ class AdvchunkNodeParser(TextSplitter):
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         return nodes
 
-    def get_nodes_from_files(self, paths: Iterable[str | Path], show_progress: bool = False) -> list[BaseNode]:
-        """Return the nodes of files in any format that `advchunk.read_file` reads, with their layout.
+    def get_nodes_from_files(
+        self, paths: Iterable[str | Path], show_progress: bool = False, *, encoding: str | None = None
+    ) -> list[BaseNode]:
+        """Return the nodes of files in any format and encoding that `advchunk.read_file` reads, with their layout.
 
         Offsets are in the text that was read. Metadata is that of the file, with its path as ``file_path``, all hidden from
         the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
         """
         paths = get_tqdm_iterable(paths, show_progress, "Reading files")
-        sources, chunks = chunk_files(self.core(), paths, "file_path", on_error=self.on_error, progress=show_progress)
+        options: dict[str, Any] = {"encoding": encoding, "on_error": self.on_error, "progress": show_progress}
+        sources, chunks = chunk_files(self.core(), paths, "file_path", **options)
         parents = [
             Document(
                 id_=source.id,
@@ -131,20 +152,19 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _sources(self, nodes: Sequence[BaseNode], show_progress: bool) -> Iterator[Source]:
         for node in get_tqdm_iterable(nodes, show_progress, "Parsing nodes"):
-            metadata = user_metadata(node.metadata) if self.include_metadata else {}
+            metadata = node.metadata if self.include_metadata else {}
             yield Source(node.get_content(MetadataMode.NONE), node.node_id, metadata=metadata)
 
     def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
         """Return the chunks of each parent as linked nodes."""
         entries: list[BaseNode] = []
         last: dict[tuple[str | None, int], BaseNode] = {}
-        with_context = self.core().include_context
         for parent, chunks in zip(parents, results, strict=True):
             if not chunks and _has_media(parent):
                 entries.append(parent)
                 continue
             source = parent.source_node or parent.as_related_node_info()  # hashes the whole text, so only once
-            nodes = [self._node(parent, source, chunk, with_context) for chunk in chunks]
+            nodes = [self._node(parent, source, chunk) for chunk in chunks]
             for node, chunk in zip(nodes, chunks, strict=True):  # hashes are final from here on, so links hold
                 if chunk.parent is not None:
                     above = nodes[chunk.parent]
@@ -177,7 +197,7 @@ class AdvchunkNodeParser(TextSplitter):
                     text=sentence,
                     start_char_idx=(shift or 0) + start if is_verbatim else None,
                     end_char_idx=(shift or 0) + end if is_verbatim else None,
-                    extra_info=dict(user_metadata(node.metadata)),
+                    extra_info=write_metadata(inherited_metadata(node.metadata), {}),
                     relationships={NodeRelationship.SOURCE: node.relationships[NodeRelationship.SOURCE], **above},
                     excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
                     excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
@@ -185,17 +205,19 @@ class AdvchunkNodeParser(TextSplitter):
                     obj=node,
                 )
 
-    def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk, with_context: bool) -> TextNode:
+    def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk) -> TextNode:
         shift = _offset_in_root(parent)
-        metadata: dict[str, Any] = {**flatten_places(chunk.metadata), "token_count": chunk.tokens, "level": chunk.level}
+        values: dict[str, Any] = {"token_count": chunk.tokens, "level": chunk.level}
         spans = chunk.spans_in(parent.get_content(MetadataMode.NONE)) if shift is not None else ()
         if len(spans) > 1:
-            metadata["spans"] = flatten_spans(spans, shift or 0)
-        has_context = with_context and bool(chunk.context)
-        metadata |= {"context": chunk.context} if has_context else {}
-        metadata = mark_written(metadata, user_metadata(parent.metadata))
-        hidden = [key for key in metadata if key not in parent.metadata and key != "context"]
-        hidden += ["title"] if has_context else []  # which is part of the context
+            values["spans"] = flatten_spans(spans, shift or 0)
+        values |= {"context": chunk.context} if chunk.context else {}
+        metadata = framework_metadata(chunk, values)
+        hidden = hidden_keys(metadata, users_metadata(parent.metadata) if self.include_metadata else {})
+        hidden += ["title"] if chunk.context else []  # which is part of the context
+        embed_hidden = [*parent.excluded_embed_metadata_keys, *hidden]
+        llm_hidden = [*parent.excluded_llm_metadata_keys, *hidden]
+        is_alone = metadata.keys() - ({*embed_hidden} & {*llm_hidden}) == {written_keys(metadata).get("context")}
         return TextNode(
             id_=self.id_func(chunk.index, parent) if self.id_func else chunk.id,
             # A chunk with rows is retrieved by them.
@@ -205,9 +227,9 @@ class AdvchunkNodeParser(TextSplitter):
             end_char_idx=spans[-1].end + (shift or 0) if spans else None,
             metadata=metadata,
             relationships={NodeRelationship.SOURCE: source},
-            excluded_embed_metadata_keys=[*parent.excluded_embed_metadata_keys, *hidden],
-            excluded_llm_metadata_keys=[*parent.excluded_llm_metadata_keys, *hidden],
-            metadata_template=parent.metadata_template,
+            excluded_embed_metadata_keys=embed_hidden,
+            excluded_llm_metadata_keys=llm_hidden,
+            metadata_template="{value}" if is_alone else parent.metadata_template,  # tokens of a label are not counted
             metadata_separator=parent.metadata_separator,
             text_template=getattr(parent, "text_template", TextNode.model_fields["text_template"].default),
         )
@@ -324,6 +346,41 @@ class EmbeddingNodeParser(LinearNodeParser):
         default="none",
         description="Sets the embedding of each node: its own, mixed with its neighbors', or one per sentence.",
     )
+
+
+def _raise(error: Any) -> None:
+    """Raise an error that pydantic found as the core would: the rule and the value."""
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, ConfigurationError):
+        raise cause
+    require(False, f"{'.'.join(map(str, error['loc']))}: {error['msg']}", error["input"])
+
+
+def chunk_spans(node: TextNode) -> tuple[Span, ...]:
+    r"""Return the spans of a chunk in its document; () if they are unknown.
+
+    >>> from llama_index.core import Document
+    >>> from llamaindex_advchunk import MSTSemanticNodeParser
+    >>> text = "Cats purr.\n\nJudges sit in court.\n\nCats nap and purr."
+    >>> chunk, _ = MSTSemanticNodeParser(n_segments=2)([Document(text=text)])
+    >>> [text[start:end] for start, end in chunk_spans(chunk)]
+    ['Cats purr.\n\n', 'Cats nap and purr.']
+    """
+    if spans := written_metadata(node.metadata).get("spans"):
+        return parse_spans(spans)
+    start, end = node.start_char_idx, node.end_char_idx
+    return () if start is None else (Span(start, start + len(node.text) if end is None else end),)
+
+
+def users_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata without everything that advchunk wrote."""
+    return remove_written(metadata, written_keys(metadata))
+
+
+def hidden_keys(metadata: Mapping[str, Any], users: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a chunk to hide from embedder and language model: those not of the user, except the context's."""
+    visible = {*users, written_keys(metadata).get("context")}
+    return [key for key in metadata if key not in visible]
 
 
 def _has_media(node: BaseNode) -> bool:

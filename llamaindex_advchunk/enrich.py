@@ -11,12 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from advchunk import Chunk
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import WRITTEN_KEYS, mark_written, user_metadata
 from advchunk.enrich import Enricher
-from advchunk.enrich.reassembly import FrameworkChunk, parse_spans, text_and_metadata, to_document
-from llamaindex_advchunk.base import Resource
-
-_HIDDEN = ("summary", "summary_status", "rewritten", "rewritten_status", "original_text")
+from advchunk.enrich.reassembly import FrameworkChunk, text_and_metadata, to_document
+from advchunk.records import remove_written, write_metadata, written_metadata
+from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_metadata
 
 
 class ChunkEnricher(TransformComponent):
@@ -80,11 +78,9 @@ class ChunkEnricher(TransformComponent):
 
     def _update_node(self, node: TextNode, chunk: Chunk) -> TextNode:
         text, metadata = text_and_metadata(chunk, rewritten=self.rewritten)
-        if chunk.context:
-            metadata["context"] = chunk.context
-        if WRITTEN_KEYS in node.metadata:
-            metadata = mark_written(metadata, user_metadata(node.metadata))
-        hidden = [key for key in _HIDDEN if key in metadata]
+        metadata = remove_written(metadata, ["context"])
+        metadata = write_metadata(metadata, {"context": chunk.context} if chunk.context else {})
+        hidden = hidden_keys(metadata, users_metadata(node.metadata))
         changed = node.model_copy(
             update={
                 "text": text,
@@ -129,10 +125,10 @@ def _pairs(groups: Sequence[Sequence[TextNode]]) -> Iterator[tuple[Source, list[
 
 
 def _to_chunk(node: TextNode) -> FrameworkChunk:
-    text = node.metadata.get("original_text", node.text)
-    spans = parse_spans(node.metadata, node.start_char_idx, node.end_char_idx, len(text))
+    written, spans = written_metadata(node.metadata), chunk_spans(node)
+    text = written.get("original_text", node.text)
     verbatim = sum(end - start for start, end in spans) == len(text)
-    return FrameworkChunk(text, spans if verbatim else (), node.metadata.get("context", ""), node.metadata)
+    return FrameworkChunk(text, spans if verbatim else (), written.get("context", ""), node.metadata)
 
 
 def _union(keys: Sequence[str], more: Sequence[str]) -> list[str]:

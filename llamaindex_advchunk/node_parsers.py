@@ -82,31 +82,31 @@ class OptimalSemanticNodeParser(EmbeddingNodeParser, core.OptimalSemanticParams)
 
 
 class BayesSegNodeParser(LexicalNodeParser, core.BayesSegParams):
-    """Parse so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`). Experimental."""
+    """Parse so that each segment's words likely come from one distribution (`advchunk.BayesSegParams`)."""
 
     chunker_class = core.BayesSegChunker
 
 
 class C99NodeParser(LexicalNodeParser, core.C99Params):
-    """Parse where the density of locally ranked word similarity grows most (`advchunk.C99Params`). Experimental."""
+    """Parse where the density of locally ranked word similarity grows most (`advchunk.C99Params`)."""
 
     chunker_class = core.C99Chunker
 
 
 class SemanticClusterNodeParser(EmbeddingNodeParser, core.SemanticClusterParams):
-    """Parse where the cluster of the sentences changes (`advchunk.SemanticClusterParams`). Experimental."""
+    """Parse where the cluster of the sentences changes (`advchunk.SemanticClusterParams`)."""
 
     chunker_class = core.SemanticClusterChunker
 
 
 class GraphPartitionNodeParser(EmbeddingNodeParser, core.GraphPartitionParams):
-    """Parse where the community of the sentences changes (`advchunk.GraphPartitionParams`). Experimental."""
+    """Parse where the community of the sentences changes (`advchunk.GraphPartitionParams`)."""
 
     chunker_class = core.GraphPartitionChunker
 
 
 class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
-    """Parse where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`). Experimental."""
+    """Parse where the topics of neighboring blocks diverge (`advchunk.LDATopicParams`)."""
 
     chunker_class = core.LDATopicChunker
     model: Annotated[core.TopicModel | None, UNCHECKED] = Field(
@@ -115,7 +115,7 @@ class LDATopicNodeParser(LexicalNodeParser, core.LDATopicParams):
 
 
 class TextTilingNodeParser(LexicalNodeParser, core.TextTilingParams):
-    """Parse where lexical cohesion has a deep valley (`advchunk.TextTilingParams`). Experimental."""
+    """Parse where lexical cohesion has a deep valley (`advchunk.TextTilingParams`)."""
 
     chunker_class = core.TextTilingChunker
 
@@ -154,13 +154,13 @@ class AutoNodeParser(EmbeddingNodeParser, core.AutoParams):
 
 
 class DiscourseSegmenterNodeParser(EmbeddingNodeParser, core.DiscourseSegmenterParams):
-    """Parse where strong connectives open a segment (`advchunk.DiscourseSegmenterParams`). Experimental."""
+    """Parse where strong connectives open a segment (`advchunk.DiscourseSegmenterParams`)."""
 
     chunker_class = core.DiscourseSegmenterChunker
 
 
 class GrobidSectionNodeParser(EmbeddingNodeParser, core.GrobidSectionParams):
-    """Parse papers at their sections (`advchunk.GrobidSectionParams`). Experimental."""
+    """Parse papers at their sections (`advchunk.GrobidSectionParams`)."""
 
     chunker_class = core.GrobidSectionChunker
     inner: Annotated[SegmentingChunker | None, UNCHECKED] = Field(
@@ -169,7 +169,7 @@ class GrobidSectionNodeParser(EmbeddingNodeParser, core.GrobidSectionParams):
 
 
 class LayoutAwareNodeParser(EmbeddingNodeParser, core.LayoutAwareParams):
-    """Parse at the regions of pages (`advchunk.LayoutAwareParams`). Experimental."""
+    """Parse at the regions of pages (`advchunk.LayoutAwareParams`)."""
 
     chunker_class = core.LayoutAwareChunker
     inner: Annotated[SegmentingChunker | None, UNCHECKED] = Field(

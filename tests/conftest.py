@@ -62,10 +62,15 @@ def langchain(name, texts, tokenizer=None, **params):
         length_function=tokenizer, **{**STAND_INS.get(name, {}), **params}
     )
     documents = splitter.split_documents([LangChainDocument(text, id=str(i)) for i, text in enumerate(texts)])
-    pairs = [(d, d.metadata) for d in documents]
-    return [
-        Piece(d.page_content, spans_of(m, m["start_index"], m["end_index"]), m["token_count"], d.id) for d, m in pairs
-    ]
+    return [langchain_piece(document, texts) for document in documents]
+
+
+def langchain_piece(document, texts):
+    metadata = document.metadata
+    spans = spans_of(metadata, metadata["start_index"], metadata["end_index"])
+    text = "".join(texts[int(metadata["source_id"])][start:end] for start, end in spans)
+    assert document.page_content.endswith(text)  # after its context
+    return Piece(text, spans, metadata["token_count"], document.id)
 
 
 def llamaindex(name, texts, tokenizer=None, **params):

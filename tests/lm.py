@@ -141,7 +141,7 @@ class Words:
         return np.array(ends, dtype=np.int64), np.array(nats)
 
     def choose(self, prompt, options):
-        passage, sentence = re.search("(?s)(?:Passage: |文字：)(.*)\n\n(?:Sentence: |句子：)(.*)\n\n", prompt).groups()
+        passage, sentence = re.search("(?s)<(?:passage|文字)>(.*)</.*<(?:sentence|句子)>(.*)</", prompt).groups()
         split, keep = options
         parted = bool(re.search("cat|kitten", passage.lower())) != bool(re.search("cat|kitten", sentence.lower()))
         chances = {split: 0.9, keep: 0.1} if parted else {split: 0.1, keep: 0.9}

@@ -2,9 +2,34 @@
 
 import zlib
 
+_TO_PRIVATE_USE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+1 begincodespacerange <00> <ff> endcodespacerange
+1 beginbfrange <21> <7e> <e021> endbfrange
+endcmap end end"""
+
+
+def _font_objects(first):
+    """Return the objects of the fonts of `Paper`, and those they refer to; the first has the number ``first``."""
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /%s /Encoding /WinAnsiEncoding %s >>"
+    composite = "/Type /Font /Subtype /Type0 /BaseFont /Unmapped /Encoding /Identity-H"
+    system = "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >>"
+    descendant = f"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /Unmapped {system} /DW 500 >>"
+    return [
+        *((font % (name, "")).encode() for name in ("Helvetica", "Helvetica-Bold", "Courier")),
+        (font % ("Helvetica", f"/ToUnicode {first + 5} 0 R")).encode(),
+        f"<< {composite} /DescendantFonts [{first + 6} 0 R] >>".encode(),
+        f"<< /Length {len(_TO_PRIVATE_USE)} >>\nstream\n".encode() + _TO_PRIVATE_USE + b"\nendstream",
+        descendant.encode(),
+    ]
+
 
 class Paper:
-    """A PDF with text in Helvetica; coordinates are points from the top left, as in the blocks that the reader returns."""
+    """A PDF with text in standard fonts; coordinates are points from the top left, as in the blocks that the reader returns.
+
+    The font "symbols" has characters of the private use area, and "unmapped" has codes without any character.
+    """
+
+    fonts = ("regular", "bold", "mono", "symbols", "unmapped")
 
     def __init__(self, width=595, height=842, title="", rotate=0, crop=None):
         self.width, self.height, self.title = width, height, title
@@ -14,16 +39,21 @@ class Paper:
         self._pages.append([])
         return self
 
-    def text(self, x, baseline, content, size=10, bold=False):
-        font = "F2" if bold else "F1"
+    def text(self, x, baseline, content, size=10, bold=False, font="regular"):
+        font = f"F{self.fonts.index('bold' if bold else font) + 1}"
         escaped = content.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").encode("cp1252")
         at = f"BT /{font} {size} Tf {x} {self.height - baseline} Td (".encode() + escaped + b") Tj ET"
         self._pages[-1].append(at)
         return self
 
-    def lines(self, x, baseline, lines, size=10, leading=12):
+    def raw(self, operators):
+        """Add operators of a content stream; their origin is the bottom left."""
+        self._pages[-1].append(operators.encode())
+        return self
+
+    def lines(self, x, baseline, lines, size=10, leading=12, font="regular"):
         for i, line in enumerate(lines):
-            self.text(x, baseline + i * leading, line, size)
+            self.text(x, baseline + i * leading, line, size, font=font)
         return self
 
     def box(self, x, top, width, height, gray=1.0):
@@ -34,21 +64,18 @@ class Paper:
     def data(self, encrypt=b""):
         """Return the bytes of the file."""
         count = len(self._pages)
-        kids = " ".join(f"{5 + 2 * i} 0 R" for i in range(count))
-        font = "<< /Type /Font /Subtype /Type1 /BaseFont /%s /Encoding /WinAnsiEncoding >>"
-        objects = [
-            b"<< /Type /Catalog /Pages 2 0 R >>",
-            f"<< /Type /Pages /Kids [{kids}] /Count {count} >>".encode(),
-            (font % "Helvetica").encode(),
-            (font % "Helvetica-Bold").encode(),
-        ]
+        objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", *_font_objects(3)]
+        first = len(objects) + 1
+        kids = " ".join(f"{first + 2 * i} 0 R" for i in range(count))
+        objects[1] = f"<< /Type /Pages /Kids [{kids}] /Count {count} >>".encode()
+        fonts = " ".join(f"/F{i + 1} {3 + i} 0 R" for i in range(len(self.fonts)))
         crop = f" /CropBox [{' '.join(map(str, self.crop))}]" if self.crop else ""
         for i, page in enumerate(self._pages):
             stream = zlib.compress(b"\n".join(page))
-            resources = "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >>"
+            resources = f"/Resources << /Font << {fonts} >> >>"
             objects += [
                 f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {self.width} {self.height}]{crop} /Rotate {self.rotate} "
-                f"{resources} /Contents {6 + 2 * i} 0 R >>".encode(),
+                f"{resources} /Contents {first + 2 * i + 1} 0 R >>".encode(),
                 f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode() + stream + b"\nendstream",
             ]
         objects.append(f"<< /Title ({self.title}) >>".encode())

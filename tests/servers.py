@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+LONG = 60  # seconds; a test that waits this long has failed, however busy the machine is
+
 
 def says(text, usage=(7, 3), **message):
     """Answer as a chat model does; ``usage`` None says no tokens."""

@@ -121,7 +121,7 @@ SIX_LINES = "# Tea\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nMilk is 
 @pytest.mark.parametrize(
     ("imports", "call", "most"),
     [
-        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 14),
+        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 15),
         (
             "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document",
             f"RecursiveSplitter().split_documents([Document({SIX_LINES!r})])",

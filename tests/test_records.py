@@ -1,10 +1,36 @@
-"""Records: spans searched by offset, and parts of units."""
+"""Records: spans searched by offset, parts of units, and metadata, in which the user's keys are left alone."""
+
+import json
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.records import Span, SpanSet, Strength, Units
+from advchunk import ConfigurationError
+from advchunk.records import (
+    Span,
+    SpanSet,
+    Strength,
+    Units,
+    remove_written,
+    write_metadata,
+    written_keys,
+    written_metadata,
+)
+
+names = st.sampled_from(["level", "section", "advchunk_level", "advchunk_advchunk_level", "advchunk_keys", "k"])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("level section"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+own_names = st.sampled_from(["level", "section", "token_count"])
+own_values = st.dictionaries(own_names, json_values, min_size=1)
+
+
+def is_no_list(metadata):
+    return not written_keys(metadata)
 
 
 @given(st.lists(st.integers(0, 60), max_size=12, unique=True).map(sorted), st.integers(-1, 61))
@@ -23,3 +49,38 @@ def test_a_part_of_units_keeps_sizes_and_strengths():
 
 def test_units_are_alike_by_default():
     assert Units("abc", np.array([0, 1, 3])).strength.tolist() == [Strength.SENTENCE] * 3
+
+
+@given(st.dictionaries(names, json_values).filter(is_no_list), own_values, own_values)
+def test_the_users_values_and_ours_are_both_kept(users, first, second):
+    before = json.dumps(users)
+    written = write_metadata(users, first)
+    assert {**written, **users} == written
+    assert written_metadata(written) == first
+    again = write_metadata(written, second)
+    assert written_metadata(again) == first | second
+    assert remove_written(again, first | second) == users
+    assert written_metadata(remove_written(again, second)) == {k: first[k] for k in first.keys() - second}
+    assert json.dumps(users) == before
+
+
+def test_values_are_copied_deeply():
+    users, values = {"tags": [{"a": []}], "at": (1, [2])}, {"boxes": [[1]]}
+    written = write_metadata(users, values)
+    for metadata in (users, values):
+        for key, value in metadata.items():
+            assert written[key] == value
+            assert written[key] is not value
+    assert written["tags"][0]["a"] is not users["tags"][0]["a"]
+
+
+def test_a_list_that_a_store_returns_with_other_keys_or_without_some_is_still_known():
+    written = write_metadata({"source": "s"}, {"level": 0, "token_count": 9})
+    kept = {key: written[key] for key in written if key != "level"} | {"_distance": 0.5}
+    assert remove_written(kept, written_keys(kept)) == {"source": "s", "_distance": 0.5}
+    assert written_keys({**dict.fromkeys(written), "source": "s"}) == {}  # as tables fill their columns
+
+
+def test_keys_with_white_space_are_refused():
+    with pytest.raises(ConfigurationError, match="must be without white space, got 'my key'"):
+        write_metadata({}, {"my key": 1})

@@ -177,7 +177,7 @@ def test_short_chunks_are_merged_with_the_more_similar_neighbor():
     units = Units("aaaa b cccc", np.array([0, 5, 7, 11]))
     limits = Limits(8, 3, 0, CHARACTERS)
     vectors = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 1.0]])
-    for rows, expected in ((vectors, ["aaaa ", "b cccc"]), (vectors[[1, 1, 0]], ["aaaa b ", "cccc"]), (None, ["aaaa b ", "cccc"])):  # fmt: skip
+    for rows, expected in ((vectors, ["aaaa ", "b cccc"]), (vectors[[1, 1, 0]], ["aaaa b ", "cccc"]), (None, ["aaaa ", "b cccc"])):  # fmt: skip
         assert [c.text for c in assemble(units, np.arange(4), limits, rows)] == expected
 
 
@@ -246,6 +246,12 @@ LONG = {
 }
 
 
+def every_fourth_line(prompt):
+    """Return an answer of `LLMChapteringChunker` that needs no fallback, which would count the text again."""
+    numbers = re.findall(r"(?m)^\[(\d+)\]", prompt.rpartition("<lines>")[2])
+    return "\n".join(f"## {number} Cats" for number in numbers[::4])
+
+
 def shown_per_character(name, text, count, adds_up, **params):
     counter = Counting(count, adds_up)
     resource_names = advchunk.describe(name)["resources"]
@@ -254,6 +260,8 @@ def shown_per_character(name, text, count, adds_up, **params):
     )
     spare = {"contiguous": True} if "overlap_tokens" in params and name == "mst-semantic" else {}
     spare |= {"threshold": 1.0} if name == "graph-partition" else {}  # equal vectors would give a million edges
+    spare |= {"min_segment_length": 0} if name == "c99" else {}  # short segments are counted again when they are joined
+    spare |= {"support": 100.0, "llm": every_fourth_line} if name == "llm-chaptering" else {}
     kwargs = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
     chunks = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **kwargs}).chunk(
         Document(text, blocks=())
@@ -342,6 +350,23 @@ def test_all_but_the_last_chunk_of_a_segment_are_within_20_percent_of_the_target
     assert covered == len(units.text)
 
 
+@pytest.mark.parametrize("target", [40, 100, 250])
+@pytest.mark.parametrize("longest", [1, 3, 30])
+def test_nearly_all_chunks_are_within_20_percent_of_the_target_wherever_segments_end(target, longest):
+    random = np.random.default_rng(7)
+    text = "".join("cat " * size + "nap. " for size in random.integers(3, 40, 400))
+    units = sentences.sentences(text)
+    cuts = np.unique(np.r_[0, np.cumsum(random.integers(1, longest + 1, 400)), len(units)].clip(max=len(units)))
+    sizes = [chunk.tokens for chunk in assemble(units, cuts, Limits(512, 0, 0, WORDS, target=target))]
+    assert sum(0.8 * target <= size <= 1.2 * target for size in sizes) >= 0.85 * len(sizes)
+
+
+def test_segments_that_can_be_divided_near_the_target_keep_their_ends():
+    units, cuts = Units("a " * 94, np.arange(0, 189, 2)), np.array([0, 20, 31, 43, 73, 94])
+    sizes = [chunk.tokens for chunk in assemble(units, cuts, Limits(99, 0, 0, WORDS, target=10))]
+    assert {20, 31, 43, 73} <= set(np.cumsum(sizes).tolist())
+
+
 @relaxed
 @given(cases_with_target())
 def test_with_a_target_short_chunks_have_no_neighbor_with_room(case):
@@ -374,14 +399,11 @@ def test_any_target_keeps_chunks_bounded_lossless_and_in_order(case, target, dat
 
 @relaxed
 @given(cases(), st.data())
-def test_a_target_that_no_segment_exceeds_changes_nothing(case, data):
+def test_a_text_smaller_than_the_target_is_one_chunk(case, data):
     units, limits = case
     units = fit(units, limits)
-    cuts = cut(data, units)
-    limits = replace(limits, overlap_tokens=0, min_tokens=0)
-    far = replace(limits, target=10_000, max_tokens=20_000)
-    whole = [units.text[a:b] for a, b in pairwise(units.edges[cuts].tolist())]
-    assert [chunk.text for chunk in assemble(units, cuts, far)] == whole
+    far = replace(limits, target=10_000, max_tokens=20_000, overlap_tokens=0, min_tokens=0)
+    assert [chunk.text for chunk in assemble(units, cut(data, units), far)] == [units.text]
 
 
 def windows(text, target, units=sentences.sentences, top=99, **kwargs):
@@ -395,7 +417,7 @@ def windows(text, target, units=sentences.sentences, top=99, **kwargs):
     [
         ([0, 9, 9, 9, 1, 1, 1, 9, 0, 0, 0, 0], ["a b c d e ", "f g h i j k"]),  # the nearest of equals
         ([0, 9, 9, 9, 1, 1, 2, 9, 0, 0, 0, 0], ["a b c d e f ", "g h i j k"]),
-        ([0, 9, 9, 9, 2, 1, 1, 0, 0, 0, 3, 4], ["a b c d ", "e f g h i j ", "k"]),
+        ([0, 9, 9, 9, 2, 1, 1, 0, 0, 0, 3, 4], ["a b c d e ", "f g h i j k"]),  # "k" would be too small
         (None, ["a b c d e ", "f g h i j k"]),
     ],
 )
@@ -501,7 +523,7 @@ def test_a_target_keeps_token_counting_linear(kind, count, adds_up):
         units = fit(Units(LONG[kind](n), np.array([0, n])), limits)
         assemble(units, np.array([0, len(units)]), limits)
         shown.append(counter.shown / n)
-    assert max(shown) <= 14
+    assert max(shown) <= 14.5
     assert shown[-1] <= shown[0] * 1.25
 
 
@@ -524,3 +546,54 @@ def test_words_bound_joins_overlap_and_headings():
     for params in ({}, {"min_tokens": 60}, {"overlap_tokens": 20}):
         chunks = advchunk.UniversalSemanticChunker(max_chunk_size=40, min_chunk_size=10, **params).chunk(text)
         assert max(WORDS(chunk.text) for chunk in chunks) <= 40
+
+
+@pytest.mark.parametrize("vectors", [None, "alike"])
+def test_short_pieces_join_to_pieces_near_the_least_size(vectors):
+    text = ("x" * 26 + " ") * 40
+    units = tiling.words(text)
+    rows = None if vectors is None else np.full((len(units), 4), 0.5) + np.eye(4)[np.arange(len(units)) % 4] * 0.1
+    chunks = assemble(units, np.arange(len(units) + 1), Limits(2000, 40, 0, CHARACTERS), rows)
+    assert {len(chunk.text) for chunk in chunks} == {54}
+
+
+@relaxed
+@given(cases(), st.booleans(), st.data())
+def test_a_minimum_joins_short_pieces_only(case, similar, data):
+    units, limits = case
+    units, least = fit(units, limits), limits.min_tokens
+    cuts, limits = cut(data, units), replace(limits, overlap_tokens=0)
+    pieces = assemble(units, cuts, replace(limits, min_tokens=0))
+    longest = {piece.start: piece.tokens for piece in pieces}
+    for chunk in assemble(units, cuts, limits, np.ones((len(units), 2)) if similar else None):
+        within = [size for start, size in longest.items() if chunk.start <= start < chunk.end]
+        assert chunk.tokens <= max([least, *within]) + 3 * least
+
+
+@pytest.mark.parametrize("sizes", [(50, 3), (3, 50), (45, 3, 45), (50, 9, 50, 2)])
+def test_a_short_piece_without_room_beside_it_takes_text_from_a_neighbor(sizes):
+    units = Units("a " * sum(sizes), np.arange(0, 2 * sum(sizes) + 1, 2))
+    chunks = assemble(units, np.r_[0, np.cumsum(sizes)], Limits(50, 10, 0, WORDS))
+    assert min(chunk.tokens for chunk in chunks) >= 10
+
+
+@pytest.mark.parametrize("count", [CHARACTERS, WORDS, CallableCounter(four_letters)])
+@pytest.mark.parametrize("line", ["x1 = " + "y + " * 400 + "0", "x" * 2000, '"a b", ' * 300])
+@pytest.mark.parametrize("after", ["", "z = 1\n"])
+def test_the_fence_of_a_code_block_is_not_a_chunk(line, after, count):
+    block = f"```python\n{line}\n{after}```\n"
+    limits = Limits(64, 0, 0, count, verbatim=EVERYWHERE)
+    parts = fit(Units(block, np.array([0, len(block)])), limits).strings()
+    assert "".join(parts) == block
+    assert parts[0].removeprefix("```python\n")
+    assert parts[-1].strip() not in {"```", "z = 1\n```"}
+    assert max(map(count, parts)) <= 64
+
+
+def test_overlap_is_what_the_words_allow():
+    text = "One two. Three four five. Six seven eight nine. " * 3
+    limits = Limits(1000, 0, 60, CHARACTERS, more=((WORDS, 7),))
+    units = sentences.sentences(text)
+    chunks = assemble(fit(units, limits), np.arange(0, len(units) + 1), limits)
+    assert max(WORDS(chunk.text) for chunk in chunks) == 7
+    assert all(later.start < earlier.end for earlier, later in pairwise(chunks))

@@ -49,6 +49,7 @@ from advchunk.errors import (
     Unreadable,
 )
 from advchunk.models.chat import Budget
+from advchunk.models.embedding_endpoint import OpenAIEmbedder
 from advchunk.models.endpoint import OpenAIChat
 from advchunk.models.topics import TopicModel
 from advchunk.readers.files import read_file
@@ -107,6 +108,7 @@ __all__ = [
     "ModelUnavailable",
     "NotConverged",
     "OpenAIChat",
+    "OpenAIEmbedder",
     "OptimalSemanticChunker",
     "OptimalSemanticParams",
     "Params",

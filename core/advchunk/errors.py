@@ -96,8 +96,8 @@ def check_spelling(name: str, names: Iterable[str]) -> None:
         raise ConfigurationError(msg)
 
 
-def first_line(error: Exception) -> str:
-    """Return the first line of an error message."""
+def first_line(error: object) -> str:
+    """Return the first line of an error, or of its message."""
     return str(error).strip().partition("\n")[0]
 
 

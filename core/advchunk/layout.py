@@ -1,20 +1,35 @@
 """The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from os.path import commonprefix
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from advchunk.readers.writing import table_head
-from advchunk.records import Block, BlockKind, Document, Ints, Place, Segmentation, Span, SpanSet, Strength, Units
+from advchunk.records import (
+    Block,
+    BlockKind,
+    Document,
+    Ints,
+    Place,
+    Segmentation,
+    Span,
+    SpanSet,
+    Strength,
+    Units,
+    remove_written,
+    written_keys,
+)
 from advchunk.sizes import Limits
 from advchunk.text.tiling import Tiler, from_ends, next_non_space, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
+_CAPTIONED = _PROTECTED | {"caption"}
+_INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
 
 def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
@@ -44,6 +59,8 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
 def fit_to_blocks(units: Units, document: Document) -> Units:
     """Return units that also end where blocks end, but not inside a protected one or the white space before a block.
 
+    A heading stays with the block below it, and a caption with what it is above.
+
     Returns
     -------
     Units with the ``strength`` of their edges.
@@ -69,13 +86,15 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     levels = {block.span.start: block.level for block in blocks if block.kind == "heading"}
     heads = np.isin(edges, list(levels))
     strength[heads] = [Strength.HEADING + max(6 - levels[edge], 0) for edge in edges[heads].tolist()]
-    after = [block.span.start for above, block in pairwise(blocks) if above.kind == "heading"]
-    strength[np.isin(edges, after)] = Strength.KEEP_WITH_NEXT
+    for above, below in pairwise(blocks):
+        if above.kind == "heading" or (above.kind == "caption" and below.kind in _CAPTIONED):
+            first, last = np.searchsorted(edges, [above.span.start, below.span.start], "right")
+            strength[first:last] = Strength.KEEP_WITH_NEXT
     return Units(text, edges, units.sizes if np.array_equal(edges, units.edges) else None, strength)
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
-    """Move each cut between a heading and its text before the heading, except cuts that were forced."""
+    """Move each cut between a heading or caption and what is below before the heading, except cuts that were forced."""
     edges = np.flatnonzero(units.strength < 0)[::-1].tolist()  # from the end: stacked headings move together
     if not edges:
         return segmentation
@@ -163,15 +182,15 @@ class TableHeads:
     def __init__(self, document: Document, limits: Limits) -> None:
         tables = [block for block in document.blocks or () if block.kind == "table"]
         self._starts = [table.span.start for table in tables]
-        self._tables = [(table.span.end, table_head(document.text, table)) for table in tables]
+        self._tables = [(table.span.end, *table_head(document.text, table)) for table in tables]
         self._limits, self._cache = limits, dict[tuple[str, str], tuple[str, int]]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context at ``offset``, and its tokens; a head that does not fit in half a chunk is left out."""
         base = self._limits.context(offset)
         place = bisect_right(self._starts, offset - 1) - 1
-        end, head = self._tables[place] if place >= 0 else (0, "")
-        if not head or offset >= end or offset < self._starts[place] + len(head) or base[0].endswith(head):
+        end, head, head_end = self._tables[place] if place >= 0 else (0, "", 0)
+        if not head or not head_end <= offset < end or base[0].endswith(head):
             return base
         if (base[0], head) not in self._cache:
             context = f"{base[0]}\n\n{head}" if base[0] else head
@@ -182,8 +201,6 @@ class TableHeads:
 
 class Locator:
     """Locates spans in a document: the headings they are under, and their places on pages."""
-
-    shared_keys = frozenset({"section", "title_path", "page"})  # also true of parts of a chunk
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
@@ -214,6 +231,16 @@ class Locator:
                 {"page": pages[0]} | ({"pages": pages} if len(pages) > 1 else {}) | ({"boxes": boxes} if boxes else {})
             )
         return metadata
+
+
+def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the metadata that parts of a chunk inherit: the user's, and the headings and the page.
+
+    >>> inherited_metadata({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"})
+    {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
+    """
+    own = written_keys(metadata).keys() - _INHERITED
+    return remove_written(metadata, own) if own else metadata
 
 
 def _spans(spans: Iterable[Span]) -> Ints:

@@ -14,12 +14,13 @@ Four arrays carry the work between a text and its chunks:
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import accumulate, pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,12 @@ from advchunk.errors import ConfigurationError, require
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
+
+WRITTEN_KEYS: Final = "advchunk_keys"
+"""The metadata key of the space-separated list of the keys that advchunk wrote, so that a chunk that is split again does not
+pass them on. The list is text, for stores whose metadata must be flat."""
+
+_PREFIX: Final = "advchunk_"  # of a key that the user's metadata has, too
 
 
 class Strength(IntEnum):
@@ -228,10 +235,11 @@ class Chunk:
     spans : ascending; one for a contiguous chunk, several if distant passages are grouped.
     tokens : size of ``embed_text``, by the counter that kept it within ``max_tokens``.
     index : position among the chunks of its document, from 0.
-    id : the same for the same source, level and text, wherever the text is (see `engine.runner.IdGenerator`).
+    id : the same for the same source, level and text to embed, wherever the text is (see `engine.runner.IdGenerator`).
     context : titles, headings or a summary, embedded with the text but not part of it.
     level, parent : depth in a hierarchy, and the index of the parent chunk; 0 and None if flat.
-    metadata : of the document, its layout and the algorithm; JSON-able.
+    metadata : of the document, its layout and the algorithm; JSON-able. ``advchunk_keys`` lists the keys that are not the
+        document's; one that the document has too is preceded by ``advchunk_``.
     source_spans : the spans in the original, if the document has ``offsets``; else empty.
     vector : (d,) unit vector, if the chunker has ``vectors=``.
     rows, row_spans, row_texts : (m, d) unit vectors of its m sentences, if the chunker has ``vectors="units"``, with their
@@ -293,6 +301,90 @@ def with_context(context: str, text: str) -> str:
     'Guide > Install\n\nRun make.'
     """
     return f"{context}\n\n{text}" if context and text else context or text
+
+
+def written_keys(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys that advchunk wrote, by their names without prefix.
+
+    >>> written_keys({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
+    {'level': 'advchunk_level'}
+    """
+    keys = str(metadata.get(_list_key(metadata), "")).split()
+    return {_strip_prefix(key): key for key in keys if key in metadata}
+
+
+def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata that advchunk wrote, by its names without prefix.
+
+    >>> written_metadata({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
+    {'level': 0}
+    """
+    return {name: metadata[key] for name, key in written_keys(metadata).items()}
+
+
+def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a deep copy of metadata with values of ours, which replace those that we wrote before, but none of the user's.
+
+    >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
+    {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
+    """
+    keys, result = written_keys(metadata), _copy(metadata)
+    for name, value in values.items():
+        if name not in keys:
+            require(name.split() == [name], "metadata keys of chunks must be without white space", name)
+            keys[name] = _free_key(name, metadata)
+        result[keys[name]] = _copy(value)
+    return _list_keys(result, _list_key(metadata), keys.values())
+
+
+def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return metadata without those of our values that have these names.
+
+    >>> remove_written({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"}, ["level", "source"])
+    {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
+    """
+    keys = written_keys(metadata)
+    removed = {keys.pop(name) for name in names if name in keys}
+    kept = {key: value for key, value in metadata.items() if key not in removed}
+    return _list_keys(kept, _list_key(metadata), keys.values())
+
+
+def _strip_prefix(key: str) -> str:
+    while key.startswith(_PREFIX):
+        key = key.removeprefix(_PREFIX)
+    return key
+
+
+def _free_key(name: str, metadata: Mapping[str, Any]) -> str:
+    while name in metadata:
+        name = _PREFIX + name
+    return name
+
+
+def _list_key(metadata: Mapping[str, Any]) -> str:
+    """Return the key of the list of our keys; a value that names no key of the metadata is the user's."""
+    key = WRITTEN_KEYS
+    while _PREFIX + key in metadata:
+        key = _PREFIX + key
+    is_ours = key not in metadata or any(map(metadata.__contains__, str(metadata[key]).split()))
+    return key if is_ours else _PREFIX + key
+
+
+def _list_keys(metadata: dict[str, Any], at: str, keys: Iterable[str]) -> dict[str, Any]:
+    """Write the list of our keys at the end of the metadata, or remove it if there are none."""
+    metadata.pop(at, None)
+    if listed := " ".join(keys):
+        metadata[at] = listed
+    return metadata
+
+
+def _copy(value: Any) -> Any:
+    """Copy a value deeply; much faster than `copy.deepcopy` if it is JSON."""
+    if isinstance(value, (str, int, float, type(None))):
+        return value
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if type(value) is list else copy.deepcopy(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

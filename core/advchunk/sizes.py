@@ -7,8 +7,9 @@ as a whole before it is accepted. Either way the work grows linearly with the te
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -95,6 +96,15 @@ class Limits:
         """The least and the most tokens within 20% of the target; without a target, the whole range."""
         return (0, self.max_tokens) if self.target is None else (-(-self.target * 4 // 5), self.target * 6 // 5)
 
+    def is_divisible(self, offset: int, size: int) -> bool:
+        """Return True if even parts of a text at ``offset`` are near the target: one in its window, several in half of it.
+
+        Several need room, because a part can end at edges only.
+        """
+        least, most = self.window(offset)
+        parts = max(round(2 * size / (least + most)), 1)
+        return abs(2 * size / parts - least - most) <= (most - least) / min(parts, 2)
+
     def max_unit(self, offset: int) -> int:
         """Return the most tokens of a unit at ``offset``: code, tables and formulas may use the room for overlap."""
         return self.budget(offset) + (self.overlap_tokens if self.levels(offset) is VERBATIM else 0)
@@ -110,7 +120,8 @@ class RunSizes:
     def __init__(self, units: Units, counter: Counter, more: Sequence[tuple[Counter, int]] = ()) -> None:
         sizes = counter.counts(units.strings()) if units.sizes is None else units.sizes
         self.units, self._counter, self._cache = units, counter, dict[tuple[int, int], int]()
-        self._more = [(RunSizes(replace(units, sizes=None), other), most) for other, most in more]
+        self._more = [(type(self)(replace(units, sizes=None), other), most) for other, most in more]
+        self._shrinkage = 1.0  # of the last run that was counted and fit: the sum of its units over its size
         self._total = np.r_[0, np.cumsum(sizes)]
         # The number of edges so far that are not at white space: across those, counts may not add up.
         text, glued = units.text, np.ones(len(units), dtype=np.int64)
@@ -121,7 +132,7 @@ class RunSizes:
 
     def size(self, start: int, end: int) -> int:
         """Return the tokens of units ``start`` to ``end``."""
-        if end - start == 1 or self._adds_up(start, end):
+        if self._adds_up(start, end):
             return self.sum(start, end)
         if (start, end) not in self._cache:
             run = self.units.text[self.units.edges[start] : self.units.edges[end]]
@@ -141,19 +152,28 @@ class RunSizes:
 
         A run of one unit is always accepted.
         """
-        for sizes, most in self._more:
-            end = sizes.furthest(start, end, most)
+        last = self._furthest(start, end, budget)
+        if self._more:
+            for sizes, most in self._more:
+                last = sizes.furthest(start, last, most)
+            last = self._furthest(start, last, budget)  # less text may have more tokens
+        return last
+
+    def _furthest(self, start: int, end: int, budget: int) -> int:
         probe = min(self.about(start, budget), end)
         if self._adds_up(start, min(probe + 1, end)):
             return max(probe, start + 1)
-        fits, too_far, tries = start + 1, end + 1, 0
+        fits, too_far, tries, probe = start + 1, end + 1, 0, self.about(start, int(budget * self._shrinkage))
         while too_far - fits > 1:
             probe = min(max(probe, fits + 1), too_far - 1)
             size = self.size(start, probe)
             fits, too_far = (probe, too_far) if size <= budget else (fits, probe)
             tries += 1
+            shrinkage = self.sum(start, probe) / max(size, 1)
+            if size <= budget:
+                self._shrinkage = shrinkage
             if tries < 4:  # assume that all units shrink alike when they are joined
-                probe = self.about(start, int(budget * (self._total[probe] - self._total[start]) / max(size, 1)))
+                probe = self.about(start, int(budget * shrinkage))
             else:  # bisect, but at most twice as far as a run that fits: counting takes time linear in the length
                 probe = min((fits + too_far) // 2, 2 * fits - start)
         return fits
@@ -171,6 +191,16 @@ class RunSizes:
 
     def _adds_up(self, start: int, end: int) -> bool:
         return bool(self._glued[end - 1] == self._glued[start])
+
+
+class _CharacterSizes(RunSizes):
+    """The sizes of runs of characters; only runs are counted, and single characters estimated by their length."""
+
+    def __init__(self, units: Units, counter: Counter, more: Sequence[tuple[Counter, int]] = ()) -> None:
+        super().__init__(replace(units, sizes=np.diff(units.edges)), counter, more)
+
+    def _adds_up(self, start: int, end: int) -> bool:  # noqa: ARG002 - not even for one
+        return False
 
 
 # Units within the limits.
@@ -192,8 +222,21 @@ def fit(units: Units, limits: Limits) -> Units:
     long += [i for i in range(len(units)) if limits.more and limits.exceeds_more(strings[i])]
     if not long:
         return units
-    parts = (_split(strings[i], starts[i], limits, limits.levels(starts[i])) for i in dict.fromkeys(long))
+    parts = (
+        _split(strings[i], starts[i], _below(units, i, limits), limits.levels(starts[i])) for i in dict.fromkeys(long)
+    )
     return _add_edges(units, dict(chain.from_iterable(parts)))
+
+
+def _below(units: Units, i: int, limits: Limits) -> Limits:
+    """Return limits with room, where unit ``i`` starts, for the headings and captions above it, if they fit in half a chunk."""
+    first, start = i, int(units.edges[i])
+    while first and units.strength[first] < 0:
+        first -= 1
+    room = int(units.token_counts()[first:i].sum())
+    if not 0 < room <= limits.budget(start) // 2:
+        return limits
+    return replace(limits, context=lambda at: ("", limits.context(at)[1] + room * (at == start)))
 
 
 def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
@@ -233,23 +276,41 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
 
 
 def _split(text: str, offset: int, limits: Limits, levels: Levels) -> Iterable[tuple[int, int]]:
-    """Yield the end and the size of each packed part of a text that starts at ``offset`` and is over the limits."""
+    """Yield the end and the size of each packed part of a text that starts at ``offset`` and is over the limits.
+
+    A part that needs a finer level is split together with the small parts beside it, such as the fence of a code block.
+    """
     rest = list(levels)
     units = Units(text, np.array([0, len(text)]))
+    tiler: tiling.Tiler = tiling.paragraphs
     while rest and len(units) == 1:
-        units = rest.pop(0)(text)
-    sizes = RunSizes(units, limits.counter, limits.more)
-    edges, i = units.edges.tolist(), 0
-    while i < len(units):
-        start = offset + edges[i]
-        budget = limits.budget(start)
-        if rest and not sizes.fits(i, i + 1, budget):
-            yield from _split(text[edges[i] : edges[i + 1]], start, limits, tuple(rest))
-            i += 1
+        tiler = rest.pop(0)
+        units = tiler(text)
+    sizes_of = _CharacterSizes if tiler in (tiling.graphemes, tiling.characters) else RunSizes
+    sizes = sizes_of(units, limits.counter, limits.more)
+    edges, parts = units.edges.tolist(), list[_Part]()
+    while (start := parts[-1].end if parts else 0) < len(units):
+        budget = limits.budget(offset + edges[start])
+        is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
+        end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
+        part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
+        while parts and ((part.is_long and parts[-1].is_small) or (part.is_small and parts[-1].is_long)):
+            part = _Part(parts.pop().start, part.end, is_long=True, is_small=False)
+        parts.append(part)
+    for start, end, is_long, _ in parts:
+        if is_long:
+            yield from _split(text[edges[start] : edges[end]], offset + edges[start], limits, tuple(rest))
         else:
-            end = sizes.furthest(i, len(units), budget)
-            yield offset + edges[end], sizes.size(i, end)
-            i = end
+            yield offset + edges[end], sizes.size(start, end)
+
+
+class _Part(NamedTuple):
+    """A run of units; a long one is split at a finer level, a small one takes less than half of a chunk."""
+
+    start: int
+    end: int
+    is_long: bool
+    is_small: bool
 
 
 def _split_to_size(
@@ -305,8 +366,9 @@ def pack(
 def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> Iterable[tuple[int, int]]:
     """Yield runs of units ``start`` to ``end`` within 20% of the target, from the left; the last takes the rest.
 
-    A run ends at the strongest edge in that range (the nearest to the target if tied). If the only edges there follow
-    headings, as before a protected block, it ends as near to the target as possible.
+    A run ends at the strongest edge in that range (the nearest to the target if tied), if possible at the end of a unit
+    after which the rest can be divided into such runs too. If the only edges there follow headings, as before a
+    protected block, it ends as near to the target as possible.
     """
     strength, target = sizes.units.strength, limits.target or 0
     while start < end:
@@ -316,11 +378,27 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
         if stop < end:
             aim = sizes.furthest(start, stop, target)
             near = range(sizes.furthest(start, stop, least - 1), stop + 1)
-            best = sorted(near, key=lambda edge: (-strength[edge], abs(sizes.sum(aim, edge))))
+            whole = [edge for edge in near if strength[edge] >= 0]
+            even = {e for e in whole if limits.is_divisible(int(sizes.units.edges[e]), sizes.sum(e, end))}
+            best = sorted(near, key=lambda edge: (edge not in even, -strength[edge], abs(sizes.sum(aim, edge))))
             good = (e for e in best if strength[e] > -_LEVELS and least <= sizes.size(start, e) <= most)
             stop = next(good, 0) or _nearest(sizes, start, sizes.furthest(start, end, budget), budget, target)
         yield start, stop
         start = stop
+
+
+def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
+    """Drop cuts, but no hard breaks, so that each segment can be divided into runs within 20% of the target."""
+    starts, breaks = sizes.units.edges, {*sizes.units.hard_breaks().tolist(), len(sizes.units)}
+    kept = [0]
+    for cut in cuts[1:].tolist():
+        fits = limits.is_divisible(int(starts[kept[-1]]), sizes.sum(kept[-1], cut))
+        while cut in breaks and not fits and kept[-1] not in breaks:
+            kept.pop()
+            fits = limits.is_divisible(int(starts[kept[-1]]), sizes.sum(kept[-1], cut))
+        if fits or cut in breaks:
+            kept.append(cut)
+    return np.array(kept, dtype=np.int64)
 
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
@@ -363,6 +441,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     if limits.target is not None:
         units, cuts, vectors = refine(units, cuts, limits, vectors)
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
+    cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divide(sizes, start, end, limits)]
     breaks = units.hard_breaks()
     chunks, floor = [], 0
@@ -406,7 +485,10 @@ def _join_short(
 ) -> list[Sequence[int]]:
     """Join each piece under ``min_tokens`` with a neighbor that has room for it, but not across a hard break.
 
-    Joining must not separate a heading from its text, if possible; then the more similar neighbor is preferred.
+    A neighbor is preferred if joining it separates no heading from its text; then one that is short too, because the mean
+    of a long piece is similar to everything; then the more similar one; then the smaller. If none has room, the piece
+    takes text from one of them. A piece whose units sum up to twice the minimum is not short: some counters count one
+    word in a page without spaces, and pieces would be joined, and counted, without end.
     """
     joined, i = list(pieces), 0
     if not limits.min_tokens:
@@ -414,9 +496,10 @@ def _join_short(
     units = sizes.units
     breaks = units.hard_breaks()
 
-    def size(piece: Sequence[int]) -> int:
-        is_run = piece[-1] - piece[0] + 1 == len(piece)
-        return sizes.size(piece[0], piece[-1] + 1) if is_run else limits.counter(_text(units, piece))
+    size = partial(_piece_size, sizes, limits=limits)
+
+    def is_short(piece: Sequence[int]) -> bool:
+        return size(piece) < limits.min_tokens and sum(sizes.sum(i, i + 1) for i in piece) < 2 * limits.min_tokens
 
     def section(piece: Sequence[int]) -> int:
         return int(np.searchsorted(breaks, piece[0], "right"))
@@ -425,20 +508,57 @@ def _join_short(
         within = size(piece) <= limits.window(int(units.edges[piece[0]]))[1]
         return within and not (limits.more and limits.exceeds_more(_text(units, piece)))
 
+    def preference(left: int, whole: Sequence[int], neighbor: Sequence[int]) -> tuple[bool, bool, float, int]:
+        ends_well = bool(units.strength[whole[-1] + 1] >= 0)
+        similarity = _similarity(vectors, joined[left], joined[left + 1])
+        return ends_well, is_short(neighbor), similarity, -size(whole)
+
     while i < len(joined):
         wholes: dict[int, Sequence[int]] = {}
-        if size(joined[i]) < limits.min_tokens:
+        if is_short(joined[i]):
             pairs = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1]
             pairs = [left for left in pairs if section(joined[left]) == section(joined[left + 1])]
             wholes = {left: _union(joined[left], joined[left + 1]) for left in pairs}
-            wholes = {left: whole for left, whole in wholes.items() if fits(whole)}
-        if wholes:
-            ends_well = {left: units.strength[whole[-1] + 1] >= 0 for left, whole in wholes.items()}
-            i = max(wholes, key=lambda left: (ends_well[left], _similarity(vectors, joined[left], joined[left + 1])))
-            joined[i : i + 2] = [wholes[i]]  # which may still be short: look at it again
-        else:
-            i += 1
+        roomy = {left: whole for left, whole in wholes.items() if fits(whole)}
+        if roomy:
+            i = max(roomy, key=lambda left: preference(left, roomy[left], joined[left if left < i else left + 1]))
+            joined[i : i + 2] = [roomy[i]]  # which may still be short: look at it again
+            continue
+        i += 1
+        divided = ((left, _halves(sizes, joined[left], joined[left + 1], limits)) for left in wholes)
+        if division := next((pair for pair in divided if pair[1]), None):
+            left, halves = division
+            joined[left : left + 2] = halves
+            i = max(left - 1, 0)  # the piece before may have room beside it now
     return joined
+
+
+def _piece_size(sizes: RunSizes, piece: Sequence[int], limits: Limits) -> int:
+    is_run = piece[-1] - piece[0] + 1 == len(piece)
+    return sizes.size(piece[0], piece[-1] + 1) if is_run else limits.counter(_text(sizes.units, piece))
+
+
+def _halves(sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: Limits) -> list[range]:
+    """Divide two runs anew at the strongest edge (the most even if tied) that leaves none short; [] if there is none.
+
+    With a target, no part is below its range, except the second if ``right`` is.
+    """
+    whole = _union(left, right)
+    if not isinstance(whole, range):
+        return []
+    units, (first, last) = sizes.units, (whole.start, whole.stop)
+    floors = limits.target_range[0], min(limits.target_range[0], sizes.size(right[0], last))
+
+    def is_good(part: range, floor: int) -> bool:
+        least, most = limits.window(int(units.edges[part.start]))
+        is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least))
+        return not is_short and sizes.fits(part.start, part.stop, most)
+
+    edges = [edge for edge in range(first + 1, last) if units.strength[edge] >= 0]
+    edges = [edge for edge in edges if min(sizes.sum(first, edge), sizes.sum(edge, last)) >= limits.min_tokens]
+    best = sorted(edges, key=lambda edge: (-units.strength[edge], abs(sizes.sum(first, edge) - sizes.sum(edge, last))))
+    divided = ([range(first, edge), range(edge, last)] for edge in best)
+    return next((parts for parts in divided if all(map(is_good, parts, floors))), [])
 
 
 def _similarity(vectors: Floats | None, left: Sequence[int], right: Sequence[int]) -> float:
@@ -461,6 +581,8 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
     if not limits.overlap_tokens or start == floor:
         return here
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
+    while first < start and limits.exceeds_more(units.text[units.edges[first] : units.edges[end]]):
+        first += 1
     offset = int(units.edges[first])
     if first == start:  # the unit before is itself too long
         last = int(units.edges[start - 1])

@@ -9,19 +9,19 @@ import pickle
 from itertools import pairwise
 
 import pytest
-from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
 from llama_index.core import Document as LlamaDocument
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.llms import MockLLM
-from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
+from llama_index.core.node_parser import HierarchicalNodeParser, TokenTextSplitter
 from llama_index.core.schema import ImageDocument, IndexNode, MetadataMode, NodeRelationship, TextNode
 
 from advchunk import ConfigurationError, MissingModel, OpenAIChat
 from advchunk.enrich import Rewriting, Summaries, SummaryPrompts
-from langchain_advchunk import MSTSemanticSplitter, RecursiveSplitter
+from advchunk.records import remove_written, written_keys
+from langchain_advchunk import MSTSemanticSplitter, RecursiveSplitter, chunk_spans
 from langchain_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk import MSTSemanticNodeParser, RecursiveNodeParser
 from llamaindex_advchunk.enrich import ChunkEnricher as NodeEnricher
@@ -211,7 +211,10 @@ def test_rewritten_text_is_in_metadata_or_replaces_the_text():
 
 def test_enricher_works_in_a_langchain_pipeline():
     scribe = Scribe()
-    pipeline = DocumentCompressorPipeline(transformers=[SPLITTERS["ours"], ChunkEnricher(Summaries(llm=scribe))])
+    compressors = pytest.importorskip("langchain_classic.retrievers.document_compressors")
+    pipeline = compressors.DocumentCompressorPipeline(
+        transformers=[SPLITTERS["ours"], ChunkEnricher(Summaries(llm=scribe))]
+    )
     enriched = pipeline.compress_documents([Document(CATS)], "cats?")
     assert asyncio.run(pipeline.acompress_documents([Document(CATS)], "cats?")) == enriched
     assert scribe.documents() == {CATS}
@@ -375,7 +378,7 @@ def test_other_nodes_pass_unchanged(name):
 
 def test_nodes_of_another_parser():
     scribe = Scribe()
-    parts = [SentenceSplitter(chunk_size=20, chunk_overlap=0), NodeEnricher(enricher=Summaries(llm=scribe))]
+    parts = [TokenTextSplitter(chunk_size=20, chunk_overlap=0), NodeEnricher(enricher=Summaries(llm=scribe))]
     long = " ".join(f"Sentence {i} says what it says." for i in range(12))
     enriched = IngestionPipeline(transformations=parts).run(documents=[LlamaDocument(text=long)])
     assert len(enriched) > 3
@@ -458,3 +461,77 @@ def test_pieces_of_an_enriched_chunk_do_not_inherit_its_summary():
     for piece in RecursiveSplitter(max_tokens=20).split_documents(enriched):
         assert piece.metadata["user"] == 1
         assert "summary" not in piece.metadata
+
+
+USERS = {
+    key: [key, "of the user"]
+    for name in ("summary", "rewritten")
+    for key in (
+        name,
+        f"{name}_status",
+        "original_text",
+        "context",
+        "token_count",
+        "start_index",
+        "spans",
+        "source_id",
+        "page",
+    )
+}
+enrichers = pytest.mark.parametrize(
+    "enricher", [Summaries(llm=Scribe()), Rewriting(llm=Scribe(), least_kept=0.5)], ids=["summaries", "rewriting"]
+)
+
+
+def list_identities(metadata):
+    return {id(value) for value in metadata.values() if isinstance(value, list)}
+
+
+def check_users_metadata(before, after):
+    """Check that the metadata of enriched chunks has that of the user, with lists of its own."""
+    seen = set().union(*map(list_identities, before), list_identities(USERS))
+    for metadata in after:
+        assert remove_written(metadata, written_keys(metadata)) == USERS
+        assert not list_identities(metadata) & seen
+        seen |= list_identities(metadata)
+    assert any({"summary", "rewritten"} & written_keys(metadata).keys() for metadata in after)
+
+
+@both
+@enrichers
+def test_documents_keep_the_users_metadata(enricher, transform):
+    chunks = SPLITTERS["in context"].split_documents([Document(CATS, id="c", metadata=USERS)])
+    component = ChunkEnricher(enricher, rewritten=True)
+    enriched = transform(component, transform(component, chunks))
+    check_users_metadata([chunk.metadata for chunk in chunks], [chunk.metadata for chunk in enriched])
+    assert [chunk_spans(chunk) for chunk in enriched] == [chunk_spans(chunk) for chunk in chunks]
+    for piece in SPLITTERS["ours"].split_documents(enriched):
+        assert not {"summary", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
+        assert {**piece.metadata, **USERS} == piece.metadata
+
+
+@enrichers
+def test_nodes_keep_the_users_metadata(enricher):
+    parser = RecursiveNodeParser(max_tokens=12, include_context=True)
+    nodes = parser([LlamaDocument(text=CATS, id_="c", metadata=USERS)])
+    component = NodeEnricher(enricher=enricher, rewritten=True)
+    enriched = component(component(nodes))
+    check_users_metadata([node.metadata for node in nodes], [node.metadata for node in enriched])
+    for node in enriched:
+        shown = node.metadata.keys() - node.excluded_embed_metadata_keys
+        assert shown == node.metadata.keys() - node.excluded_llm_metadata_keys
+        assert shown == USERS.keys() | ({"advchunk_context"} & node.metadata.keys())
+    for piece in parser(enriched):
+        assert not {"summary", "rewritten", "original_text"} & written_keys(piece.metadata).keys()
+        assert {**piece.metadata, **USERS} == piece.metadata
+
+
+def test_chunks_of_other_splitters_keep_the_users_metadata():
+    users = {"source_id": [1], "chunk_index": "the user's", "end_index": "the user's", "spans": "the user's"}
+    chunks = RecursiveCharacterTextSplitter(chunk_size=30, chunk_overlap=0, add_start_index=True).split_documents(
+        [Document(CATS, metadata=users)]
+    )
+    scribe = Scribe()
+    enriched = ChunkEnricher(Summaries(llm=scribe)).transform_documents(chunks)
+    assert {" ".join(document.split()) for document in scribe.documents()} == {" ".join(CATS.split())}
+    assert all({**new.metadata, **old.metadata} == new.metadata for old, new in zip(chunks, enriched, strict=True))

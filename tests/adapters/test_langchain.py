@@ -4,11 +4,12 @@ import asyncio
 import inspect
 import json
 import pickle
+import pydoc
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from langchain_classic.retrievers import ParentDocumentRetriever
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.indexing import InMemoryRecordManager, index
@@ -19,12 +20,15 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
+import langchain_advchunk
 from advchunk import BadModelOutput, Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk import Document as Source
 from advchunk.models.static import default_embedder
 from advchunk.records import Explanation
 from langchain_advchunk import (
     AutoSplitter,
     ChunkerSplitter,
+    DefaultEmbeddings,
     GrobidSectionSplitter,
     LayoutAwareSplitter,
     MSTSemanticSplitter,
@@ -33,28 +37,28 @@ from langchain_advchunk import (
     SlidingWindowSplitter,
     UniversalSemanticSplitter,
     chunk_key,
+    chunk_spans,
 )
 
 TEXT = "A. x A. A. B. A. "
 CATS_AND_LAWS = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap and cats purr."
 
 
-class Recording(Embeddings):
-    """The embedded default as LangChain Embeddings; remembers which method was used."""
+class Recording(DefaultEmbeddings):
+    """The embedded default; remembers which method was used."""
+
+    model_name = None  # is not cached
 
     def __init__(self):
         self.used = []
 
     def embed_documents(self, texts):
         self.used.append("sync")
-        return default_embedder().embed(texts).tolist()
+        return super().embed_documents(texts)
 
     async def aembed_documents(self, texts):
         self.used.append("async")
-        return default_embedder().embed(texts).tolist()
-
-    def embed_query(self, text):
-        return default_embedder().embed([text])[0].tolist()
+        return super().embed_documents(texts)
 
 
 class Tree(Chunker):
@@ -90,10 +94,79 @@ def test_metadata_is_flat_and_complete():
     assert first.metadata == {
         "k": [1], "chunk_index": 0, "token_count": 15, "level": 0, "start_index": 0, "end_index": 73,
         "spans": "0-28 50-73", "source_id": "d",
-        "advchunk_keys": "chunk_index token_count level start_index end_index spans",
+        "advchunk_keys": "chunk_index token_count level start_index end_index spans source_id",
     }  # fmt: skip
     assert "start_index" not in RecursiveSplitter(add_start_index=False).create_documents([TEXT])[0].metadata
     json.dumps(first.metadata)
+
+
+@pytest.mark.parametrize("context", [False, True])
+@pytest.mark.parametrize("splitter", [RecursiveSplitter, partial(MSTSemanticSplitter, contiguous=False)])
+def test_spans_lead_to_the_text_of_a_chunk(splitter, context):
+    text, users = "# Of cats\n\n" + CATS_AND_LAWS, {"title": "T", "spans": "the user's", "start_index": "the user's"}
+    params = {"max_tokens": 20, "include_context": context}
+    chunks = splitter(**params).split_documents([Document(text, metadata=users)])
+    core = splitter(**params).core().chunk(Source(text, metadata=users))
+    assert [chunk_spans(chunk) for chunk in chunks] == [chunk.spans for chunk in core]
+    assert ["".join(text[a:b] for a, b in chunk_spans(chunk)) for chunk in chunks] == [chunk.text for chunk in core]
+    assert any(chunk.page_content != piece.text for chunk, piece in zip(chunks, core, strict=True)) is context
+    assert chunk_spans(Document(text, metadata=users)) == ()
+    assert chunk_spans(splitter(add_start_index=False).split_documents([Document("One.")])[0]) == ()
+
+
+def test_documents_are_read_one_by_one():
+    read = []
+
+    def documents():
+        for name in ("a", "b", "c"):
+            read.append(name)
+            yield Document(f"Text {name}.", id=name)
+
+    splitter = RecursiveSplitter()
+    chunks = splitter.lazy_split_documents(documents())
+    assert (next(chunks).page_content, read) == ("Text a.", ["a"])
+    assert [chunk.page_content for chunk in chunks] == ["Text b.", "Text c."]
+    expected = splitter.split_documents(list(documents()))
+    assert splitter.split_documents(documents()) == splitter.transform_documents(documents()) == expected
+    assert asyncio.run(splitter.atransform_documents(documents())) == expected
+    assert list(MSTSemanticSplitter().lazy_split_documents(documents())) == expected
+
+
+def test_index_takes_the_chunks_of_a_loader_as_they_come():
+    read, records = [], InMemoryRecordManager("n")
+    records.create_schema()
+
+    def load():
+        for i in range(9):
+            read.append(i)
+            yield Document(f"Text {i}.", metadata={"source": str(i)})
+
+    class Counting(InMemoryVectorStore):
+        def add_documents(self, documents, **kwargs):
+            counts.append(len(read))
+            return super().add_documents(documents, **kwargs)
+
+    counts, store = [], Counting(DefaultEmbeddings())
+    index(RecursiveSplitter().lazy_split_documents(load()), records, store, batch_size=3, key_encoder=chunk_key)
+    assert counts == [3, 6, 9]
+
+
+@pytest.mark.parametrize("name", [name for name in langchain_advchunk.__all__ if name.endswith("Splitter")])
+def test_help_shows_our_parameters_alone(name):
+    shown = pydoc.plain(pydoc.render_doc(getattr(langchain_advchunk, name)))
+    assert "add_start_index :" in shown
+    assert TextSplitter.__init__.__doc__.strip().partition("\n")[0] not in shown
+
+
+def test_the_embedded_default_is_an_embeddings():
+    model, texts = DefaultEmbeddings(), ["Cats purr.", "a \ud800"]
+    assert isinstance(model, Embeddings)
+    assert model.embed_documents(texts)[0] == default_embedder().embed(texts[:1])[0].tolist()
+    assert asyncio.run(model.aembed_query("Cats purr.")) == model.embed_query("Cats purr.")
+    assert len(model.embed_documents(texts)) == 2
+    assert model.embed_documents([]) == []
+    assert MSTSemanticSplitter(model).split_text(CATS_AND_LAWS) == MSTSemanticSplitter().split_text(CATS_AND_LAWS)
+    assert pickle.loads(pickle.dumps(MSTSemanticSplitter(model))).core().fingerprint()
 
 
 def test_sections_are_named():
@@ -178,7 +251,8 @@ def test_index_adds_again_only_what_changed():
 
 def test_parent_document_retriever():
     store = InMemoryVectorStore(Recording())
-    retriever = ParentDocumentRetriever(
+    retrievers = pytest.importorskip("langchain_classic.retrievers")
+    retriever = retrievers.ParentDocumentRetriever(
         vectorstore=store,
         docstore=InMemoryStore(),
         child_splitter=UniversalSemanticSplitter(min_chunk_size=0),
@@ -291,6 +365,16 @@ def test_files_are_split_with_the_layout_they_have(tmp_path):
     assert RecursiveSplitter().split_documents([Document(chunks.page_content, metadata={"source": str(path)})]) == [
         chunks
     ]
+
+
+def test_records_and_encodings_of_files_are_read(tmp_path):
+    (records := tmp_path / "a.nbib").write_text("PMID- 7\nAB  - To see.\n\nPMID- 8\nAB  - Seen.\n", encoding="utf-8")
+    (latin := tmp_path / "b.txt").write_bytes("Thé".encode("cp1252"))
+    failures = []
+    chunks = RecursiveSplitter(on_error=failures.append).split_files([records, latin])
+    assert [(chunk.page_content, chunk.metadata["pmid"]) for chunk in chunks] == [("To see.", "7"), ("Seen.", "8")]
+    assert [failure.index for failure in failures] == [1]
+    assert RecursiveSplitter().split_files([latin], encoding="cp1252")[0].page_content == "Thé"
 
 
 def test_files_that_a_splitter_reads_its_own_way_are_left_to_it(tmp_path):

@@ -8,25 +8,26 @@ from pathlib import Path
 
 import pytest
 from llama_index.core import Settings, StorageContext, VectorStoreIndex
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionCache, IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
-from llama_index.core.node_parser import TextSplitter, get_leaf_nodes, get_root_nodes
+from llama_index.core.node_parser import SentenceSplitter, TextSplitter, get_leaf_nodes, get_root_nodes
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import Document, ImageDocument, MetadataMode, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from pydantic import PrivateAttr, ValidationError
 
-from advchunk import Chunk, Chunker, MSTSemanticChunker, RecursiveChunker, Span
+from advchunk import Chunk, Chunker, ConfigurationError, MSTSemanticChunker, RecursiveChunker, Span
 from advchunk.models.static import default_embedder
 from advchunk.records import Explanation
 from llamaindex_advchunk import (
     AutoNodeParser,
     ChunkerNodeParser,
+    DefaultEmbedding,
     GrobidSectionNodeParser,
     MSTSemanticNodeParser,
     RecursiveNodeParser,
     UniversalSemanticNodeParser,
+    chunk_spans,
 )
 
 ROWS = "n/a, n/a, 0, x. " * 40
@@ -34,29 +35,24 @@ CATS_AND_LAWS = "Cats purr and nap all day.\n\nJudges sit in court.\n\nCats nap 
 used = []
 
 
-class Recording(BaseEmbedding):
-    """The embedded default as a LlamaIndex embedding; remembers which method was used."""
+class Recording(DefaultEmbedding):
+    """The embedded default; remembers which method was used."""
 
+    model_name: str = "unknown"
+    embed_batch_size: int = 10
     api_key: str = "secret"
     _hidden: str = PrivateAttr("x")
 
-    def _get_text_embedding(self, text):
-        used.append("sync")
-        return default_embedder().embed([text])[0].tolist()
-
     def _get_text_embeddings(self, texts):
         used.append("sync")
-        return default_embedder().embed(texts).tolist()
+        return super()._get_text_embeddings(texts)
 
     async def _aget_text_embedding(self, text):
         raise AssertionError
 
     async def _aget_text_embeddings(self, texts):
         used.append("async")
-        return default_embedder().embed(texts).tolist()
-
-    def _get_query_embedding(self, query):
-        return self._get_text_embedding(query)
+        return super()._get_text_embeddings(texts)
 
     async def _aget_query_embedding(self, query):
         raise AssertionError
@@ -93,7 +89,7 @@ def test_our_metadata_is_hidden_and_the_documents_exclusions_are_kept():
     (node,) = RecursiveNodeParser(add_scores=True)([document])
     assert node.metadata == {
         "k": "v", "secret": "s", "section": "Tea", "title_path": "Tea", "token_count": 4, "level": 0,
-        "advchunk_keys": "token_count level",
+        "advchunk_keys": "section title_path token_count level",
     }  # fmt: skip
     assert node.get_content(MetadataMode.EMBED) == "k: v\n\n# Tea\n\nGreen."
     assert node.get_content(MetadataMode.LLM) == "k: v\nsecret: s\n\n# Tea\n\nGreen."
@@ -107,6 +103,30 @@ def test_context_is_embedded_but_not_part_of_the_text():
     assert last.text == "## Install\n\nRun make now." == text[last.start_char_idx : last.end_char_idx]
     assert last.metadata["context"] == "Guide"
     assert "context: Guide" in last.get_content(MetadataMode.EMBED)
+
+
+def test_spans_lead_to_the_text_of_a_chunk():
+    users = {"spans": "the user's", "context": "the user's"}
+    for parser in (RecursiveNodeParser(max_tokens=20, include_context=True), MSTSemanticNodeParser(n_segments=2)):
+        nodes = parser([Document(text=CATS_AND_LAWS, metadata=users)])
+        core = parser.core().chunk(CATS_AND_LAWS)
+        assert [chunk_spans(node) for node in nodes] == [chunk.spans for chunk in core]
+        assert ["".join(CATS_AND_LAWS[a:b] for a, b in chunk_spans(node)) for node in nodes] == [n.text for n in nodes]
+    assert chunk_spans(TextNode(text="One.", metadata=users)) == ()
+    assert chunk_spans(SentenceSplitter()([Document(text="One.")])[0]) == ((0, 4),)
+
+
+def test_the_embedded_default_is_an_embedding():
+    model, texts = DefaultEmbedding(), ["Cats purr.", "a \ud800"]
+    assert model.get_text_embedding_batch(texts)[0] == default_embedder().embed(texts[:1])[0].tolist()
+    assert asyncio.run(model.aget_text_embedding_batch(texts)) == model.get_text_embedding_batch(texts)
+    assert asyncio.run(model.aget_query_embedding("Cats")) == model.get_query_embedding("Cats")
+    parser = MSTSemanticNodeParser(embed_model=model)
+    assert parser.split_text(CATS_AND_LAWS) == MSTSemanticNodeParser().split_text(CATS_AND_LAWS)
+    for copy in (DefaultEmbedding.from_dict(model.to_dict()), pickle.loads(pickle.dumps(model))):
+        assert copy.to_dict() == model.to_dict()
+    with pytest.raises(ValidationError, match="model_name"):
+        DefaultEmbedding(model_name="another")
 
 
 def test_chained_parsers_place_chunks_in_the_root():
@@ -232,15 +252,15 @@ def test_from_defaults_progress_and_settings(capsys):
         assert (Settings.chunk_size, parser.max_tokens, parser.core().max_tokens) == (12, 12, 12)
     finally:
         Settings._node_parser = before
-    with pytest.raises(ValidationError, match="chunk_size is another name for max_tokens: pass only one"):
+    with pytest.raises(ConfigurationError, match="chunk_size is another name for max_tokens: pass only one"):
         RecursiveNodeParser(chunk_size=3, max_tokens=4)
 
 
 def test_it_is_a_text_splitter_that_refuses_what_it_does_not_know():
     assert issubclass(RecursiveNodeParser, TextSplitter)
-    with pytest.raises(ValidationError, match="blok"):
+    with pytest.raises(ConfigurationError, match="blok"):
         RecursiveNodeParser(blok=3)
-    with pytest.raises(ValidationError, match=r"threshold must be in -1\.\.1, got 2"):
+    with pytest.raises(ConfigurationError, match=r"threshold must be in -1\.\.1, got 2"):
         UniversalSemanticNodeParser(threshold=2.0)
     assert RecursiveNodeParser.class_name() != MSTSemanticNodeParser.class_name()
 
@@ -262,7 +282,7 @@ def test_on_error():
     nodes = ChunkerNodeParser(chunker=Moody(), on_error=failures.append)(documents)
     assert [n.text for n in nodes] == ["fine", "good"]
     assert [f.source for f in failures] == ["bad"]
-    with pytest.raises(ValidationError, match="on_error must be 'raise', 'skip' or a callable"):
+    with pytest.raises(ConfigurationError, match="on_error must be 'raise', 'skip' or a callable"):
         RecursiveNodeParser(on_error="collect")
 
 

@@ -151,7 +151,9 @@ def test_headings_become_context(script, cell):
     text = "Results\n" + "x" * 200 + "\nNo title.\n" + "x" * 200 + "\nTable 3\n" + "x" * 200
     assert [match["line"] for match in script.HEADING.finditer(text)] == ["Results"]
     document = Document(" = Cats = \n" + cell.bench.trial.documents[0].text, "0.md")
-    bench = script.replace(cell.bench, trial=script.replace(cell.bench.trial, documents=(document,)))
+    trial = cell.bench.trial
+    questions = tuple(question for question in trial.questions if {name for name, _ in question.references} == {"0.md"})
+    bench = script.replace(cell.bench, trial=script.replace(trial, documents=(document,), questions=questions))
     match = script.replace(cell, bench=bench, chunks={"0.md": cell.chunks["0.md"][1:]}, rows={})
     assert {chunk.context for chunk in script.add_headings(match, paid=True).chunks["0.md"]} == {"Cats"}
     assert {chunk.context for chunk in script.add_headings(match, paid=False).chunks["0.md"]} == {""}

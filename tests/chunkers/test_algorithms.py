@@ -8,12 +8,13 @@ from math import log
 import numpy as np
 import pytest
 
+from advchunk import create
 from advchunk.chunkers.baselines import RecursiveChunker
 from advchunk.chunkers.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
-from advchunk.records import Document
+from advchunk.records import Document, written_metadata
 
 CATS = "Cats purr softly and cats nap all day long.\n\n"
 LAWS = "Courts hear appeals, judges rule on law.\n\n"
@@ -213,7 +214,7 @@ def test_scores_are_written_into_metadata_on_request():
         embedder=Topics(), buffer_size=0, breakpoint_threshold_amount=50.0, add_scores=True
     )
     ape, bees = chunker.chunk(text)
-    assert ape.metadata == {"cut": "percentile", "cut_score": 1.0}
+    assert written_metadata(ape.metadata) == {"cut": "percentile", "cut_score": 1.0}
     assert bees.metadata == {}
 
 
@@ -279,3 +280,30 @@ def test_a_short_heading_joins_its_text_not_a_similar_piece():
     text = "Bees hum and bees fly.\n\n## Bees\n\nDogs bark and dogs dig.\n"
     chunker = MSTSemanticChunker(embedder=Topics(), lambda_=-9, min_tokens=5, markup="markdown")
     assert texts(chunker.chunk(text)) == [text[: text.index("##")], text[text.index("##") :]]
+
+
+def topics(number, seed=5):
+    """Return a long text of topics of 2 to 30 sentences of 3 to 20 words each, under a heading now and then."""
+    random, text = np.random.default_rng(seed), ""
+    for topic in range(number):
+        words = [f"word{i}" for i in range(topic * 7, topic * 7 + 7)]
+        text += f"\n\n# Topic {topic}\n\n" if topic % 3 == 0 else ""
+        for _ in range(random.integers(2, 31)):
+            text += " ".join(random.choice(words, random.integers(3, 21))).capitalize() + ". "
+    return text
+
+
+@pytest.mark.parametrize("preset", [None, "hearst", "fine"])
+@pytest.mark.parametrize("target", [60, 150, 400])
+def test_nearly_all_chunks_of_a_long_text_are_within_20_percent_of_the_target(preset, target):
+    chunks = create("texttiling", experimental=True, preset=preset, target_tokens=target).chunk(topics(40))
+    assert sum(0.8 * target <= chunk.tokens <= 1.2 * target for chunk in chunks) >= 0.9 * len(chunks)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("c99", {"min_segment_length": 100}), ("bayesseg", {"min_segment_tokens": 200})]
+)
+@pytest.mark.parametrize("most", [450, 512, 700])
+def test_no_chunk_of_a_long_text_is_smaller_than_the_least_segment(name, least, most):
+    chunks = create(name, experimental=True, max_tokens=most, **least).chunk(topics(25))
+    assert min(chunk.tokens for chunk in chunks) >= min(least.values())

@@ -8,7 +8,16 @@ import pytest
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
-from advchunk import Document, LinearChunker, Params, RecursiveChunker, RecursiveParams, Segmentation
+from advchunk import (
+    Document,
+    LinearChunker,
+    MSTSemanticChunker,
+    Params,
+    RecursiveChunker,
+    RecursiveParams,
+    Segmentation,
+    UniversalSemanticChunker,
+)
 from advchunk.errors import InvalidSegmentation
 from langchain_advchunk import LinearSplitter, RecursiveSplitter
 from llamaindex_advchunk import RecursiveNodeParser
@@ -80,3 +89,12 @@ def test_keys_of_the_user_survive_splitting_twice():
     for node in parser(parser([LlamaIndexDocument(text="Tea is green. Milk is white. " * 4, metadata=users)])):
         assert users.items() <= node.metadata.items()
         assert "advchunk_keys" in node.excluded_embed_metadata_keys
+
+
+@pytest.mark.parametrize("chunker", [RecursiveChunker, UniversalSemanticChunker, MSTSemanticChunker])
+def test_a_caption_stays_with_the_start_of_a_large_table(chunker):
+    rows = "".join(f"<tr><td>leaf {i}</td><td>{i} mg of it</td></tr>" for i in range(40))
+    page = f"<p>Tea is green.</p><table><caption>Table 1. Leaves. Two of them.</caption>{rows}</table>"
+    (captioned,) = [chunk for chunk in chunker(markup="html", max_tokens=60).chunk(page) if "Table 1." in chunk.text]
+    assert "Two of them." in captioned.text
+    assert "leaf 0" in captioned.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 import time
 from itertools import combinations, pairwise
@@ -27,7 +28,7 @@ from advchunk.chunkers.chaptering.chapters import (
 from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import BadModelOutput, MissingExtra
-from advchunk.models.chat import MissingModel
+from advchunk.models.chat import Chat, MissingModel, Reply, Usage
 from advchunk.models.counters import as_counter
 from advchunk.models.prompts import fit_outline
 from advchunk.numerics import signals
@@ -66,7 +67,7 @@ def chapters(explanation):
 
 def asked(text, **params):
     llm = Scripted("## 1 All")
-    LLMChapteringChunker(llm=llm, fallback=None, **params).chunk(text)
+    LLMChapteringChunker(llm=llm, fallback=RecursiveChunker(), **params).chunk(text)
     return llm.asked
 
 
@@ -103,7 +104,7 @@ def test_sections_are_as_long_as_chunks_by_default():
 
 
 def test_a_long_line_is_truncated():
-    (prompt,) = asked("word " * 300 + ". Then more.", max_tokens=2000)
+    (prompt,) = asked("word" * 300 + ". Then more.", max_tokens=2000)
     line = re.search(r"(?m)^\[1\] word.*$", prompt)[0]
     assert len(line) == len("[1] ") + 600
     assert line.endswith("…")
@@ -260,16 +261,18 @@ def test_each_heading_draws_the_nearest_boundary(proposed, titles, reach):
     moved = snap_to_headings([Chapter(unit, "") for unit in proposed], titles, reach)
     places = [heading.unit for heading in moved]
     assert all(a < b for a, b in pairwise(places))
+
+    def nearest_heading(unit):
+        return min(titles if unit else [0], key=lambda title: (abs(title - unit), title), default=math.inf)
+
     for before, after in zip(proposed, places, strict=True):
-        near = [title for title in titles if abs(title - before) <= reach]
-        nearest = min(near, key=lambda title, at=before: (abs(title - at), title), default=before)
+        nearest = nearest_heading(before)
         rivals = [
             unit
             for unit in proposed
-            if min(titles, key=lambda title, at=unit: (abs(title - at), title), default=None) == nearest
-            and (abs(unit - nearest), unit) < (abs(before - nearest), before)
+            if nearest_heading(unit) == nearest and (abs(unit - nearest), unit) < (abs(before - nearest), before)
         ]
-        assert after == (before if rivals else nearest)
+        assert after == (before if rivals or abs(nearest - before) > reach else nearest)
 
 
 layouts = st.lists(
@@ -278,10 +281,10 @@ layouts = st.lists(
 
 
 @settings(max_examples=60)
-@given(layouts.map("".join), st.lists(st.integers(0, 15), max_size=6))
+@given(layouts.map("".join), st.lists(st.integers(0, 15), max_size=6).map(sorted))
 def test_headings_stay_with_their_text_and_chapters_have_their_title(text, numbers):
     answer = "\n".join(f"## {number} Chapter {number}" for number in [1, *numbers])
-    explanation = chaptered(answer, text, support=100.0, max_tokens=9)
+    explanation = LLMChapteringChunker(llm=Scripted(answer), support=100.0, max_tokens=9).explain(text)
     assert "".join(chunk.text for chunk in explanation.chunks) == (text if text.strip() else "")
     if explanation.segmentation is None or "titles" not in explanation.figures:
         return
@@ -446,6 +449,71 @@ def test_a_window_is_asked_for_again_with_another_seed():
     with pytest.raises(BadModelOutput, match=r"got 'Hm\.'"):
         LLMChapteringChunker(llm=llm, fallback=None, attempts=3).chunk(TEXT)
     assert len(llm.asked) == 3
+
+
+@pytest.mark.parametrize("bad", ["", "  \n", "I cannot.", "## 9 A\n## 7 B\n## 5 C\n## 3 D"])
+def test_a_window_with_an_unusable_answer_is_asked_for_again_alone(bad):
+    seeds = []
+
+    class Moody(Chat):
+        concurrency, budget, identity, usage = 1, None, "moody", Usage()
+
+        def ask(self, request):
+            prompt = request.messages[-1][1]
+            hidden = "[200]" in prompt and request.seed == 0
+            seeds.append(request.seed)
+            return Reply(bad if hidden else Editor()(prompt))
+
+    cache, params = {}, {"window_tokens": 1500, "max_tokens": 200, "fallback": None, "support": 100.0}
+    text = "".join(CATS.replace("cat", f"cat{i}") + COURTS.replace("court", f"court{i}") for i in range(40))
+    expected = LLMChapteringChunker(llm=Editor(), **params).chunk(text)
+    for asked in (5, 0):  # four windows, and one of them again
+        assert LLMChapteringChunker(llm=Moody(), cache=cache, **params).chunk(text) == expected
+        assert len(seeds) - seeds.count(None) == pytest.approx(asked, abs=bool(asked and not bad.strip()))
+        assert seeds.count(1) == bool(asked)
+        seeds.clear()
+
+
+UNUSABLE = {
+    "falling": ("## 9 A\n## 7 B\n## 5 C\n## 3 D", {}),
+    "without support": ("## 1 A\n## 4 B", {"support": 20.0}),
+    "one section of a longer text": ("## 1 A", {"max_tokens": 40}),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_chapters_that_cannot_be_used_are_logged_and_fall_back(case, caplog):
+    answer, params = UNUSABLE[case]
+    llm = Scripted(answer)
+    chunks = LLMChapteringChunker(llm=llm, **params).chunk(Document(TEXT, "guide"))
+    assert {chunk.metadata["fallback_from"] for chunk in chunks} == {"llm-chaptering"}
+    assert not any("chapter" in chunk.metadata for chunk in chunks)
+    assert "('guide'): llm-chaptering failed (BadModelOutput: a chat model must" in caplog.text
+    with pytest.raises(BadModelOutput):
+        chaptered(answer, **params)
+
+
+def test_ignored_headings_are_logged_and_in_the_metadata(caplog):
+    chunker = LLMChapteringChunker(llm=Scripted("## 1 Cats\n## 7 Courts\n## 3 Naps"))
+    chunks = chunker.chunk(Document(TEXT, "guide"))
+    assert [chunk.metadata["chapter_status"] for chunk in chunks] == ["misnumbered"] * 2
+    assert "document 'guide': 1 misnumbered headings of llm-chaptering are ignored" in caplog.text
+    caplog.clear()
+    (chunk, _) = LLMChapteringChunker(llm=Scripted("## 1 Cats\n## 7 Courts")).chunk(TEXT)
+    assert "chapter_status" not in chunk.metadata
+    assert not caplog.records
+
+
+@given(st.lists(st.integers(0, 14), max_size=12), st.sampled_from([20.0, 50.0]), st.sampled_from([40, 512]))
+def test_no_answer_is_used_in_part_without_a_word(numbers, support, max_tokens):
+    """A result has a fallback, a status, or all chapters of the answer with support."""
+    llm = Scripted("\n".join(f"## {number} Chapter" for number in numbers) or "No.")
+    explanation = LLMChapteringChunker(llm=llm, support=support, max_tokens=max_tokens).explain(TEXT)
+    metadata = explanation.chunks[0].metadata
+    if "fallback_from" in metadata or "chapter_status" in metadata:
+        return
+    assert numbers == [number for number in range(1, 13) if number in numbers]
+    assert len(cuts(explanation)) > 2 or (numbers == [1] and max_tokens == 512)
 
 
 def test_a_missing_model_is_an_error_with_a_hint():

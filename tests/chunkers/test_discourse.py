@@ -208,7 +208,7 @@ def test_a_language_without_a_lexicon_has_sentences():
             {"connectives": {"and": {"strength": "loud"}}},
             "strength of connective 'and' must be one of 'strong', 'weak', got",
         ),
-        ({"connectives": ["and"]}, r"connectives must be a mapping or None, got \['and'\]"),
+        ({"connectives": ["and"]}, r"connectives must be a mapping with text keys or None, got \['and'\]"),
         ({"lexicon": {"conectives": {}}}, "did you mean 'connectives'"),
     ],
 )

@@ -50,6 +50,16 @@ def firsts(chunks):
 # Sections and IMRaD.
 
 
+@pytest.mark.parametrize("number", ["", "2"])
+def test_ethics_within_methods_are_methods(number):
+    numbers = [f"{number}.{i}" if number else "" for i in range(1, 4)]
+    titles = ["Participants", "Ethics approval and consent", "Weighing of the seals"]
+    inner = [(n, title, prose(30)) for n, title in zip(numbers, titles, strict=True)]
+    last = [("", "Results", prose(30)), ("", "Ethics approval", prose(30))]
+    chunks = chunker(min_tokens=0).chunk(paper((number, "Methods", prose(30)), *inner, *last))
+    assert parts(chunks) == ["Methods"] * 4 + ["Results", None]
+
+
 def test_each_section_has_chunks_with_its_part():
     parts_by_path = [(chunk.metadata["title_path"], chunk.metadata.get("imrad")) for chunk in chunker().chunk(SEALS)]
     assert parts_by_path == [

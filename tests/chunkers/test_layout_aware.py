@@ -39,7 +39,8 @@ def made(*parts):
 
 
 def chunked(document, **params):
-    chunker = LayoutAwareChunker(**{"inner": RecursiveChunker(), "tokenizer": "words", "fallback": None, **params})
+    defaults = {"inner": RecursiveChunker(), "tokenizer": "words", "fallback": None, "min_tokens": 0}
+    chunker = LayoutAwareChunker(**{**defaults, **params})
     return chunker.chunk(document)
 
 
@@ -90,7 +91,28 @@ PAGE = made(
     ],
 )
 def test_no_chunk_crosses_a_hard_stop(stops, expected):
-    assert texts(PAGE, hard_stops=stops, min_tokens=60, overlap_tokens=20) == expected
+    least = 0 if stops == "region" else 60  # regions under it share a chunk
+    assert texts(PAGE, hard_stops=stops, min_tokens=least, overlap_tokens=20) == expected
+
+
+def test_short_regions_share_a_chunk_but_not_across_headings_columns_tables_or_figures():
+    column = [
+        "Results\n\nCats nap. Cats purr.\n\nCats eat.\n\n- fish\n\n- mice",
+        "Courts rule.",
+        "Methods\n\nJudges sit.",
+    ]
+    assert texts(PAGE, min_tokens=60, overlap_tokens=20) == column
+    assert texts(PAGE, min_tokens=3)[:2] == ["Results\n\nCats nap. Cats purr.", "Cats eat.\n\n- fish\n\n- mice"]
+    table = made(
+        ("paragraph", "Cats.", 1, 50, 100), ("table", "| a | b |", 1, 50, 200), ("paragraph", "Dogs.", 1, 50, 300)
+    )
+    assert texts(table, min_tokens=60) == ["Cats.", "| a | b |", "Dogs."]
+
+
+def test_a_short_region_without_room_in_its_neighbors_stays_alone():
+    page = made(("paragraph", "Cats nap. " * 8, 1, 50, 100), ("paragraph", "Dogs bark.", 1, 50, 300))
+    assert [len(text.split()) for text in texts(page, min_tokens=5, max_tokens=17)] == [16, 2]
+    assert [len(text.split()) for text in texts(page, min_tokens=5, max_tokens=18)] == [18]
 
 
 def test_the_inner_chunker_cuts_regions():
@@ -182,13 +204,27 @@ def test_a_table_head_over_half_of_a_chunk_is_not_repeated():
 
 def test_the_head_of_a_table_is_above_its_rule():
     def head(text):
-        return table_head(text, Block("table", Span(0, len(text))))
+        head, end = table_head(text, Block("table", Span(0, len(text))))
+        return head, text[end:]
 
-    assert head("a | b\n:-- | --:\nc | d") == "a | b\n:-- | --:"
-    assert head("> | a |\n> | - |\n> | b |") == "> | a |\n> | - |"
-    assert head("| a |\n| b |\n| --- |\n| c |") == "| a |\n| b |\n| --- |"
-    assert head("| --- |\n| c |") == head("leaf 7\nstem 8") == head("a\n---\nb") == ""
-    assert table_head("| a |\n| - |", Block("paragraph", Span(0, 11))) == ""
+    assert head("a | b\n:-- | --:\nc | d") == ("| a | b |\n| --- | --- |", "c | d")
+    assert head("> | a |\n> | - |\n> | b |") == ("| a |\n| --- |", "> | b |")
+    assert head("| a |\n| b |\n| --- |\n| c |") == ("| a |\n| b |\n| --- |", "| c |")
+    assert head("|| a \\| b |   c|\n|---|:-------:|---|\n|1|2|3|") == (
+        "|  | a \\| b | c |\n| --- | --- | --- |",
+        "|1|2|3|",
+    )
+    for text in ("| --- |\n| c |", "leaf 7\nstem 8", "a\n---\nb"):
+        assert head(text) == ("", text)
+    assert table_head("| a |\n| - |", Block("paragraph", Span(0, 11))) == ("", 0)
+
+
+def test_padding_does_not_keep_a_head_out_of_the_context():
+    head = "| leaf" + " " * 300 + "| n" + " " * 100 + "|\n|" + "-" * 300 + "|" + "-" * 100 + "|\n"
+    chunks = RecursiveChunker(max_tokens=60, include_context=True).chunk(head + "| tea | 7 |\n" * 60)
+    pieces = [chunk for chunk in chunks if chunk.start >= len(head)]
+    assert pieces
+    assert {piece.context for piece in pieces} == {"| leaf | n |\n| --- | --- |"}
 
 
 # What it is given.
@@ -245,9 +281,9 @@ def test_markup_allows_a_text_without_pages():
     assert texts("# Cats\n\nThey nap.\n\nThey purr.", markup="markdown") == ["# Cats\n\nThey nap.", "They purr."]
 
 
-@pytest.mark.parametrize("wrong", ["detectron2", None, 3])
+@pytest.mark.parametrize("wrong", ["detectron2", 3])
 def test_a_detector_is_a_name_or_a_callable(wrong):
-    with pytest.raises(ConfigurationError, match="detector must be a callable or one of auto, docling"):
+    with pytest.raises(ConfigurationError, match="detector must be a callable, None, or one of auto, docling"):
         LayoutAwareChunker(detector=wrong)
 
 
@@ -281,6 +317,7 @@ def test_a_pdf_is_chunked_column_by_column_with_its_pages(tmp_path):
     assert chunks[0].metadata["shelf"] == 3
     assert chunker.chunk(chunker.read_file(path, metadata={"shelf": 3}))[0].spans == chunks[0].spans
     assert len(looked) == 4  # pages
+    assert "Judges" in LayoutAwareChunker(detector=None, inner=RecursiveChunker()).chunk_file(path)[-1].text
     with pytest.raises(ConfigurationError, match="detector must be"):
         LayoutAwareChunker(detector="doctr").chunk_file(path)
 

@@ -61,6 +61,7 @@ def test_defaults_match_the_specification():
         ("block_size", 0),
         ("step", 0),
         ("samples", 0),
+        ("samples", 101),
         ("iterations", 3),
         ("tolerance", 0.0),
         ("seed", -1),

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,13 +18,15 @@ from advchunk import Document
 from advchunk.chunkers import registry
 from advchunk.cli import chunking, main
 from advchunk.models.static import StaticEmbedder
+from pdfs import Paper
 from stand_ins import STAND_INS
 
 TOWN = Path(__file__).parents[1] / "data" / "harbour_town.md"
 
 
 def run(*args: str | Path, stdin: str | bytes = "") -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+    separate = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}  # click < 8.2
+    return CliRunner(**separate).invoke(main, [str(arg) for arg in args], input=stdin)
 
 
 def python_m(*args: str | Path, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
@@ -107,6 +111,15 @@ def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
 
 
+@pytest.mark.parametrize("detector", ["null", "auto"])
+def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
+    path = tmp_path / "tea.pdf"
+    path.write_bytes(Paper().page().text(60, 300, "Green tea.").data())
+    options = ["-m", "layout-aware", "--experimental", "-p", f"detector={detector}"]
+    assert "Green tea." in run("chunk", path, *options).stdout
+    assert "detector must be" in run("chunk", path, *options[:-1], "detector=9").stderr
+
+
 def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"ab\xff")
@@ -116,7 +129,7 @@ def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     assert result.stderr.splitlines() == [
         f"advchunk: {tmp_path}: Is a directory",
         f"advchunk: {tmp_path / 'none'}: No such file or directory",
-        f"advchunk: {bad}: text files must be UTF-8, got byte 0xff at 2",
+        f"advchunk: {bad}: text files must be UTF-8 unless encoding is given, got byte 0xff at 2",
     ]
 
 
@@ -207,7 +220,15 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
     [
         (["-m", "mst-semantik"], "did you mean 'mst-semantic'?"),
         (["-p", "max_tokns=3"], "did you mean 'max_tokens'?"),
-        (["-p", "chunk_size=300"], "in the core this is max_tokens"),
+        (["-p", "chunk_size=300"], "here this is max_tokens"),
+        (["-p", "separators=a"], "there are no separators"),
+        (["-m", "token"], "did you mean 'sliding-window'?"),
+        (["--max-tokens", "0"], "max_tokens must be >= 1, got 0"),
+        (["--max-tokens", "9", "-p", "max_tokens=9"], "max_tokens must be set once, as an option or with -p"),
+        (["--chunk-size", "9"], "no such option: --chunk-size; here this is max_tokens"),
+        (["--threshold", "0.5"], "no such option: --threshold; pass it as -p threshold=VALUE"),
+        (["--max-token", "9"], "max_token"),
+        (["--cache", "redis://host:port"], "the URL of a cache must be redis://"),
         (["-p", "max_tokens"], "NAME=VALUE"),
         (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
         (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
@@ -232,6 +253,14 @@ def test_params_are_parsed_as_json_or_strings():
     rows = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
     chunker = registry.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
     assert [row["text"] for row in rows] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
+
+
+def test_options_set_parameters():
+    options = ["--max-tokens", "40", "--min-tokens", "5", "--overlap", "9", "--markup", "plain", "--language", "de"]
+    rows = lines(run("chunk", TOWN, "-m", "recursive", "-f", "jsonl", *options).output)
+    params = {"max_tokens": 40, "min_tokens": 5, "overlap_tokens": 9, "markup": "plain", "language": "de"}
+    chunks = registry.create("recursive", **params).chunk(TOWN.read_text(encoding="utf-8"))
+    assert [row["text"] for row in rows] == [c.text for c in chunks]
 
 
 def test_explain_gives_the_reason_and_score_of_each_cut():
@@ -269,6 +298,30 @@ def test_interrupted_run_keeps_the_old_output(two_files, tmp_path, monkeypatch):
     out.write_text("old")
     assert run("chunk", *two_files, "-o", out).exit_code == 1
     assert [path.read_text() for path in out.parent.iterdir()] == ["old"]
+
+
+@pytest.mark.parametrize("permissions", [0o600, 0o640, 0o666])
+def test_out_file_keeps_its_permissions_and_links_to_it(two_files, tmp_path, permissions):
+    out, link = tmp_path / "chunks.txt", tmp_path / "link"
+    out.write_text("old")
+    out.chmod(permissions)
+    link.symlink_to(out)
+    assert run("chunk", *two_files, "-o", link).exit_code == 0
+    assert "Cats purr." in out.read_text()
+    assert (link.readlink(), out.stat().st_mode & 0o777) == (out, permissions)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_ended_process_leaves_no_partial_output(tmp_path, name):
+    out = tmp_path / "chunks.txt"
+    command = [sys.executable, "-m", "advchunk", "chunk", "-", "-m", "recursive", "-o", str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not list(tmp_path.iterdir()):  # it opens the file, then waits for its input
+            assert process.poll() is None
+        process.send_signal(getattr(signal, name))
+        process.communicate()
+    assert process.returncode != 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_device_output_is_not_replaced():
@@ -390,10 +443,18 @@ def test_malformed_file_is_reported(tmp_path):
     ("variant", "rule"),
     [
         ("recursive:overlap", "--variant takes NAME:PARAMETER=VALUE"),
-        ("recursive:max_tokens=9", "must not set max_tokens"),
+        ("recursive:max_token=9", "did you mean 'max_tokens'"),
     ],
 )
 def test_evaluate_refuses_invalid_variants(variant, rule, two_files):
     result = run("evaluate", "--data", two_files[0].parent, "--variant", variant)
     assert result.exit_code == 2
     assert rule in result.stderr
+
+
+def test_an_encoding_is_read_from_files_and_standard_input(tmp_path):
+    (path := tmp_path / "a.txt").write_bytes("Thé".encode("cp1252"))
+    for source, stdin in ((path, ""), ("-", path.read_bytes())):
+        result = run("chunk", source, "-m", "recursive", "-f", "jsonl", "--encoding", "cp1252", stdin=stdin)
+        assert json.loads(result.stdout)["text"] == "Thé"
+    assert "must be ascii, got byte 0xe9" in run("chunk", path, "-m", "recursive", "--encoding", "ascii").stderr

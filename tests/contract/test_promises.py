@@ -5,17 +5,22 @@ import copy
 import pickle
 import re
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from inspect import getdoc, signature
 from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from langchain_core.documents import Document as LangChainDocument
+from llama_index.core import Document as LlamaIndexDocument
+from llama_index.core.schema import MetadataMode
+from promises import inexact, merged_spans
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import ConfigurationError, Document, Params, RecursiveChunker, create, describe, names
+from advchunk import ConfigurationError, Document, MSTSemanticChunker, Params, RecursiveChunker, create, describe, names
 from advchunk import settings as gate
 from advchunk.chunkers import registry
 from advchunk.chunkers.experimental import ExperimentalChunker
@@ -55,17 +60,6 @@ def build(name, **params):
     return create(name, experimental=True, **{**STAND_INS.get(name, {}), **params})
 
 
-def characters(pieces):
-    """Return the spans of all pieces in reading order, joined where they touch."""
-    joined = []
-    for start, end in sorted(span for piece in pieces for span in piece.spans):
-        if joined and joined[-1][1] == start:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
-
-
 def whole(text):
     return [(0, len(text))] if text.strip() else []
 
@@ -74,10 +68,9 @@ def whole(text):
 @given(text=texts)
 def test_exact(split, text, name):
     pieces = split([text], **({"overlap_tokens": 0} if name == "sliding-window" else {}))
-    for piece in pieces:
-        assert piece.text == "".join(text[a:b] for a, b in piece.spans)
-        assert piece.tokens == as_counter()(piece.text)
-    assert characters(pieces) == whole(text)
+    assert inexact(text, pieces) == []
+    assert all(piece.tokens == as_counter()(piece.text) for piece in pieces)
+    assert merged_spans(pieces) == whole(text)
 
 
 @pytest.mark.parametrize("text", HARD.values(), ids=HARD)
@@ -85,8 +78,8 @@ def test_exact(split, text, name):
 def test_exact_and_bounded_on_hard_texts(split, text, count, linear):
     for params in ({}, linear) if linear else ({},):
         pieces = split([text], max_tokens=30, overlap_tokens=0, tokenizer=count, **params)
-        assert characters(pieces) == whole(text)
-        assert all(piece.text == "".join(text[a:b] for a, b in piece.spans) for piece in pieces)
+        assert merged_spans(pieces) == whole(text)
+        assert inexact(text, pieces) == []
         assert all(piece.tokens == (count or as_counter())(piece.text) <= 30 for piece in pieces)
 
 
@@ -122,6 +115,67 @@ def test_bounded_with_its_context(name, text, top, count):
     for chunk in chunker.chunk(document):
         assert chunk.tokens == as_counter(count)(chunk.embed_text)
         assert chunk.tokens <= top
+
+
+blocks = st.sampled_from(
+    [
+        "# Cats",
+        "## Cats that nap in the sun all day",
+        "### `cat dog`",
+        "A cat dog naps. Dogs run, cat and dog; they tax the law! " * 3,
+        "Née.",
+        "- one cat\n- two dogs",
+        "| animal | n |\n| :----- | ---: |\n" + "| cat dog | 12 |\n" * 9,
+        "```python\n" + "x = cat + dog + 1\n" * 9 + "```",
+        "東京は雨です。大阪は晴れ！" * 4,
+    ]
+)
+
+
+def embedded(name, text, title, tokenizer, **params):
+    """Return the texts that each front end gives the embedder for the chunks of a document."""
+    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    params = {**STAND_INS.get(name, {}), **params}
+    splitter = getattr(langchain_advchunk, f"{stem}Splitter")(length_function=tokenizer, **params)
+    parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(tokenizer=tokenizer, **params)
+    chunks = build(name, tokenizer=tokenizer, **params).chunk(Document(text, metadata={"title": title}))
+    pieces = splitter.split_documents([LangChainDocument(text, metadata={"title": title})])
+    nodes = parser([LlamaIndexDocument(text=text, metadata={"title": title}, excluded_embed_metadata_keys=["title"])])
+    return (
+        [chunk.embed_text for chunk in chunks],
+        [piece.page_content for piece in pieces],
+        [node.get_content(MetadataMode.EMBED) for node in nodes],
+    )
+
+
+@relaxed
+@given(parts=st.lists(blocks, max_size=12), count=st.sampled_from([len, merging, None, "words"]), data=st.data())
+def test_bounded_by_all_limits_at_once_as_the_front_ends_embed_it(name, linear, parts, count, data):
+    top = data.draw(st.integers(12, 120))
+    params = {"max_tokens": top, "min_tokens": data.draw(st.integers(0, top)), **linear}
+    params["overlap_tokens"] = data.draw(st.integers(0, top // 2))
+    params["include_context"] = data.draw(st.booleans())
+    words = data.draw(st.integers(5, 40)) if name == "universal-semantic" else None
+    params |= {"max_chunk_size": words} if words else {}
+    text, counted = "\n\n".join(parts), as_counter(count)
+    own, *framed = embedded(name, text, "A title of cats", count, **params)
+    assert all(counted(shown) <= top for shown in own)
+    for other in framed:
+        assert [shown.strip() for shown in other] == [shown.strip() for shown in own]
+        assert all(counted(shown) <= top for shown in other)
+    if words:
+        assert all(len(c.text.split()) <= words for c in build(name, tokenizer=count, **params).chunk(text))
+
+
+@pytest.mark.parametrize("least", [40, 100])
+def test_a_minimum_gives_chunks_near_it_not_near_the_maximum(name, linear, unwalled, least):
+    text = "".join(f"The {'cat naps' if i % 7 else 'court rules'} on {i} of {i * i % 31}. " for i in range(300))
+    params = {"max_tokens": 2000, "overlap_tokens": 0, "markup": "plain", **linear, **unwalled}
+    free, bounded = (
+        [chunk.tokens for chunk in build(name, min_tokens=low, **params).chunk(text)] for low in (0, least)
+    )
+    assert max(bounded) <= max(free) + 2 * least
+    assert len(bounded) >= sum(size >= least for size in free)  # no two that are long enough are joined
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n\t"])
@@ -283,6 +337,53 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
         create("recursiv")
     with pytest.raises(ConfigurationError, match=r"has no parameter 'max_token'; did you mean 'max_tokens'\?"):
         create("recursive", max_token=5)
+
+
+@pytest.mark.parametrize(
+    ("param", "hint"),
+    [
+        ("max_token", r"; did you mean 'max_tokens'\?"),
+        ("min_chunk_size", "; here this is min_tokens: it counts tokens"),
+        ("sentence_split_regex", "; here this is sentence_splitter"),
+        ("separators", ": there are no separators"),
+        ("keep_separator", ": a chunk is always exactly a part of the text"),
+        ("zzzz", "; it has max_tokens, min_tokens, "),
+    ],
+)
+def test_every_front_end_explains_misspelled_and_foreign_parameters(param, hint):
+    builds = [
+        RecursiveChunker,
+        partial(create, "recursive"),
+        partial(replace, RecursiveChunker()),
+        langchain_advchunk.RecursiveSplitter,
+        llamaindex_advchunk.RecursiveNodeParser,
+        llamaindex_advchunk.RecursiveNodeParser.from_defaults,
+    ]
+    for front_end in builds:
+        with pytest.raises(ConfigurationError, match=f"has no parameter '{param}'{hint}"):
+            front_end(**{param: 3})
+
+
+def test_each_front_end_has_its_name_for_a_resource():
+    for front_end, param, ours in [
+        (MSTSemanticChunker, "embed_model", "embedder"),
+        (langchain_advchunk.MSTSemanticSplitter, "embed_model", "embeddings"),
+        (llamaindex_advchunk.MSTSemanticNodeParser, "embeddings", "embed_model"),
+        (langchain_advchunk.MSTSemanticSplitter, "tokenizer", "length_function"),
+        (llamaindex_advchunk.MSTSemanticNodeParser, "length_function", "tokenizer"),
+    ]:
+        with pytest.raises(ConfigurationError, match=f"has no parameter '{param}'; here this is {ours}$"):
+            front_end(**{param: len})
+
+
+def test_every_front_end_gives_the_error_of_the_core():
+    stems = RecursiveChunker, langchain_advchunk.RecursiveSplitter, llamaindex_advchunk.RecursiveNodeParser
+    errors = list[str]()
+    for front_end in stems:
+        with pytest.raises(ConfigurationError) as caught:
+            front_end(max_tokens=9, overlap_tokens=9)
+        errors.append(str(caught.value))
+    assert errors == ["overlap_tokens must be in 0..max_tokens - 1, got 9"] * 3
 
 
 def test_help_explains_every_parameter_and_repr_shows_changed_ones(name):

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections import Counter
 from hashlib import sha1
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -64,13 +64,10 @@ def test_reads_other_encodings(read):
     ("content", "message"),
     [
         (b"A\r\nB\nC\rD \xe9\n", r"a\.ref, line 4: not utf-8-sig, pass the right encoding \("),
-        (f"A\n{BAR}\n \n{BAR}\nB", r"a\.ref, line 4: a segment must have a sentence, got 'none since line 2'"),
-        (f"{BAR}\n{BAR}\nB", r"a\.ref, line 2: a segment must have a sentence"),
-        (f"{BAR}\nB\n{BAR}\n{BAR}\n", r"a\.ref, line 4: a segment must have a sentence"),
         ("A\n=========\nB", r"a\.ref, line 2: a separator must be ten or more \"=\", alone, got '========='"),
         (f"A\n{BAR},1,Title.\nB", r"a\.ref, line 2: a separator must be"),
         ("", r"a\.ref: a file must have a sentence, got '0 bytes'"),
-        (f"{BAR}\n\n", r"a\.ref: a file must have a sentence, got '12 bytes'"),
+        (f"{BAR}\n\n{BAR}", r"a\.ref: a file must have a sentence, got '22 bytes'"),
     ],
 )
 def test_says_where_a_file_is_malformed(read, content, message):
@@ -102,6 +99,35 @@ def test_a_folder_is_read_in_the_order_of_its_numbers(tmp_path):
     assert [text.units.text for text in texts] == [f"In {text.name}.\n" for text in texts]
     with pytest.raises(ConfigurationError, match=r"must contain a file that matches, got '\*\.doc'"):
         read_folder(tmp_path, "*.doc")
+
+
+@given(
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
+    st.lists(st.integers(1, 3), min_size=5, max_size=5),
+    st.booleans(),
+)
+def test_separators_in_a_row_are_one(tmp_path_factory, sizes, bars, blank):
+    path, bar = tmp_path_factory.mktemp("choi") / "a.ref", f"{BAR}\n" + "\n" * blank
+    parts = (bar * bars_ + "x\n" * size for bars_, size in zip(bars, sizes, strict=False))
+    path.write_text("".join(parts) + bar * bars[-1], "utf-8")
+    assert read_choi(path).cuts.tolist() == [0, *accumulate(sizes)]
+
+
+def test_a_file_that_cannot_be_read_is_skipped_or_raised_as_asked(tmp_path, caplog):
+    for name, content in (("1.ref", b"A\n"), ("2.ref", b"\xe9"), ("3.ref", b"B\n=======\n"), ("4.ref", b"C\n")):
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"2\.ref, line 1: not utf-8-sig"):
+        read_folder(tmp_path)
+    assert [text.name for text in read_folder(tmp_path, on_error="skip")] == ["1.ref", "4.ref"]
+    assert [message.split(": ")[0] for message in caplog.messages] == [
+        "document 1 ('2.ref') skipped",
+        "document 2 ('3.ref') skipped",
+    ]
+    failures = []
+    read_folder(tmp_path, on_error=failures.append)
+    assert [(failure.index, failure.source) for failure in failures] == [(1, "2.ref"), (2, "3.ref")]
+    with pytest.raises(ConfigurationError, match="on_error must be"):
+        read_folder(tmp_path, on_error="collect")
 
 
 def test_a_folder_is_read_in_the_encoding_given(tmp_path):

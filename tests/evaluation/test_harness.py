@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import re
+import signal
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +17,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, ConfigurationError, Document, MissingExtra, Span, create
+from advchunk import Chunk, ConfigurationError, Document, MissingExtra, Span, create, describe, names
 from advchunk.cli import main
 from advchunk.engine import ChatRequest, Complete, Embed
 from advchunk.evaluation import (
@@ -49,6 +51,7 @@ from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import OpenAIChat
 from advchunk.models.static import default_embedder
 from advchunk.text.tiling import words
+from stand_ins import STAND_INS
 
 
 @pytest.fixture(scope="module")
@@ -429,15 +432,47 @@ def unfit(text):
     raise MissingExtra(text[:1], "peers")
 
 
-def test_an_error_of_another_process_is_the_error_here(task):
-    with pytest.raises(MissingExtra, match=r"is not installed: pip install 'advchunk\[peers\]'"):
-        evaluate([external("one", unfit), external("other", unfit)], task, processes=2)
+def killed(_):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_fault_in_another_process_is_raised_and_what_was_done_is_kept(task, tmp_path):
-    with pytest.raises(ConfigurationError, match="bad must return texts"):
-        evaluate([candidate("recursive"), external("bad", str.swapcase)], task, processes=2, store=tmp_path)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
+def unfit_for_one(text):
+    if text.startswith(synthetic(1, segments=12, sentences=(4, 8), overlap=0.3).units.text):
+        raise ZeroDivisionError
+    return [text]
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_candidate_that_fails_on_one_document_is_listed_and_others_are_not_affected(
+    task, processes, tmp_path, caplog
+):
+    bad = [external("swaps", str.swapcase), external("needs", unfit), external("fails", unfit_for_one)]
+    candidates = [bad[0], candidate("recursive"), bad[1], candidate("recursive", max_tokens=40), bad[2]]
+    results = evaluate(candidates, task, processes=processes, store=tmp_path)
+    assert [result.label for result in results] == ["recursive", "recursive, max_tokens=40"]
+    swaps, needs, fails = results.failures
+    assert swaps.label == "swaps"
+    assert swaps.reason.startswith("ConfigurationError: swaps must return texts of the document '0.md'")
+    assert needs.reason.startswith("MissingExtra: V is not installed: pip install 'advchunk[peers]', in document 0")
+    assert fails.reason == "ZeroDivisionError: , in document 1 ('1.md')"
+    assert caplog.messages == [f"{failure.label} has no result: {failure.reason}" for failure in results.failures]
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"] * 2
+    rows = compare(results, "recursive")
+    assert "| fails | ZeroDivisionError: , in document 1 ('1.md') |" in as_markdown(rows, failures=results.failures)
+    table = list(csv.DictReader(io.StringIO(as_csv(rows, failures=results.failures))))
+    assert [row["candidate"] for row in table[2:]] == ["swaps", "needs", "fails"]
+    assert table[-1]["verdict"] == f"failed: {fails.reason}"
+
+
+def test_a_process_that_dies_fails_its_candidate_alone(task):
+    results = evaluate([external("killed", killed), candidate("recursive")], task, processes=2)
+    assert [result.label for result in results] == ["recursive"]
+    assert [(failure.label, failure.reason[:16]) for failure in results.failures] == [("killed", "its process died")]
+
+
+def test_an_embedder_that_fails_is_an_error_and_no_fault_of_the_candidates(task):
+    with pytest.raises(ValueError, match="embedder"):
+        evaluate([candidate("recursive")], replace(task, embedder=lambda _: np.zeros((1, 3))))
 
 
 def test_outcomes_are_kept_and_read_again(task, tmp_path):
@@ -596,7 +631,7 @@ def test_noise_is_shown_as_noise(task):
     assert by_label["whole"].difference.high < 0
     assert rows[-1].result.label == "whole"
     assert best_stable(rows).result.group == "baseline"
-    with pytest.raises(ConfigurationError, match="baseline must be one of the candidates; did you mean 'twin'"):
+    with pytest.raises(ConfigurationError, match="baseline must be a candidate with a result; did you mean 'twin'"):
         compare([row.result for row in rows], "twins")
 
 
@@ -670,7 +705,11 @@ def test_experimental_ones_pay_for_each_second_beside_the_best_stable_one(task):
     [
         ({"k": 0}, "k must be >= 1"),
         ({"budgets": (0, 100)}, "budgets must be >= 1"),
-        ({"budget": 99}, "budget must be one of the budgets"),
+        ({"budget": 0}, "budget must be >= 1"),
+        (
+            {"questions": (Question("Who?", (Reference("3.md", Span(0, 1)),)),) * 2},
+            "questions must be about the documents",
+        ),
         ({"questions": ()}, "questions must be two or more"),
         ({"documents": (Document("a"), Document("b"))}, "documents must have unique names"),
     ],
@@ -729,3 +768,61 @@ def test_invalid_evaluations_are_reported(folder, args, why):
     done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), *args])
     assert done.exit_code > 0
     assert why in done.output
+
+
+def test_a_variant_may_set_any_parameter(folder):
+    args = ["evaluate", "--data", str(folder), "--chunkers", "recursive", "--mean", "40", "--budget", "99"]
+    variants = [
+        "recursive:max_tokens=30",
+        "recursive:min_tokens=20",
+        "biomedical-abstract:target_tokens=80",
+        "optimal-semantic:vectors=units",
+    ]
+    done = CliRunner().invoke(main, [*args, *(part for variant in variants for part in ("--variant", variant))])
+    assert done.exit_code == 0, done.output
+    labels = re.findall(
+        r"(?m)^\| (\S+, \w+=\S+(?: \(mean.*?\))?(?:, as published)?) \| (?:stable|baseline)", done.stdout
+    )
+    assert sorted(label.partition(" (mean")[0] for label in labels) == sorted([
+        "recursive, max_tokens=30",
+        *(f"{variant.replace(':', ', ')}{end}" for variant in variants[1:] for end in ("", ", as published")),
+    ])  # fmt: skip
+    assert re.search(r"biomedical-abstract, target_tokens=80 \(mean \d+, target 40\)", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("variant", "why"),
+    [
+        ("recursive:max_token=3", "recursive has no such parameter; did you mean 'max_tokens'?, got 'max_token'"),
+        ("recursive:label=a", "recursive has no such parameter, got 'label'"),
+        ("recursive:mean=9", "recursive has no such parameter"),
+        ("recursive:name=a", "recursive has no such parameter"),
+        ("recursiv:max_tokens=3", "did you mean 'recursive'?"),
+        ("recursive:max_tokens", "--variant takes NAME:PARAMETER=VALUE"),
+        ("recursive:max_tokens=9", "--matched-only takes no --variant that sets max_tokens"),
+        ("recursive:max_tokens=-1:overlap_tokens=4", "--matched-only takes no --variant that sets max_tokens"),
+    ],
+)
+def test_a_variant_that_is_impossible_is_refused(folder, variant, why):
+    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--matched-only", "--variant", variant])
+    assert done.exit_code == 2, done.output
+    assert why in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_parameter_can_be_that_of_a_candidate(name):
+    for parameter, default in describe(name)["parameters"].items():
+        assert candidate(name, **STAND_INS.get(name, {}) | {parameter: default}).cut
+        if parameter == "max_tokens":
+            with pytest.raises(ConfigurationError, match="max_tokens is chosen to match the mean"):
+                size_matched(name, 100, max_tokens=default)
+        else:
+            assert size_matched(name, 100, **{parameter: default}).label == name
+
+
+def test_any_budget_is_on_the_curve(task):
+    small = EvaluationTask(task.documents, task.questions, budget=60)
+    assert small.budgets == (60, 250, 500, 1000, 2000, 4000)
+    result = run(candidate("recursive", max_tokens=30), small)
+    assert list(result.curve) == list(small.budgets)
+    assert result.curve[60] == result.recall.mean()

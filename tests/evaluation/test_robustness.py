@@ -348,13 +348,13 @@ def test_none_is_varied_where_it_stands_for_a_number():
     ]
 
 
-def test_a_bound_by_another_parameter_is_reported():
-    (more,) = [
+def test_a_value_that_a_preset_sets_is_reported():
+    (prior,) = [
         variation
-        for variation in variations("semantic-cluster")
-        if (variation.parameter, variation.value) == ("max_tokens", 960)
+        for variation in variations(create("bayesseg", preset="long", experimental=True))
+        if (variation.parameter, variation.value) == ("prior", "uniform")
     ]
-    assert more.refused == "max_tokens stays 800: a preset or another parameter sets it"
+    assert prior.refused == "prior stays 'text': a preset or another parameter sets it"
 
 
 def test_a_preset_keeps_its_name_while_its_values_vary():
@@ -475,6 +475,12 @@ def test_brittle_and_warned_of_are_the_same(read):
             assert entry["failed"] or (entry["points"] <= -BRITTLE_LOSS and entry["p"] < 0.05)
             assert entry["warning"] in describe(label.partition(",")[0])["warnings"]
             assert brittleness_notes([label]) == {label: entry["warning"]}
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_chunker_that_was_not_measured_says_so(read, name):
+    measured = name in {label.partition(",")[0] for label in read["chunkers"]}
+    assert any(warning.startswith("not measured") for warning in describe(name)["warnings"]) != measured
 
 
 def test_notes_go_to_the_labels_of_what_is_brittle(monkeypatch):

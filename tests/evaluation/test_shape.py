@@ -18,13 +18,19 @@ from advchunk.evaluation.metrics.shape import (
     off_target_shares,
 )
 from advchunk.numerics.signals import unit_rows
+from advchunk.records import write_metadata
 
 TEXT = "One. Two. Three.  \n Four. Five."
 UNITS = Units(TEXT, np.array([0, 5, 10, 19, 26, 31]))
 
 
 def chunk(*spans, **fields):
-    return Chunk("".join(TEXT[a:b] for a, b in spans), tuple(Span(*span) for span in spans), 1, metadata=fields)
+    return Chunk(
+        "".join(TEXT[a:b] for a, b in spans),
+        tuple(Span(*span) for span in spans),
+        1,
+        metadata=write_metadata({}, fields),
+    )
 
 
 def test_cohesion_by_hand():

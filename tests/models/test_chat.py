@@ -26,7 +26,7 @@ from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelU
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
-from servers import Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
+from servers import LONG, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 KEY = "sk-planted-0123456789abcdef"
 HELLO = ChatRequest((("system", "Be brief."), ("user", "hello")), max_tokens=20)
@@ -241,7 +241,8 @@ def test_repeated_failures_are_given_up(failure, complete):
         assert type(result) is ModelUnavailable
         assert f"small at {endpoint.url}: " in str(result)
         assert ("no answer in 0.5 s" in str(result)) is (failure in SLOW)
-        assert len(endpoint.asked) == chat.usage.requests == 3
+        assert chat.usage.requests == 3
+        assert len(endpoint.asked) == 3 or failure in SLOW  # which may be given up before it arrives
         assert pickle.loads(pickle.dumps(result)).args == result.args
 
 
@@ -314,7 +315,7 @@ def test_as_long_as_the_endpoint_says(dated, complete):
         began = time.monotonic()
         assert complete(chat_at(endpoint), HELLO) == ["hi"]
         took = time.monotonic() - began
-    assert 0.4 <= took < 3
+    assert took >= 0.4
     assert not dated or datetime.now(UTC) >= at.replace(microsecond=0)
 
 
@@ -584,12 +585,14 @@ def test_bad_budgets_are_refused(params):
 @runs
 @pytest.mark.parametrize("concurrency", [1, 5])
 def test_as_many_calls_at_a_time_as_the_model_takes(run, concurrency):
+    together = threading.Barrier(concurrency)
+
     @reading
-    def slowly(_body):
-        time.sleep(0.03)
+    def waiting(_body):
+        together.wait(LONG)
         return says("hi")
 
-    with Endpoint(slowly) as endpoint:
+    with Endpoint(waiting) as endpoint:
         chat = chat_at(endpoint, concurrency=concurrency)
         assert run(Job(asking(chat, request)) for request in numbered(20)) == [["hi"]] * 20
         assert endpoint.most == concurrency
@@ -618,15 +621,15 @@ def test_a_request_that_fails_takes_no_other_document_down(run, failure):
 def test_a_documents_time_ends_its_calls(run):
     @reading
     def step(body):
-        return hangs() if body["messages"][-1]["content"] == "number 1" else says("hi")
+        return hangs(LONG) if body["messages"][-1]["content"] == "number 1" else says("hi")
 
     with Endpoint(step) as endpoint:
         chat = chat_at(endpoint)
-        seconds = [30.0, 0.5, 30.0]
+        seconds = [LONG, 0.5, LONG]
         jobs = [Job(asking(chat, r), s, instead) for r, s in zip(numbered(3), seconds, strict=True)]
         began = time.monotonic()
         result = run(jobs)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < LONG
     assert [result[0], result[2]] == [["hi"], ["hi"]]
     assert isinstance(result[1], TimeoutError)
 
@@ -707,7 +710,7 @@ def test_a_call_that_was_given_up_ends_when_the_endpoint_was_silent_as_long():
         began = {*threading.enumerate()}
         (result,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
         assert "no answer in 0.5 s" in str(result)
-        until = time.monotonic() + 10
+        until = time.monotonic() + LONG
         while given_up := [thread for thread in threading.enumerate() if thread not in began and "work" in thread.name]:
             assert time.monotonic() < until, given_up
             time.sleep(0.02)

@@ -1,5 +1,6 @@
 """The reader of abstracts: normalization with offsets, and sections by labels."""
 
+import textwrap
 import time
 import unicodedata
 
@@ -127,6 +128,12 @@ def test_section_names(label, name):
         ("A trial. methods: a.", []),
         ("A trial (n = 3). Methods: a.", ["Methods"]),
         ("A trial.\nmethods: a.", ["Methods"]),
+        ("It fell.RESULTS: None. Double-blind.METHODS, too.", ["Results"]),
+        ("Case-control study of tea. Results-driven work.", []),
+        ("Case–control studies are rare.\nResults–based ones, too.", []),
+        ("Results. Tea is good.", []),
+        ("aim: to see e.g. cases: two. results: none.", ["Objective", "Methods", "Results"]),
+        ("AIM: To see. We report cases: two. methods: a. RESULTS: None.", ["Objective", "Results"]),
         ("Results", []),
         ("", []),
     ],
@@ -153,6 +160,35 @@ def test_every_labeled_section_is_recovered(drawn, between, body):
     text = between.join(f"{case(label)}: {body}" for label, case in drawn)
     document = abstracts.read(text)
     assert sections(document) == [(abstracts.section_name(label), body) for label, _ in drawn]
+
+
+ENDS = [": ", ":", " : ", ":\n", "- ", " - ", "-", "–", " – ", "— ", "—", ". "]
+
+
+@pytest.mark.parametrize("case", [str.upper, str.title, str.capitalize, str.lower])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("between", ["\n", "\n\n", " "])
+def test_labels_of_all_forms_are_read_alike(case, end, between):
+    labels = ["background", "aim of the study", "patients and methods", "results", "conclusions"]
+    bodies = ["A double-blind trial.", "To see (n = 3).", "Two of 10.", "We saw 1.5 mg/kg\nor less.", "Tea works."]
+    first = str.lower if case is str.lower else str
+    text = between.join(f"{case(label)}{end}{first(body)}" for label, body in zip(labels, bodies, strict=True))
+    names = ["Background", "Objective", "Methods", "Results", "Conclusions"]
+    expected = [(name, " ".join(first(body).split())) for name, body in zip(names, bodies, strict=True)]
+    assert sections(abstracts.read(text)) == expected
+
+
+@pytest.mark.parametrize("case", [str.upper, str.title, str.lower])
+@pytest.mark.parametrize("end", [end for end in ENDS if "\n" not in end])
+def test_line_ends_within_labels_change_nothing(case, end):
+    labels = ["background and aim of the study", "materials and methods", "results and limitations", "main conclusions"]
+    body = "it was two of ten mice (p = .03)." if case is str.lower else "It was two of ten mice (p = .03)."
+    text = " ".join(f"{case(label)}{end}{body}" for label in labels)
+    whole = sections(abstracts.read(text))
+    assert [name for name, _ in whole] == ["Objective", "Methods", "Conclusions", "Conclusions"]
+    for width in range(45, 110):
+        lines = textwrap.wrap(text, width, break_on_hyphens=False)
+        assert sections(abstracts.read("\n      ".join(lines))) == whole
 
 
 def test_blocks_cover_what_is_not_white_space():

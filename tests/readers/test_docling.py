@@ -58,6 +58,7 @@ def cell(row, column, content, **more):
 
 def test_every_kind_of_item_is_a_block_in_reading_order():
     assert seen(docling.read(content("report"))) == [
+        ("heading", 1, "Tea and sleep"),
         ("heading", 1, "Methods"),
         (
             "paragraph",
@@ -111,19 +112,35 @@ def test_a_document_says_its_title_its_origin_and_its_pages():
 
 
 def test_boxes_are_measured_from_the_top_left_on_every_page_of_a_block():
-    places = {block.kind: block.places for block in docling.read(content("report")).blocks[:3]}
+    places = {block.kind: block.places for block in docling.read(content("report")).blocks[1:4]}
     assert places["heading"] == (Place(1, (50.0, 80.0, 350.0, 100.0)),)
     assert places["paragraph"] == (Place(1, (50.0, 500.0, 350.0, 550.0)), Place(2, (50.0, 40.0, 350.0, 90.0)))
 
 
 def test_a_joined_paragraph_has_each_place_of_its_pieces_once():
-    assert docling.read(content("report")).blocks[1].places == (Place(1, (50.0, 120.0, 350.0, 130.0)),)
+    assert docling.read(content("report")).blocks[2].places == (Place(1, (50.0, 120.0, 350.0, 130.0)),)
 
 
 def test_a_box_on_a_page_of_unknown_height_is_a_page_only():
     prov = [{"page_no": 3, "bbox": {"l": 1, "t": 9, "r": 5, "b": 2, "coord_origin": "BOTTOMLEFT"}}, {"page_no": 4}]
     document = docling.document(made("#/texts/0", texts=[text("text", "Tea.", prov=prov)]))
     assert document.blocks[0].places == (Place(3), Place(4))
+
+
+def test_the_only_title_is_in_a_chunk_but_not_in_the_context_of_others():
+    title = text("title", "Tea")
+    (chunk,) = RecursiveChunker().chunk(docling.document(made("#/texts/0", texts=[title])))
+    assert (chunk.text, chunk.metadata["title"]) == ("Tea", "Tea")
+    document = docling.document(made("#/texts/0", "#/texts/1", texts=[title, text("text", "Green. " * 9)]))
+    chunks = RecursiveChunker(max_tokens=8, include_context=True).chunk(document)
+    assert {chunk.context for chunk in chunks[1:]} == {"Tea"}
+
+
+def test_numbered_headings_are_below_the_first_part_of_their_numbers():
+    titles = ["4 Tea", "4.1 Leaves", "4.1.1 Green", "4.2 Cups", "Outlook", "6.1 More"]
+    headings = [text("section_header", title, level=1) for title in titles]
+    document = docling.document(made(*(f"#/texts/{i}" for i in range(len(titles))), texts=headings))
+    assert [block.level for block in document.blocks] == [1, 2, 3, 2, 1, 1]
 
 
 def test_furniture_is_dropped_or_kept_where_it_stands():

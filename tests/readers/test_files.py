@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from advchunk import ConfigurationError, read_file
+from advchunk import BiomedicalAbstractChunker, ConfigurationError, RecursiveChunker, read_file
 from pdfs import Paper
 
 FILES = {
@@ -13,6 +13,7 @@ FILES = {
     "page.html": ("<h2>Tea</h2><p>Green.", "Tea\n\nGreen.", ["heading", "paragraph"]),
     "paper.xml": ("<TEI><text><body><p>Green.</p></body></text></TEI>", "Green.", ["paragraph"]),
     "record.nbib": ("PMID- 7\nAB  - AIM: To see.", "AIM: To see.", ["heading", "paragraph"]),
+    "note.xml": ("<note><title>Tea</title><a>Green.</a></note>", "Tea\n\nGreen.", ["heading", "paragraph"]),
     "some.json": (json.dumps({"a": 1}), '{"a": 1}', []),
 }
 
@@ -37,10 +38,14 @@ def test_a_pdf_is_read_with_its_pages(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("tea.txt", "Thé".encode("latin-1"), "text files must be UTF-8, got byte 0xe9 at 2"),
-        ("tea.docx", b"PK\x03\x04\x14\xff", "text files must be UTF-8, got a zip archive, such as an Office document"),
-        ("tea.txt", "Tea".encode("utf-16"), "text files must be UTF-8, got UTF-16"),
-        ("tea", b"%PDF-1.7\n%\xe2\xe3", "text files must be UTF-8, got a PDF"),
+        ("tea.txt", "Thé".encode("latin-1"), "text files must be UTF-8 unless encoding is given, got byte 0xe9 at 2"),
+        (
+            "tea.docx",
+            b"PK\x03\x04\x14\xff",
+            "text files must be UTF-8 unless encoding is given, got a zip archive, such as an Office document",
+        ),
+        ("tea.txt", "Tea".encode("utf-16")[:-1], "the file must be utf-16, got byte 0x61 at 6"),
+        ("tea", b"%PDF-1.7\n%\xe2\xe3", "text files must be UTF-8 unless encoding is given, got a PDF"),
         ("tea.pdf", b"PK\x03\x04\x14\xff", "tea.pdf must be a PDF, got a zip"),
     ],
 )
@@ -71,5 +76,47 @@ def test_declared_encoding_is_used(tmp_path, name, start, encoding):
 @pytest.mark.parametrize("declared", ["utf-8", "utf-16", "no-such-code", "shift_jis", "rot13"])
 def test_an_encoding_that_does_not_fit_is_an_error(tmp_path, declared):
     (tmp_path / "a.html").write_bytes(f"<meta charset={declared}>".encode() + b"th\xe9\xff")
-    with pytest.raises(ConfigurationError, match="must be UTF-8, got byte 0xe9"):
+    with pytest.raises(ConfigurationError, match=r"must be UTF-8 .*, got byte 0xe9"):
         read_file(tmp_path / "a.html")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.html", "a.xml"])
+@pytest.mark.parametrize("mark", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_tells_the_encoding(name, mark, tmp_path):
+    text = "<a>Thé 東京</a>" if name in {"a.html", "a.xml"} else "Thé 東京"
+    (tmp_path / name).write_bytes(text.encode(mark))
+    assert read_file(tmp_path / name).text == "Thé 東京"
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.html", "<p>"), ("a.htm", "<html><p>"), ("a.xhtml", "<p>")])
+def test_html_without_a_declaration_is_read_as_in_browsers(name, start, tmp_path):
+    (tmp_path / name).write_bytes(start.encode() + "“Thé”, 10 €".encode("cp1252") + b" \x81.")
+    assert read_file(tmp_path / name).text == "“Thé”, 10 € \x81."
+
+
+def test_a_given_encoding_is_used(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("Škoda".encode("cp1250"))
+    assert (
+        read_file(path, encoding="cp1250").text == RecursiveChunker().read_file(path, encoding="cp1250").text == "Škoda"
+    )
+    with pytest.raises(ConfigurationError, match="the file must be ascii, got byte 0x8a at 0"):
+        read_file(path, encoding="ascii")
+    for wrong in ("latin-2000", "rot13"):
+        with pytest.raises(ConfigurationError, match=f"encoding must be the name of a text encoding, .* got '{wrong}'"):
+            read_file(path, encoding=wrong)
+
+
+@pytest.mark.parametrize("chunker", [RecursiveChunker(), BiomedicalAbstractChunker(), RecursiveChunker(markup="auto")])
+def test_each_of_several_records_is_a_document(chunker, tmp_path):
+    (path := tmp_path / "records.nbib").write_text(
+        "PMID- 7\nAB  - AIM: To see.\n\nPMID- 8\nAB  - RESULTS: It was seen.\n"
+    )
+    documents = chunker.read_documents(path, metadata={"shelf": 3})
+    assert [(document.id, document.metadata["shelf"]) for document in documents] == [("pubmed:7", 3), ("pubmed:8", 3)]
+    assert [[chunk.text for chunk in chunks] for chunks in chunker.chunk_many(documents)] == [
+        ["AIM: To see."],
+        ["RESULTS: It was seen."],
+    ]
+    with pytest.raises(ConfigurationError, match=r"must hold one document; .* got 2"):
+        chunker.read_file(path)

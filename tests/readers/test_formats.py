@@ -21,6 +21,7 @@ TEXTS = {
     "pubmed": ["PMID- 7\nTI  - Tea.", "\ufeffPMID-  7\r\n", "<PubmedArticleSet>", '<?xml version="1.0"?>\n<!DOCTYPE PubmedArticleSet>\n<PubmedArticle>'],
     "html": ["<!doctype html><p>", "<html lang='en'>", "<!-- a --><HTML>", '<?xml version="1.0"?><!DOCTYPE html><html>'],
     "docling": [json.dumps({"schema_name": "DoclingDocument", "version": "1.8.0"}), '{"texts": [], "schema_name" : "DoclingDocument"}'],
+    "xml": ['<?xml version="1.0"?>\n<note>Tea</note>', '<?xml version="1.0"?><!-- a --><rss>'],
     "markdown": [
         "", "Tea.", "# Tea", '<p align="center"><img src="a.png"></p>\n\n# Tea', "<div>\n\n# Tea", "<article>\n\nTea", "<TEAM>",
         '{"schema_name": "Other"}', "{not json", "PMID: 7", "He wrote <TEI> by hand.", "<", "<!-- ",
@@ -49,7 +50,9 @@ def test_detection_takes_constant_time():
         ("a.md", TEI, "markdown"),
         ("a.txt", TEI, "plain"),
         ("a.XML", TEI, "tei"),
-        ("a.xml", "<note>Tea</note>", "plain"),
+        ("a.xml", "<note>Tea</note>", "xml"),
+        ("a.xml", "Tea", "plain"),
+        ("a.txt", '<?xml version="1.0"?><note>Tea</note>', "plain"),
         ("a.html", "Tea", "html"),
         ("a.json", "{}", "plain"),
         ("a.nbib", "PMID- 7\n", "pubmed"),

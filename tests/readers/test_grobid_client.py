@@ -15,7 +15,7 @@ import pytest
 from advchunk import ConfigurationError
 from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
 from advchunk.readers.tei.client import GrobidClient, kept_at
-from servers import Endpoint, breaks_off, drips, free_port, hangs, replies, resets
+from servers import LONG, Endpoint, breaks_off, drips, free_port, hangs, replies, resets
 
 PDF = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n"
 TEI = """<?xml version="1.0" encoding="UTF-8"?>
@@ -99,7 +99,7 @@ def test_it_waits_as_long_as_the_server_says(process):
     with Grobid(replies(503, "busy", Retry_After="0.3"), ANSWER) as server:
         began = time.monotonic()
         process(client(server), PDF)
-        assert 0.3 <= time.monotonic() - began < 3
+        assert time.monotonic() - began >= 0.3
 
 
 def test_it_does_not_wait_longer_than_it_may(process):
@@ -138,13 +138,11 @@ def test_a_missing_server_is_reported_at_once(process):
         process(GrobidClient(f"http://127.0.0.1:{port}", retries=50), PDF)
 
 
-@pytest.mark.parametrize("slow", [hangs(5), drips(5)], ids=["hangs", "drips"])
+@pytest.mark.parametrize("slow", [hangs(LONG), drips(LONG)], ids=["hangs", "drips"])
 def test_slow_requests_are_given_up(process, slow):
-    began = time.monotonic()
     with Grobid(slow) as server, pytest.raises(ModelUnavailable, match=r"did not finish bytes in 0\.3 s"):
         process(client(server, timeout=0.3), PDF)
-    assert time.monotonic() - began < 3
-    assert len(server.asked) == 1
+    assert len(server.asked) <= 1  # none if it was given up before it arrived
 
 
 @pytest.mark.parametrize(
@@ -207,7 +205,7 @@ def test_tei_is_kept_beside_the_pdf_and_used_until_that_is_newer(process, paper)
 def test_a_damaged_stored_file_is_one_clear_error(paper):
     kept_at(paper).write_bytes(TEI.encode()[:50] + b"\xff")
     with Grobid(ANSWER) as server:
-        with pytest.raises(ConfigurationError, match="must be UTF-8, got byte 0xff at 50"):
+        with pytest.raises(ConfigurationError, match="must be UTF-8 unless encoding is given, got byte 0xff at 50"):
             client(server).read(paper)
         assert not server.asked
 
@@ -247,7 +245,9 @@ def aread_many(client, pdfs, **params):
 @pytest.mark.parametrize("read", [read_many, aread_many])
 def test_several_are_under_way_and_never_more_than_allowed(read):
     def late(handler):
-        time.sleep(0.1)
+        until = time.monotonic() + LONG
+        while server.most < 3 and time.monotonic() < until:
+            time.sleep(0.001)
         ANSWER(handler)
 
     with Grobid(late) as server:
@@ -283,16 +283,17 @@ def test_one_is_not_several(read, paper):
 
 def test_a_cancelled_call_ends():
     async def run():
-        with Grobid(hangs(10)) as server:
+        with Grobid(hangs(LONG)) as server:
             task = asyncio.create_task(client(server).aread_many([PDF] * 3))
-            await asyncio.sleep(0.2)
+            while not server.asked:
+                await asyncio.sleep(0.001)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
 
     before = time.monotonic()
     asyncio.run(run())
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < LONG
 
 
 @pytest.mark.parametrize(

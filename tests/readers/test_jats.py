@@ -160,6 +160,27 @@ SET = re.compile(r"\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
 UNREAD = {"object-id", "front", "front-stub", "graphic", "annotation"}
 
 
+def test_notes_of_the_front_are_read_after_the_article():
+    notes = (
+        "<author-notes><corresp>Write to Ann.</corresp><fn fn-type='coi-statement'><label>*</label><p>None.</p></fn></author-notes>"
+        "<funding-group><funding-statement>The tea board paid.</funding-statement></funding-group>"
+        "<custom-meta-group><custom-meta id='data-availability'><meta-name>Data Availability</meta-name>"
+        "<meta-value>On request.</meta-value></custom-meta>"
+        "<custom-meta><meta-name>figures</meta-name><meta-value>3</meta-value></custom-meta></custom-meta-group>"
+    )
+    article = f"<article><front><article-meta>{notes}</article-meta></front><body><p>Tea.</p></body></article>"
+    assert blocks_of(jats.read(article)) == [
+        ("paragraph", 0, "Tea."),
+        ("heading", 1, "Author notes"),
+        ("paragraph", 0, "Write to Ann."),
+        ("footnote", 0, "* None."),
+        ("heading", 1, "Funding"),
+        ("paragraph", 0, "The tea board paid."),
+        ("heading", 1, "Data Availability"),
+        ("paragraph", 0, "On request."),
+    ]
+
+
 def ink(text):
     return "".join(normalize("NFKC", text).split())
 

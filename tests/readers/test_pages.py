@@ -10,7 +10,7 @@ from langchain_core.documents import Document as LangChainDocument
 from advchunk import Document, RecursiveChunker, SlidingWindowChunker, Span
 from advchunk.chunkers.frameworks import flatten_places
 from advchunk.layout import Locator
-from advchunk.records import Block, Place
+from advchunk.records import Block, Place, written_metadata
 from langchain_advchunk import RecursiveSplitter
 
 TEXT = "One two three.\n\nFour five six.\n\nSeven eight nine."
@@ -23,20 +23,20 @@ BLOCKS = (
 
 def test_a_chunk_says_its_page_and_all_of_them_if_they_are_several():
     first, second, third = RecursiveChunker(max_tokens=5).chunk(Document(TEXT, blocks=BLOCKS))
-    assert first.metadata == {"page": 2, "boxes": [[2, 10.0, 20.0, 90.0, 30.0]]}
-    assert second.metadata == {
+    assert written_metadata(first.metadata) == {"page": 2, "boxes": [[2, 10.0, 20.0, 90.0, 30.0]]}
+    assert written_metadata(second.metadata) == {
         "page": 2,
         "pages": [2, 3],
         "boxes": [[2, 10.0, 700.0, 90.0, 720.0], [3, 10.0, 20.0, 90.0, 30.0]],
     }
-    assert third.metadata == {"page": 3}
+    assert written_metadata(third.metadata) == {"page": 3}
 
 
-def test_page_of_a_loader_stays_unless_the_layout_has_one():
+def test_page_of_a_loader_stays_beside_that_of_the_layout():
     [chunk] = RecursiveChunker().chunk(Document(TEXT, metadata={"page": 7}))
     assert chunk.metadata["page"] == 7
     [chunk] = RecursiveChunker().chunk(Document(TEXT, blocks=BLOCKS, metadata={"page": 7}))
-    assert chunk.metadata["page"] == 2
+    assert (chunk.metadata["page"], chunk.metadata["advchunk_page"]) == (7, 2)
 
 
 @given(edges=st.lists(st.integers(0, 60), min_size=4, max_size=30, unique=True).map(sorted), data=st.data())
@@ -84,7 +84,7 @@ def test_a_piece_of_a_table_knows_its_head():
     first, second, *rest = RecursiveChunker(max_tokens=60, include_context=True).chunk(TABLE)
     assert first.context == ""
     assert first.text.startswith("# Stock\n\n| n | tea |\n|---|---|\n| 0 |")
-    assert second.context == "Stock\n\n| n | tea |\n|---|---|"
+    assert second.context == "Stock\n\n| n | tea |\n| --- | --- |"
     assert second.text.startswith("| ")
     assert {chunk.context for chunk in rest} == {second.context}
     assert max(chunk.tokens for chunk in (first, second, *rest)) <= 60

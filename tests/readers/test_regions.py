@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
 from advchunk.readers.regions import results
-from advchunk.readers.regions.document import Page, build_document, mark_furniture
+from advchunk.readers.regions.document import DetectedPage, Page, build_document, build_pages, mark_furniture
 from advchunk.readers.regions.order import reading_order
 from advchunk.readers.regions.page import build_regions
 from advchunk.readers.regions.prose import group_rows, join_lines
-from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet
+from advchunk.readers.regions.shapes import Detected, Font, Line, Region, Sheet
 
 DATA = Path(__file__).parents[1] / "data"
 SHEET = Sheet(1, 600, 800)
@@ -137,11 +137,14 @@ def test_every_letter_is_in_one_region(lines, detections):
     assert all(region.text or region.kind in {"table", "figure"} for region in regions)
 
 
-def test_thousands_of_lines_side_by_side_take_no_time():
-    beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(3000)]
-    began = time.process_time()
-    assert sum(len(region.text.split()) for region in build_regions(SHEET, beside, [])) == 3000
-    assert time.process_time() - began < 5
+def test_time_grows_with_the_number_of_lines_side_by_side():
+    def seconds(count):
+        beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]
+        began = time.process_time()
+        assert sum(len(region.text.split()) for region in build_regions(SHEET, beside, [])) == count
+        return time.process_time() - began
+
+    assert seconds(2000) < 12 * seconds(500)  # 4 if linear, 16 if quadratic
 
 
 def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():
@@ -256,6 +259,119 @@ def test_footnotes_are_read_after_their_page_and_furniture_around_it():
         "note",
         "end",
     ]
+
+
+# Corrections of detections by the lines in them.
+
+BODY, BOLD = Font("Serif"), Font("Serif-Bold", bold=True)
+FULL = "words that fill a line of a page from its left to its right edge"
+
+
+def wide(text, top, left=50.0, width=400.0, font=BODY, height=10.0):
+    return Line(text, (left, top, left + width, top + height), font)
+
+
+def prose(count, top=300.0):
+    return [wide(f"{FULL}{i}", top + 12 * i) for i in range(count)]
+
+
+def outlined(lines, *detections):
+    return [(region.kind, region.text) for region in build_regions(SHEET, lines, detections)]
+
+
+@pytest.mark.parametrize("word", [FULL, "كلمات تملأ سطرا من الصفحة", "一行を埋める言葉"])
+@pytest.mark.parametrize("label", ["figure", "table"])
+def test_full_lines_are_prose_under_any_label(word, label):
+    lines = [wide(word, 100 + 12 * i) for i in range(6)] + [wide(word, 200 + 12 * i) for i in range(6)]
+    assert [kind for kind, _ in outlined(lines, Detected(label, (40, 90, 460, 280)))] == ["paragraph"] * 2
+
+
+def test_labels_of_a_figure_stay_a_figure():
+    labels = [line(f"axis {i}", 60 + 90 * i, 100 + 40 * i) for i in range(4)]
+    assert [kind for kind, _ in outlined(labels, Detected("figure", (40, 90, 460, 280)))] == ["figure"]
+
+
+@pytest.mark.parametrize("text", ["word " * 21, "A heading that ends in a hy-", "* * *"])
+def test_headings_of_prose_are_prose(text):
+    assert outlined([line(text, 50, 100)], Detected("title", (50, 100, 150, 110))) == [("paragraph", text.strip())]
+
+
+@pytest.mark.parametrize(
+    ("text", "font", "kind"),
+    [
+        ("Consider this:", BODY, "paragraph"),
+        ("Consider this", BOLD, "heading"),
+        ("We have none", Font("Small"), "heading"),
+        ("We have none.", Font("Small"), "paragraph"),
+        ("2. Copying", BODY, "heading"),
+        ("COPYING", BODY, "heading"),
+    ],
+)
+def test_headings_differ_from_the_text(text, font, kind):
+    lines = [line(text, 50, 100)._replace(font=font), *prose(6)]
+    assert outlined(lines, Detected("title", (50, 100, 150, 110)))[0] == (kind, text)
+
+
+def test_number_and_title_in_two_boxes_are_one_heading():
+    lines = [line("Overview", 75, 100, 60.0), line("2.1", 50, 100.5, 15.0)]
+    detections = [Detected("title", (74, 99, 136, 111), 0.9), Detected("title", (49, 99, 66, 112), 0.8)]
+    assert outlined(lines, *detections) == [("heading", "2.1 Overview")]
+
+
+def test_list_in_a_table_or_bibliography_or_below_its_first_sentence_is_a_list():
+    lines = [line("•", 50, 100, 4.0), line("green", 70, 100), line("•", 50, 120, 4.0), line("black", 70, 120)]
+    items = [("item", "• green"), ("item", "• black")]
+    for label in "table", "reference":
+        assert outlined(lines, Detected(label, (45, 95, 180, 135))) == items
+    above = [line("There is:", 50, 88)]
+    assert outlined([*above, *lines], Detected("text", (45, 85, 180, 135))) == [("paragraph", "There is:"), *items]
+
+
+def test_rows_of_equal_numbers_of_cells_in_a_formula_are_a_table():
+    lines = [line(f"{i}{j}", 50 + 40 * j, 100 + 12 * i, 10.0) for i in range(3) for j in range(3)]
+    assert [kind for kind, _ in outlined(lines, Detected("equation", (45, 95, 180, 140)))] == ["table"]
+    assert [kind for kind, _ in outlined(lines[:6], Detected("equation", (45, 95, 180, 140)))] == ["formula"]
+
+
+def test_references_have_years_and_are_divided_at_their_numbers():
+    texts = ["[1] Smith J. On tea.", "Tea. 2011;1:9.", "[2] Ng A. On cups. 2012."]
+    lines = [line(text, 50, 100 + 12 * i) for i, text in enumerate(texts)]
+    box = Detected("reference", (45, 95, 180, 140))
+    assert outlined(lines, box) == [("reference", " ".join(texts[:2])), ("reference", texts[2])]
+    assert outlined([line("Small print.", 50, 100)], box) == [("paragraph", "Small print.")]
+
+
+@pytest.mark.parametrize("label", ["title", "figure", "reference", "text"])
+def test_lines_of_a_table_of_contents_are_items_with_short_leaders(label):
+    entries = [line(f"{i} Tea" + " ." * 30 + f" {i}", 50, 100 + 12 * i, 300.0) for i in range(1, 4)]
+    expected = [("item", f"{i} Tea … {i}") for i in range(1, 4)]
+    assert outlined(entries, Detected(label, (45, 95, 360, 160))) == expected
+
+
+def test_heading_right_above_its_paragraph_is_separate():
+    heading = wide("Methods", 288, width=50, font=BOLD)
+    for label in "text", "reference":
+        box = Detected(label, (40, 280, 460, 400))
+        assert [kind for kind, _ in outlined([heading, *prose(6)], box)] == ["heading", "paragraph"]
+
+
+def test_centered_lines_are_not_divided_as_indented():
+    centered = [wide("tea", 100 + 12 * i, left=250 - w / 2, width=w) for i, w in enumerate([200, 200, 150, 200, 200])]
+    assert len(outlined(centered, Detected("text", (40, 90, 460, 170)))) == 1
+
+
+FONTS = st.sampled_from([BODY, BODY, BOLD, Font("Type", mono=True), Font()])
+
+
+@given(
+    st.lists(st.builds(wide, WORDS, st.floats(0, 780), st.floats(0, 500), st.floats(5, 300), FONTS), max_size=25),
+    st.lists(st.builds(Detected, LABELS, BOXES, st.floats(0, 1)), max_size=8),
+)
+def test_every_letter_of_a_file_is_in_one_region_and_no_heading_is_long(lines, detections):
+    (page,) = build_pages([DetectedPage(SHEET, lines, detections)])
+    letters = Counter(letter for region in page.regions for letter in region.text if letter.isalpha())
+    assert letters == Counter(letter for line in lines for letter in line.text)
+    assert all(len(region.text.split()) <= 20 for region in page.regions if region.kind == "heading")
 
 
 # Prose.

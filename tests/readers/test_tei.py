@@ -564,3 +564,9 @@ def test_ranks_of_heads():
         for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")
     ]
     assert ranks == ["section", "section", "part", "matter", ""]
+
+
+def test_words_divided_at_line_ends_are_joined_in_references():
+    note = "<note type='raw_reference'>Ann. Exam- ples of long- term pre- and post-war tea. J. Tea-\nHouses, 12- 14.</note>"
+    document = tei.read(paper(f"<div/></body><back><listBibl><biblStruct>{note}</biblStruct></listBibl></back><body>"))
+    assert document.text.endswith("Ann. Examples of long-term pre- and post-war tea. J. Tea-Houses, 12- 14.")

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
-from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.params import Params, parameters, resources
@@ -16,7 +15,7 @@ from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers.formats import Markup, detect_format
-from advchunk.records import Document, Explanation, Segmentation, Units
+from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
 from advchunk.sizes import Limits
 
 _CHUNKERS: Mapping[str, type[Chunker]] = {
@@ -32,7 +31,7 @@ class AutoParams(Params):
     """Chunk each document with the chunker for its format, recorded in the metadata as ``chunker``.
 
     GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker`, PubMed's records to
-    `BiomedicalAbstractChunker`; Markdown, plain text, HTML and JATS to `UniversalSemanticChunker`. The first two are
+    `BiomedicalAbstractChunker`; Markdown, plain text, HTML, JATS and other XML to `UniversalSemanticChunker`. The first two are
     experimental: unless experimental chunkers are allowed, such a document raises an error that explains how to allow
     them. A document from a reader is dispatched by its ``markup``; any other document with a layout is treated as text.
     A parameter left at its default here takes the default of the document's chunker.
@@ -72,7 +71,7 @@ class AutoChunker(AutoParams, VectorsChunker):
         if document.blocks is None:
             markup = options["markup"] = detect_format(document.text) if self.markup == "auto" else self.markup
         chunker = _CHUNKERS.get(markup, UniversalSemanticChunker)
-        if issubclass(chunker, ExperimentalChunker):
+        if chunker.group == "experimental":
             gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)
         # Resources may have no useful ==.
         own = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
@@ -98,7 +97,11 @@ class AutoChunker(AutoParams, VectorsChunker):
 
         def add_chunker() -> Plan[Explanation]:
             explanation, name = (yield from job.plan), chunker.algorithm
-            chunks = [replace(chunk, metadata={"chunker": name, **chunk.metadata}) for chunk in explanation.chunks]
+            own = {"chunker": name}  # a fallback has written its own name
+            chunks = [
+                replace(chunk, metadata=write_metadata(chunk.metadata, own | written_metadata(chunk.metadata)))
+                for chunk in explanation.chunks
+            ]
             return replace(explanation, chunks=chunks)
 
         return replace(job, plan=add_chunker())

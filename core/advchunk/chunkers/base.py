@@ -10,7 +10,6 @@ needs. You implement `segment`.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import logging
 from abc import ABC, abstractmethod
@@ -30,6 +29,7 @@ from advchunk.engine.runner import (
     Failure,
     IdGenerator,
     OnError,
+    OnErrors,
     OnFailure,
     Progress,
     Results,
@@ -37,8 +37,18 @@ from advchunk.engine.runner import (
     error_handler,
 )
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, require
-from advchunk.layout import Contexts, Locator, TableHeads, fit_to_blocks, keep_headings, protected, tile_prose
+from advchunk.layout import (
+    Contexts,
+    Locator,
+    TableHeads,
+    fit_to_blocks,
+    inherited_metadata,
+    keep_headings,
+    protected,
+    tile_prose,
+)
 from advchunk.models.cache import CacheLike, with_cache
+from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity
@@ -46,7 +56,7 @@ from advchunk.models.long_texts import embed_long_texts
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.numerics import context_vectors
 from advchunk.readers import files, formats
-from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Units
+from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Units, write_metadata
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
@@ -103,7 +113,7 @@ class Chunker(Params, ABC):
         self,
         documents: Iterable[str | Document],
         *,
-        on_error: OnError | Literal["collect"] = "raise",
+        on_error: OnErrors = "raise",
         progress: Progress = None,
     ) -> Results:
         """Return the chunks of each document; ids are unique over all of them.
@@ -122,7 +132,7 @@ class Chunker(Params, ABC):
         self,
         documents: Iterable[str | Document],
         *,
-        on_error: OnError | Literal["collect"] = "raise",
+        on_error: OnErrors = "raise",
         progress: Progress = None,
         concurrency: int | None = None,
     ) -> Results:
@@ -185,6 +195,8 @@ class Chunker(Params, ABC):
 
     def _process(self, source: str | Document, failed: str) -> Plan[Explanation]:
         document = source if isinstance(source, Document) else Document(source)
+        if (metadata := inherited_metadata(document.metadata)) is not document.metadata:
+            document = replace(document, metadata=metadata)
         if document.text.strip():
             try:
                 document = self.read(document)
@@ -202,12 +214,12 @@ class Chunker(Params, ABC):
         location = Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         for index, chunk in enumerate(explanation.chunks):
-            metadata = copy.deepcopy(dict(document.metadata)) if document.metadata else {}
-            metadata |= chunk.metadata | location(chunk.spans)
+            written = chunk.metadata | location(chunk.spans)
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
-                metadata |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
-            metadata |= self.chunk_metadata(chunk, index) | ran
+                written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
+            written |= self.chunk_metadata(chunk, index) | ran
+            metadata = write_metadata(document.metadata, written)
             chunks.append(replace(chunk, metadata=metadata, source_spans=document.source_spans(chunk.spans)))
         return chunks
 
@@ -236,16 +248,34 @@ class Chunker(Params, ABC):
         return cls.read is Chunker.read and cls.markup == Chunker.markup
 
     def read_file(
-        self, path: str | Path, *, by_name: bool = True, metadata: Mapping[str, Any] | None = None
+        self,
+        path: str | Path,
+        *,
+        by_name: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
     ) -> Document:
         """Read a file for `chunk`.
 
         The file name determines the format (`readers.files.read_file`), unless ``markup`` is set, this chunker has its
         own reader, or ``by_name`` is False; in those cases the text is returned unchanged.
         """
-        if files.is_pdf(path) or (by_name and self.reads_all_formats() and self.markup == Chunker.markup):
-            return files.read_file(path, metadata=metadata)
-        return Document(files.decode_text(Path(path).read_bytes()), str(path), metadata=metadata or {})
+        return files.only(self.read_documents(path, by_name=by_name, metadata=metadata, encoding=encoding))
+
+    def read_documents(
+        self,
+        path: str | Path,
+        *,
+        by_name: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
+    ) -> list[Document]:
+        """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does."""
+        reads_all = self.reads_all_formats()
+        if files.is_pdf(path) or (by_name and reads_all and self.markup == Chunker.markup):
+            return files.read_documents(path, metadata=metadata, encoding=encoding)
+        document = files.read_text(path, metadata=metadata, encoding=encoding)
+        return files.split_records(document, self.markup if reads_all else "auto") or [document]
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
         """Return the chunks of a blank document: none, unless a subclass makes one from its metadata."""
@@ -276,8 +306,8 @@ class Chunker(Params, ABC):
         """Return the size limits of the chunks of a document."""
         limits = Limits(
             self.max_tokens,
-            self.min_tokens,
-            self.overlap_tokens,
+            self.size("min_tokens"),
+            self.size("overlap_tokens"),
             self.counter,
             prose=prose_levels(self.sentence_tiler),
             verbatim=protected(document),
@@ -317,7 +347,7 @@ class SegmentingChunker(Chunker):
     def segmentation(self, units: Units) -> Segmentation:
         """Segment existing units, such as an annotator's; their sizes are counted, but not enforced."""
         require(isinstance(units, Units), "units must be Units", units)
-        limits = Limits(self.max_tokens, self.min_tokens, self.overlap_tokens, self.counter)
+        limits = Limits(self.max_tokens, self.size("min_tokens"), self.size("overlap_tokens"), self.counter)
         if len(units) < 2:
             return Segmentation(np.arange(len(units) + 1))
         (segmentation,) = drive(
@@ -369,8 +399,7 @@ class VectorsChunker(SegmentingChunker):
         """Add the rules for the embedder."""
         super().check()
         size = self.batch_size
-        valid = size is None or (isinstance(size, int) and size >= 1)
-        require(valid, "batch_size must be a whole number >= 1 or None", size)
+        require(size is None or is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
         kinds = ("none", "plain", "context", "units")
         require(self.vectors in kinds, f"vectors must be one of {kinds}", self.vectors)
         if not isinstance(self.embedder, str):  # a name is resolved when it is needed

@@ -11,7 +11,7 @@ import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
-from advchunk.chunkers.params import at_least
+from advchunk.chunkers.params import at_least, at_most_chunk
 from advchunk.errors import NotConverged, require
 from advchunk.numerics import costs, search
 from advchunk.numerics.costs import SegmentCost
@@ -26,8 +26,6 @@ _MAX_LOG = 10.0  # bound on the logarithm of learned parameters, as in the refer
 @dataclass(kw_only=True)
 class BayesSegParams(LexicalParams):
     """Find the exact segmentation whose segments most likely each have a word distribution of their own.
-
-    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
     Each segment draws its words from its own distribution, which is integrated out. For a segment of N words with
     counts n_w, and prior counts a_w with sum A, the likelihood is a Dirichlet compound multinomial:
@@ -62,8 +60,8 @@ class BayesSegParams(LexicalParams):
     prior : expected word distribution of a segment: "uniform", or "text" for the frequencies in the text.
     prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values give words
         less weight, and fewer segments.
-    min_segment_tokens : minimum tokens of a segment, >= 0; as few segments as possible are smaller. Headings move to
-        the text below them, which may shorten the segment above.
+    min_segment_tokens : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
+        max_tokens. A chunk is smaller only if no neighbor can be divided anew with it.
     lexical_model : terms that are counted: "unigram" (words) or "bigram" (pairs of adjacent words of a sentence).
     likelihood : "dirichlet", or "utiyama-isahara", which uses ``n_segments`` and ``min_segment_tokens`` only.
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut.
@@ -95,6 +93,7 @@ class BayesSegParams(LexicalParams):
         require(self.prior_strength > 0, "prior_strength must be > 0", self.prior_strength)
         at_least(1, self, "n_segments")
         at_least(0, self, "min_segment_tokens", "segment_cost")
+        at_most_chunk(self, "min_segment_tokens")
         length, dispersion = self.mean_length, self.dispersion
         require(length is None or length > 0, "mean_length must be > 0 or None", length)
         require(dispersion is None or dispersion > 0, "dispersion must be > 0 or None", dispersion)
@@ -116,6 +115,11 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
     >>> [chunk.text for chunk in BayesSegChunker(n_segments=2, min_segment_tokens=0).chunk(text)]
     ['Cats purr. Cats nap. Cats eat. ', 'Stocks fell. Stocks rose. Stocks fell.']
     """
+
+    def limits(self, document: Document) -> Limits:
+        """Return the limits of the chunks of a document, which are no smaller than segments."""
+        limits = super().limits(document)
+        return replace(limits, min_tokens=max(limits.min_tokens, self.size("min_segment_tokens")))
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Search for the optimum, after learning the prior if ``learn``."""

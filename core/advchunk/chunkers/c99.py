@@ -1,16 +1,16 @@
 """C99: divisive segmentation by locally ranked similarities."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
-from advchunk.chunkers.params import at_least
+from advchunk.chunkers.params import at_least, at_most_chunk
 from advchunk.errors import require
 from advchunk.numerics import bands, search, signals
-from advchunk.records import Floats, Segmentation, Units
+from advchunk.records import Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.terms import Terms
 
@@ -20,8 +20,6 @@ _KERNEL = np.array([1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0])  # the original code's; 
 @dataclass(kw_only=True)
 class C99Params(LexicalParams):
     """Split the text recursively where the density of locally ranked word similarity grows most.
-
-    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
     Sentences are compared by the cosine similarity of their word counts. For short texts only the order of these values
     is meaningful, so each is replaced by its rank: the fraction of the similarities around it that it exceeds. The
@@ -46,8 +44,8 @@ class C99Params(LexicalParams):
         cut less.
     n_segments : number of segments, >= 1, before those over ``max_tokens`` are cut; fewer if ``min_segment_length``
         requires it.
-    min_segment_length : minimum tokens of a segment, >= 0. Headings move to the text below them, which may shorten the
-        segment above.
+    min_segment_length : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
+        max_tokens. A chunk is smaller only if no neighbor can be divided anew with it.
     window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
         sentence. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
     """
@@ -67,6 +65,7 @@ class C99Params(LexicalParams):
             width = getattr(self, name)
             require(width >= least and width % 2 == 1, f"{name} must be odd and >= {least}", width)
         at_least(0, self, "cutoff_z", "min_segment_length")
+        at_most_chunk(self, "min_segment_length")
         at_least(1, self, "n_segments")
         at_least(2, self, "window")
 
@@ -79,6 +78,11 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
     >>> [chunk.text for chunk in C99Chunker(n_segments=2, min_segment_length=0).chunk(text)]
     ['Cats purr. Cats nap. Cats purr and nap. ', 'Courts rule. Judges rule courts. Courts judge.']
     """
+
+    def limits(self, document: Document) -> Limits:
+        """Return the limits of the chunks of a document, which are no smaller than segments."""
+        limits = super().limits(document)
+        return replace(limits, min_tokens=max(limits.min_tokens, self.size("min_segment_length")))
 
     def segment_terms(self, units: Units, words: Terms, limits: Limits) -> Segmentation:
         """Rank similarities, split until the end, and keep the first splits.

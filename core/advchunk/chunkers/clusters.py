@@ -29,8 +29,6 @@ _HDBSCAN = "sklearn.cluster", "cluster"  # module and extra
 class SemanticClusterParams(GroupedParams):
     """Cluster sentences by their vectors, and cut where the cluster changes.
 
-    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
-
     Hierarchical agglomerative clustering (HAC) merges the two nearest clusters, starting from single sentences, down to
     ``n_clusters``, up to ``distance_threshold`` or, if neither is given, down to ceil(tokens / max_tokens_per_segment)
     clusters. The distance of two clusters of unit vectors depends on ``linkage``, with d(a, b) = 1 - a.b:
@@ -62,8 +60,10 @@ class SemanticClusterParams(GroupedParams):
     ----------
     preset : "chain", the best setting on Choi's group 3-11 (Pk .09 instead of .25): ``connectivity="chain"``,
         ``center=True`` and ``distance_threshold=1.75``, if these have their default values.
-    max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``.
-    max_tokens_per_segment : maximum tokens of a segment, >= 1; determines the number of clusters by default.
+    max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to it
+        by default.
+    max_tokens_per_segment : maximum tokens of a segment, >= 1; determines the number of clusters by default. Raised to
+        ``max_tokens`` by default.
     method : "hac" or "hdbscan" (needs ``advchunk[cluster]``).
     linkage : distance of two clusters in HAC: "ward", "average" or "complete".
     connectivity : clusters that HAC may merge: "none" for any two, "chain" for neighbors in the text only.
@@ -90,17 +90,22 @@ class SemanticClusterParams(GroupedParams):
     center: bool = False
 
     def check(self) -> None:
-        """Check clusters too; lower ``max_tokens``, so that it limits contexts and the fallback as well."""
+        """Check clusters too; set ``max_tokens``, so that it limits contexts and the fallback as well."""
         if self.preset and self.n_clusters is not None:
             self.distance_threshold = None  # the number overrides the threshold of the preset
         at_least(1, self, "max_tokens_per_segment")
+        default = SemanticClusterParams.max_tokens
+        if self.max_tokens_per_segment == default:
+            self.max_tokens_per_segment = max(self.max_tokens, default)
+        if self.max_tokens == default:
+            self.max_tokens = self.max_tokens_per_segment
         self.max_tokens = min(self.max_tokens, self.max_tokens_per_segment)
         super().check()
         at_least(2 if self.method == "hdbscan" else 1, self, "min_cluster_size")
         at_least(1, self, "n_clusters")
         at_least(0, self, "distance_threshold")
         options = [*one_at_most(self, "n_clusters", "distance_threshold")]
-        options += ["connectivity"] * (self.connectivity != "none")
+        options += ["connectivity"] * (self.connectivity != "none") + ["linkage"] * (self.linkage != "ward")
         rule = f"{', '.join(options)} can be given with method='hac' only"
         require(self.method == "hac" or not options, rule, self.method)
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.params import Params, at_least
-from advchunk.errors import require
+from advchunk.chunkers.params import Params, at_least, at_most_chunk
 from advchunk.layout import tile_prose
 from advchunk.numerics import costs, search
 from advchunk.numerics.costs import SegmentCost
@@ -73,8 +72,7 @@ class DiscourseSegmenterParams(Params):
         """Add the rules for the target and the lexicon."""
         super().check()
         at_least(1, self, "target_tokens")
-        rule = f"target_tokens must be at most max_tokens = {self.max_tokens}, or None"
-        require(self.target_tokens is None or self.target_tokens <= self.max_tokens, rule, self.target_tokens)
+        at_most_chunk(self, "target_tokens")
         get_lexicon(self.language, self.connectives, self.lexicon)
 
     @property
@@ -123,7 +121,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         evidence, weight = costs.evidence(vectors), _SIZE_WEIGHT * scale
         cost = segment_costs(evidence, sizes, is_start, cut_costs * scale, self.target, weight)
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, total = search.cheapest_cuts(cost, sizes, budget, minimum=self.min_tokens)
+        cuts, total = search.cheapest_cuts(cost, sizes, budget, minimum=limits.min_tokens)
         connectives = [starters[cut] for cut in cuts[1:-1].tolist()]
         reasons = [f"connective: {opening.words}" if opening else "coherence" for opening in connectives]
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})

@@ -1,9 +1,13 @@
-"""Compose class docstrings, so that `help` explains inherited parameters too."""
+"""Compose class docstrings, so that `help` explains inherited parameters, and says if a class is experimental."""
 
 import re
 from functools import cache
 from inspect import cleandoc
 
+EXPERIMENTAL = " Experimental."
+"""The end of the first line of an experimental class's docstring."""
+
+_NOTE = "Results may change in any release; `universal-semantic` replaces this chunker on documents where it fails."
 _PARAMETERS = re.compile(r"Parameters\n-+\n(?P<entries>.*?)(?=\n\n|\Z)", re.DOTALL)
 
 
@@ -25,6 +29,12 @@ def with_inherited_parameters(cls: type) -> str:
         return doc[: section.end()].rstrip() + "\n" + "\n".join(inherited) + doc[section.end() :]
     summary, rest = doc.partition("\n\n")[::2]
     return "\n\n".join([summary, "Parameters\n----------\n" + "\n".join(inherited), *([rest] if rest else [])])
+
+
+def with_experimental_note(doc: str) -> str:
+    """Return the docstring of an experimental class, which says so in its first line; twice is the same as once."""
+    summary, gap, rest = doc.partition("\n\n")
+    return doc if summary.endswith(EXPERIMENTAL) else f"{summary}{EXPERIMENTAL}\n\n{_NOTE}{gap}{rest}"
 
 
 @cache  # most classes have the same bases

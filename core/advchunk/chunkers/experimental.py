@@ -1,9 +1,10 @@
 """The base of experimental chunkers, which have a stable one to fall back on."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.params import Params, parameters
+from advchunk.chunkers.params import ChunkerGroup, Params, parameters
 from advchunk.chunkers.universal import UniversalSemanticChunker
 
 
@@ -18,6 +19,8 @@ class ExperimentalChunker(Chunker):
     fallback : a chunker for documents on which this one fails or takes too long; "auto" is `UniversalSemanticChunker` with
         the same sizes and without a time limit; None raises the error.
     """
+
+    group: ClassVar[ChunkerGroup] = "experimental"
 
     def fallback_chunker(self) -> Chunker | None:
         """Return the fallback: universal-semantic with the embedded default, unless another or None is given."""

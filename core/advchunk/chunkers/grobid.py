@@ -16,11 +16,11 @@ from advchunk.layout import block_spans
 from advchunk.readers.formats import Markup
 from advchunk.readers.markdown import heading_text
 from advchunk.readers.papers import IMRAD, SectionHeading, parse_heading
-from advchunk.records import Block, Chunk, Document, Explanation, Span, Strength, Units
+from advchunk.records import Block, Chunk, Document, Explanation, Span, Units, write_metadata, written_metadata
 from advchunk.sizes import Limits
 from advchunk.text import tiling
 
-_WHOLE, _CAPTIONED = frozenset({"caption", "reference"}), ("caption", "table")
+_WHOLE = frozenset({"caption", "reference"})
 _REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited", "literature"})
 
 
@@ -85,24 +85,13 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
         return replace(super().limits(document), atomic=block_spans(document, atomic))
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
-        """Return units within the budget: captions and references are whole if they fit, and captions keep their table."""
-        blocks = document.blocks or ()
-        units = super().fit_units(document, _join_whole(units, blocks), limits)
-        pairs = [below.span.start for above, below in pairwise(blocks) if (above.kind, below.kind) == _CAPTIONED]
-        return replace(units, strength=np.where(np.isin(units.edges, pairs), Strength.KEEP_WITH_NEXT, units.strength))
+        """Return units within the budget: captions and references are whole if they fit."""
+        return super().fit_units(document, _join_whole(units, document.blocks or ()), limits)
 
-    def tile(self, document: Document, limits: Limits) -> Units:
-        """Return units with a hard break before each section, except those that are joined because they are short."""
-        units = super().tile(document, limits)
-        if not self.min_tokens:
-            return units
-        strength, sections = units.strength.copy(), _Sections(document)
-        breaks, text_start = units.hard_breaks().tolist(), tiling.next_non_space(units.text, 0)
-        sizes = np.add.reduceat(units.token_counts(), breaks).tolist()
-        groups = [sections.group_at(max(edge, text_start)) for edge in units.edges[breaks].tolist()]
-        kept = _join_short(sizes, groups, self.min_tokens)
-        strength[[unit for i, unit in enumerate(breaks) if i not in kept]] = Strength.HEADING
-        return replace(units, strength=strength)
+    def groups(self, document: Document, offsets: Sequence[int]) -> Sequence[object]:
+        """Return the outermost heading and the parts of each section."""
+        sections = _Sections(document)
+        return [sections.group_at(offset) for offset in offsets]
 
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
         """Write the parts of each chunk into its metadata."""
@@ -124,7 +113,7 @@ class _Sections:
             if block.kind == "heading":
                 above = [section for section in above if section[0] < block.level]
                 outer_parts, heading = above[-1][1] if above else (), parse_heading(self._title(block))
-                is_matter = heading.rank == "matter" or any(matter for _, _, matter in above)
+                is_matter = (heading.rank == "matter" and not outer_parts) or any(matter for _, _, matter in above)
                 is_top = block.level <= top_level
                 parts = () if is_matter else _narrow(heading, outer_parts, is_top=is_top)
                 self._outermost.append(len(self.starts) if is_top or not self.starts else self._outermost[-1])
@@ -187,25 +176,11 @@ def _add_parts(chunk: Chunk, parts: Sequence[str]) -> Chunk:
     """Return a chunk with its parts in the metadata; its section has the title in the paper."""
     if not parts:
         return chunk
-    metadata = {**chunk.metadata, "imrad": ", ".join(parts)}
-    first, _, own = str(metadata.get("section", "")).partition(" > ")
+    written = {"imrad": ", ".join(parts)}
+    first, _, own = str(written_metadata(chunk.metadata).get("section", "")).partition(" > ")
     if own and set(first.split(" and ")) <= set(IMRAD):
-        metadata["section"] = own
-    return replace(chunk, metadata=metadata)
-
-
-def _join_short(sizes: Sequence[int], groups: Sequence[object], min_size: int) -> set[int]:
-    """Return the sections that start a chunk when each short one has joined its smaller neighbor of the same group."""
-    joined, i = list(zip(range(len(sizes)), sizes, groups, strict=True)), 0
-    while i < len(joined):
-        lefts = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1 and joined[left][2] == joined[left + 1][2]]
-        if joined[i][1] >= min_size or not lefts:
-            i += 1
-            continue
-        sums = {left: joined[left][1] + joined[left + 1][1] for left in lefts}
-        i = min(lefts, key=sums.__getitem__)
-        joined[i : i + 2] = [(joined[i][0], sums[i], joined[i][2])]  # this may still be short, so look again
-    return {first for first, _, _ in joined}
+        written["section"] = own
+    return replace(chunk, metadata=write_metadata(chunk.metadata, written))
 
 
 def _drop_references(document: Document) -> Document:

@@ -56,7 +56,7 @@ class ChatParams(Params):
     Parameters
     ----------
     llm_model : name of the model at the endpoint, if ``llm`` is a base URL.
-    temperature : sampling temperature, >= 0; not used by a function or a framework's model, which have their own.
+    temperature : sampling temperature, 0..2; not used by a function or a framework's model, which have their own.
     seed : sampling seed, >= 0, if the endpoint supports it.
     """
 
@@ -67,7 +67,8 @@ class ChatParams(Params):
     def check(self) -> None:
         """Add the rules for temperature and seed."""
         super().check()
-        at_least(0, self, "temperature", "seed")
+        require(0 <= self.temperature <= 2, "temperature must be in 0..2", self.temperature)
+        at_least(0, self, "seed")
 
 
 @dataclass(kw_only=True)

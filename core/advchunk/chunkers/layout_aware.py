@@ -1,12 +1,15 @@
 """Chunk documents by the regions that a detector finds on their pages: columns, paragraphs, tables and figures."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import RESOURCE, Params
@@ -38,9 +41,10 @@ class LayoutAwareParams(Params):
 
     Parameters
     ----------
-    min_tokens : smaller chunks join a neighbor if the result fits, and no hard stop separates them, 0..max_tokens.
+    min_tokens : a smaller region shares a chunk with a neighbor if the result fits, and no heading, table, figure or end
+        of a column or page is between them, 0..max_tokens; the default shrinks in proportion to a smaller max_tokens.
     hard_stops : boundaries that no chunk crosses: "section" stops at headings; "column" also at the ends of columns and
-        pages; "region" also at those of all regions. Tables and figures always have chunks of their own.
+        pages; "region" also at those of all regions of ``min_tokens``. Tables and figures always have chunks of their own.
     split_tables : cut an oversize table between its rows; each piece after the first has the table head as context, if
         that takes at most half of a chunk.
     furniture : "drop" or "keep" headers, footers and page numbers; a document that has a layout keeps all its blocks.
@@ -53,6 +57,7 @@ class LayoutAwareParams(Params):
     """
 
     algorithm: ClassVar[str] = "layout-aware"
+    min_tokens: int = 32
     hard_stops: Literal["region", "column", "section"] = "region"
     split_tables: bool = False
     furniture: Literal["drop", "keep"] = "drop"
@@ -65,8 +70,9 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     Parameters
     ----------
-    detector : the source of a JSON text, "docling", "layoutparser" or "doctr"; or the detector for a PDF, "rapid" or a
-        callable (`readers.pdf.read`). "auto" detects the format of a text, and uses "rapid" for a PDF.
+    detector : the source of a JSON text, "docling", "layoutparser" or "doctr"; or the detector for a PDF, "rapid", a
+        callable, or None to read its lines (`readers.pdf.read`). "auto" detects the format of a text, and uses "rapid" for a
+        PDF if it is installed.
 
     >>> boxes = [("Text", 0, 20, 40, "Cats nap."), ("Text", 50, 20, 90, "Courts rule."), ("Title", 0, 0, 90, "News")]
     >>> blocks = [dict(block_type="rectangle", type=t, x_1=a, y_1=b, x_2=c, y_2=b + 9, text=s) for t, a, b, c, s in boxes]
@@ -81,8 +87,9 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
     def check(self) -> None:
         """Add the rule for ``detector``."""
         super().check()
-        is_valid = callable(self.detector) or (isinstance(self.detector, str) and self.detector in _DETECTORS)
-        require(is_valid, f"detector must be a callable or one of {', '.join(_DETECTORS)}", self.detector)
+        is_name = isinstance(self.detector, str) and self.detector in _DETECTORS
+        rule = f"detector must be a callable, None, or one of {', '.join(_DETECTORS)}"
+        require(is_name or self.detector is None or callable(self.detector), rule, self.detector)
 
     def chunk_file(
         self,
@@ -96,19 +103,23 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         """Return the chunks of a PDF (`readers.pdf.read`)."""
         return self.chunk(self._read_pdf(source, id=id, metadata=metadata, pages=pages, password=password))
 
-    def read_file(
-        self, path: str | Path, *, by_name: bool = True, metadata: Mapping[str, Any] | None = None
-    ) -> Document:
-        """Return the regions of a PDF, or the text of another file, for `chunk`."""
+    def read_documents(
+        self,
+        path: str | Path,
+        *,
+        by_name: bool = True,
+        metadata: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
+    ) -> list[Document]:
+        """Return the regions of a PDF, or the text of another file, for `chunk_many`."""
         if files.is_pdf(path):
-            return self._read_pdf(path, id=str(path), metadata=metadata)
-        return super().read_file(path, by_name=by_name, metadata=metadata)
+            return [self._read_pdf(path, id=str(path), metadata=metadata)]
+        return super().read_documents(path, by_name=by_name, metadata=metadata, encoding=encoding)
 
     def _read_pdf(self, source: str | PathLike[str] | bytes, **options: Any) -> Document:
         from advchunk.readers import pdf
 
-        detector = "rapid" if self.detector == "auto" else self.detector
-        return pdf.read(source, detector=detector, furniture=self.furniture, **options)
+        return pdf.read(source, detector=self.detector, furniture=self.furniture, **options)
 
     def read(self, document: Document) -> Document:
         """Return a document with its regions as blocks."""
@@ -131,11 +142,21 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
 
     def hard_breaks(self, document: Document) -> Iterator[int]:
         """Return the offsets of hard stops."""
+        regions = self.hard_stops == "region"
+        return (start for start, is_wall in self._stops(document) if is_wall or regions)
+
+    def groups(self, document: Document, offsets: Sequence[int]) -> Sequence[object]:
+        """Return the number of headings, tables, figures and ends of columns before each region."""
+        walls = [start for start, is_wall in self._stops(document) if is_wall]
+        return [bisect_right(walls, offset) for offset in offsets]
+
+    def _stops(self, document: Document) -> Iterator[tuple[int, bool]]:
+        """Yield the start of each region after the first, and True if not even short regions are joined across it."""
         for above, group in pairwise(_group_regions(document.text, document.blocks or ())):
             first = group[0]
-            is_apart = self.hard_stops == "region" or first.kind == "heading" or _has_whole(above) or _has_whole(group)
-            if is_apart or (self.hard_stops == "column" and _is_elsewhere(above[-1].places, first.places)):
-                yield first.span.start
+            is_wall = first.kind == "heading" or _has_whole(above) or _has_whole(group)
+            is_elsewhere = self.hard_stops != "section" and _is_elsewhere(above[-1].places, first.places)
+            yield first.span.start, is_wall or is_elsewhere
 
     def limits(self, document: Document) -> Limits:
         """Return limits that keep tables and figures whole, and give pieces of tables their heads."""
@@ -143,11 +164,14 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         limits = replace(super().limits(document), atomic=protected(document, kinds))
         return replace(limits, context=TableHeads(document, limits)) if self.split_tables else limits
 
-    def tile(self, document: Document, limits: Limits) -> Units:
-        """Return units with hard breaks; a table or figure stays with its captions if they fit."""
-        units = super().tile(document, limits)
+    def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
+        """Return units within the limits; a table or figure stays with its captions if they fit."""
+        units = super().fit_units(document, units, limits)
         strength = units.strength.copy()
-        for group in _group_regions(document.text, document.blocks or ()):
+        groups = _group_regions(document.text, document.blocks or ())
+        apart = [below[0].span.start for above, below in pairwise(groups) if above[-1].kind == "caption"]
+        strength[np.isin(units.edges, apart)] = Strength.BLOCK
+        for group in groups:
             if _has_whole(group) and len(group) > 1:
                 inside = (units.edges > group[0].span.start) & (units.edges < group[-1].span.end)
                 for start, end in (block.span for block in group if block.kind in _WHOLE):

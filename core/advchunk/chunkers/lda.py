@@ -17,14 +17,13 @@ from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.terms import Terms
 
+_MAX_SAMPLES = 100
 _DECIMALS = 9  # to which divergences are rounded, so that ties are exact
 
 
 @dataclass(kw_only=True)
 class LDATopicParams(LexicalParams):
     """Cut where the topic distributions before and after a gap differ most.
-
-    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
 
     Latent Dirichlet allocation learns ``num_topics`` topics from the sentences of the document (or of a collection, see
     ``model``) and infers the topic counts of each sentence. The counts of up to ``block_size`` sentences before a gap,
@@ -69,7 +68,8 @@ class LDATopicParams(LexicalParams):
         regardless of the rule, and there are fewer segments if there are fewer valleys.
     measure : score of a gap: "divergence", or "cosine" for TopicTiling's, one minus the cosine similarity of the
         blocks' counts of most likely topics.
-    samples : number of models trained with consecutive seeds, >= 1; their divergences are averaged.
+    samples : number of models trained with consecutive seeds, 1..100; their divergences are averaged. Time grows
+        with ``samples * iterations``; ``timeout`` bounds it.
     iterations : number of passes of the sampler over a document's words, >= 4.
     tolerance : maximum rise of the likelihood in the last quarter of the iterations, in nats per word, > 0; beyond it,
         or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
@@ -103,6 +103,7 @@ class LDATopicParams(LexicalParams):
         super().check()
         topics.check_training(self.num_topics, self.iterations, self.seed, self.tolerance)
         at_least(1, self, "block_size", "step", "samples", "n_segments")
+        require(self.samples <= _MAX_SAMPLES, f"samples must be at most {_MAX_SAMPLES}", self.samples)
         require(self.seed + self.samples <= 2**32, "seed + samples must be at most 2^32", self.seed + self.samples)
         is_valid = 0 <= self.divergence_threshold <= 1
         require(is_valid, "divergence_threshold must be in 0..1 bits", self.divergence_threshold)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
 from advchunk.numerics import search
-from advchunk.records import Segmentation, Units
+from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text.sentences import language_code
 
 MARGIN_OPTIONS: Final = ("1", "2")  # split, keep
+_OPTION_LINES = re.compile(r"^1\. (.+)\n2\. (.+)$", re.MULTILINE)
 _HAN, _LETTER = re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]"), re.compile(r"[^\W\d_]")
 _KANA = re.compile(r"[\u3040-\u30ff]")  # unique to Japanese
 
@@ -37,10 +38,11 @@ class MarginSamplingParams(Params):
     """Cut where a language model would rather split than keep, then join meta-chunks up to ``max_tokens``.
 
     At each gap the model is shown the text before and the sentence after, and asked for "1" (split) or "2" (keep). The
-    margin is P(split) - P(keep), from one forward pass. The text is cut where the margin reaches the threshold, which
+    margin is P(split) - P(keep), from one forward pass. Small models prefer a number or the first option, whatever the
+    text; so each question is asked again with the options exchanged, and the margin is the mean. The text is cut where the margin reaches the threshold, which
     is the mean of the last few margins once there are enough.
 
-    Departs from the published code: text is verbatim, the prompts are reworded, and if the text before the gap and the
+    Departs from the published code: text is verbatim, the prompts are reworded, each question is asked twice, and if the text before the gap and the
     sentence together exceed a chunk, it cuts without asking. Margins have the opposite sign: higher ones cut.
 
     Parameters
@@ -49,7 +51,9 @@ class MarginSamplingParams(Params):
     window : number of the latest margins whose mean is the threshold, >= 1; None always uses ``threshold``.
     context : text shown before the gap: "chunk", all of the current chunk, which takes a call per gap; or "pair", the
         previous sentence, which costs the same at each gap and needs no earlier answer.
-    prompt : the prompt, with ``{before}`` and ``{sentence}``; None is one of `margin_prompts`.
+    calibrate : ask again with the options exchanged; False asks once, as published, at half the cost.
+    prompt : the prompt, with ``{before}`` and ``{sentence}``, best between tags, which are escaped in the text; and, to
+        calibrate, with the options in two lines, "1. " and "2. ". None is one of `margin_prompts`.
     prompt_language : language of the default prompt: "en", "zh", or "auto", which is Chinese if ``language`` or the
         text is.
     combine : join neighboring meta-chunks, from the left, while they fit ``max_tokens``.
@@ -64,6 +68,7 @@ class MarginSamplingParams(Params):
     threshold: float = 0.0
     window: int | None = 5
     context: Literal["chunk", "pair"] = "chunk"
+    calibrate: bool = True
     prompt: str | None = None
     prompt_language: Literal["auto", "en", "zh"] = "auto"
     combine: bool = True
@@ -75,6 +80,9 @@ class MarginSamplingParams(Params):
         at_least(1, self, "window")
         is_complete = self.prompt is None or ("{before}" in self.prompt and "{sentence}" in self.prompt)
         require(is_complete, "prompt must contain {before} and {sentence}", self.prompt)
+        can_swap = not self.calibrate or self.prompt is None or _OPTION_LINES.search(self.prompt) is not None
+        rule = 'prompt must have its options in two lines, "1. ..." and "2. ...", or calibrate must be False'
+        require(can_swap, rule, self.prompt)
 
 
 @dataclass(kw_only=True)
@@ -83,7 +91,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
 
     >>> class Counts:
     ...     def choose(self, prompt, options):
-    ...         return [0.9, 0.1] if "court" in prompt.partition("Sentence:")[2] else [0.1, 0.9]
+    ...         return [0.9, 0.1] if "court" in prompt.partition("<sentence>")[2] else [0.1, 0.9]
     >>> text = "Cats purr. Cats nap all day. The court hears. Judges rule."
     >>> [c.text for c in MarginSamplingChunker(lm=Counts(), combine=False).chunk(text)]
     ['Cats purr. Cats nap all day. ', 'The court hears. Judges rule.']
@@ -93,20 +101,28 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask at each gap, cut where the margin reaches the threshold, join meta-chunks."""
-        model, prompt = self.model, self.prompt_for(units.text)
+        prompts = self.prompts_for(units.text)
         edges, sizes, is_pair = units.edges.tolist(), RunSizes(units, limits.counter), self.context == "pair"
 
-        def question(start: int, gap: int) -> Any:
-            before, sentence = units.text[edges[start] : edges[gap]], units.text[edges[gap] : edges[gap + 1]]
-            return fill_prompt(prompt, before=before.strip(), sentence=sentence.strip()), MARGIN_OPTIONS
+        def ask(*gaps: tuple[int, int]) -> Plan[Floats]:
+            items = [
+                (fill_prompt(prompt, before=before.strip(), sentence=sentence.strip()), options)
+                for start, gap in gaps
+                for before, sentence in [
+                    (units.text[edges[start] : edges[gap]], units.text[edges[gap] : edges[gap + 1]])
+                ]
+                for prompt, options in prompts
+            ]
+            rows = np.asarray((yield Choose(tuple(items), self.model)) if items else [])
+            return np.asarray((rows.reshape(-1, len(prompts), 2) @ (1, -1)).mean(axis=1))
 
         def fits(start: int, gap: int) -> bool:
             return sizes.sum(start, gap + 1) <= limits.budget(edges[start])
 
         gaps, cuts, reasons = np.full(len(units) - 1, np.nan), [0], dict[int, str]()
         margins, thresholds = list[float](), list[float]()
-        pairs = tuple(question(gap - 1, gap) for gap in range(1, len(units)) if is_pair and fits(gap - 1, gap))
-        answers = iter((yield Choose(pairs, model)) if pairs else ())
+        pairs = [(gap - 1, gap) for gap in range(1, len(units)) if is_pair and fits(gap - 1, gap)]
+        of_pairs = iter((yield from ask(*pairs)).tolist())
         for gap in range(1, len(units)):
             is_mean = self.window is not None and len(margins) >= self.window
             thresholds.append(float(np.mean(margins[-(self.window or 0) :])) if is_mean else self.threshold)
@@ -115,8 +131,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
                 cuts.append(gap)
                 reasons[gap] = "forced"
                 continue
-            split, keep = next(answers) if is_pair else (yield Choose((question(start, gap),), model))[0]
-            margins.append(split - keep)
+            margins.append(next(of_pairs) if is_pair else float((yield from ask((start, gap)))[0]))
             gaps[gap - 1] = margins[-1]
             if margins[-1] >= thresholds[-1]:
                 cuts.append(gap)
@@ -125,6 +140,12 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
         joined = join_segments(joined, units, limits) if self.combine else joined
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
         return Segmentation(joined, reason=[reasons[cut] for cut in joined[1:-1].tolist()], gaps=gaps, figures=figures)
+
+    def prompts_for(self, text: str) -> list[tuple[str, tuple[str, str]]]:
+        """Return the prompts for a text, each with its numbers for "split" and "keep"."""
+        prompt = self.prompt_for(text)
+        swapped = _OPTION_LINES.sub(r"1. \2\n2. \1", prompt)
+        return [(prompt, MARGIN_OPTIONS), (swapped, MARGIN_OPTIONS[::-1])][: 1 + self.calibrate]
 
     def prompt_for(self, text: str) -> str:
         """Return the prompt for a text."""

@@ -64,6 +64,11 @@ class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
         """Search for the optimum within the token budget."""
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
         penalty = 0.0 if self.n_segments else self.penalty * np.log(len(units))
-        evidence, sizes, least, number = costs.evidence(vectors), units.token_counts(), self.min_tokens, self.n_segments
+        evidence, sizes, least, number = (
+            costs.evidence(vectors),
+            units.token_counts(),
+            limits.min_tokens,
+            self.n_segments,
+        )
         cuts, cost = search.cheapest_cuts(evidence, sizes, budget, minimum=least, penalty=penalty, segments=number)
         return Segmentation(cuts, reason="cost", figures={"cost": cost, "segments": len(cuts) - 1})

@@ -8,10 +8,12 @@ from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from inspect import Parameter, signature
 from types import MappingProxyType, UnionType
-from typing import Any, ClassVar, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from advchunk.chunkers.docstrings import with_inherited_parameters
+from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
+from advchunk.chunkers.other_names import check_names
 from advchunk.errors import require
 from advchunk.readers.formats import Markup
 
@@ -24,6 +26,7 @@ OPERATION: Final = {"resource": True, "changes": False}
 ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 """The frameworks' names for two of the parameters."""
 
+ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)")
 
 
@@ -45,8 +48,8 @@ class Params:
         ``max_tokens``, and takes at most half of it.
     add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
-        treats all characters as prose. "html", "tei" (GROBID), "jats", "pubmed" and "docling" (JSON) are converted to
-        text without tags (`readers.formats`), which is chunked. "auto" detects the format.
+        treats all characters as prose. "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
+        other) are converted to text without tags (`readers.formats`), which is chunked. "auto" detects the format.
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
         In an unsupported language sentences are split as in English, and words are left unchanged.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
@@ -55,6 +58,7 @@ class Params:
 
     algorithm: ClassVar[str] = ""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
+    group: ClassVar[ChunkerGroup] = "stable"  # "experimental" if the results may still change
     version: ClassVar[int] = 1  # increment it when the same parameters give different chunks
 
     max_tokens: int = 512
@@ -65,6 +69,13 @@ class Params:
     markup: Markup = "markdown"
     language: str = "en"
     timeout: float | None = None
+
+    def __new__(cls, *_args: Any, **params: Any) -> Self:
+        """Check the names of the parameters, which the constructor would refuse without a hint."""
+        accepted = _constructor_parameters(cls)  # type: ignore[arg-type]  # any class is hashable
+        if accepted is not None and not params.keys() <= accepted.keys():
+            check_names(cls.__name__, params, accepted)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         cls: Any = type(self)
@@ -81,18 +92,34 @@ class Params:
     def check(self) -> None:
         """Raise `ConfigurationError` if a value breaks a rule; subclasses add their rules."""
         at_least(1, self, "max_tokens")
-        require(0 <= self.min_tokens <= self.max_tokens, "min_tokens must be in 0..max_tokens", self.min_tokens)
+        is_valid = 0 <= self.size("min_tokens") <= self.max_tokens
+        require(is_valid, "min_tokens must be in 0..max_tokens", self.min_tokens)
         rule = "overlap_tokens must be in 0..max_tokens - 1"
-        require(0 <= self.overlap_tokens < self.max_tokens, rule, self.overlap_tokens)
+        require(0 <= self.size("overlap_tokens") < self.max_tokens, rule, self.overlap_tokens)
         rule = 'language must be a code such as "en" or "pt-BR"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)
+
+    def size(self, name: str) -> int:
+        """Return a size in tokens; a default too large for ``max_tokens`` keeps its share of it.
+
+        Overlap is too large over half of ``max_tokens``, other sizes over all of it.
+        """
+        value: int = getattr(self, name)
+        default: Any = type(self)
+        most = self.max_tokens // 2 if name == "overlap_tokens" else self.max_tokens
+        is_given = value != getattr(default, name)
+        return value if is_given or value <= most else value * self.max_tokens // default.max_tokens
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _check_bases(cls)
         cls.__repr__ = cls.__str__ = Params.__repr__  # type: ignore[assignment, method-assign]  # before dataclass makes its own
         cls.__doc__ = with_inherited_parameters(cls)
+        if getattr(cls, "chunker_class", cls).group == "experimental":  # an adapter has a chunker class
+            own = [base for base in cls.__bases__ if "algorithm" in vars(base)]  # the class of its hyper-parameters
+            for documented in (cls, *own):
+                documented.__doc__ = with_experimental_note(documented.__doc__ or "")
 
     def __repr__(self) -> str:
         """Show the parameters that differ from their defaults, and the resources."""
@@ -143,9 +170,17 @@ def at_least(least: float, params: Any, *names: str) -> None:
         require(value is None or value >= least, rule, value)
 
 
+def at_most_chunk(params: Any, *names: str) -> None:
+    """Raise `ConfigurationError` unless these sizes are at most ``max_tokens``, or None if they are optional."""
+    for name in names:
+        value = getattr(params, name)
+        is_valid = value is None or params.size(name) <= params.max_tokens
+        require(is_valid, f"{name} must be at most max_tokens = {params.max_tokens}", value)
+
+
 def one_at_most(params: Any, *names: str) -> dict[str, Any]:
-    """Return the hyper-parameter among these that is not None; raise `ConfigurationError` if there are several."""
-    values = {name: value for name in names if (value := getattr(params, name)) is not None}
+    """Return the hyper-parameter among these that differs from its default; raise `ConfigurationError` if several do."""
+    values = {name: value for name in names if (value := getattr(params, name)) != getattr(type(params), name)}
     require(len(values) <= 1, f"only one of {', '.join(names[:-1])} and {names[-1]} can be given", values)
     return values
 
@@ -155,6 +190,14 @@ def resources(cls: Any, *, changing: bool = False) -> list[str]:
     return [
         f.name for f in fields(cls) if f.metadata.get("resource") and (not changing or f.metadata.get("changes", True))
     ]
+
+
+@cache
+def _constructor_parameters(cls: Any) -> Mapping[str, Parameter] | None:
+    """Return the parameters of a constructor by name; None if it takes any."""
+    _, *parameters = signature(cls.__init__).parameters.values()
+    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+    return None if takes_any else {parameter.name: parameter for parameter in parameters}
 
 
 @cache
@@ -171,6 +214,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in options
     if origin in {Union, UnionType}:
         return any(_fits(value, option) for option in options)
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
     if hint is float:  # not bool, which Python counts as an int
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, origin or hint) and not (hint is int and isinstance(value, bool))
@@ -190,7 +235,7 @@ def _describe_type(hint: Any) -> str:
     if get_origin(hint) in {Union, UnionType}:
         return " or ".join(map(_describe_type, get_args(hint)))
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "None"}
-    return words.get(hint, "a mapping" if get_origin(hint) is Mapping else str(hint))
+    return words.get(hint, "a mapping with text keys" if get_origin(hint) is Mapping else str(hint))
 
 
 @dataclass(kw_only=True)

@@ -20,8 +20,6 @@ from advchunk.sizes import Limits
 class GraphPartitionParams(GroupedParams):
     """Find communities of similar sentences, and cut where the community changes.
 
-    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
-
     Sentences are the nodes of a graph, connected if their cosine similarity exceeds ``threshold``, which is the weight
     of the edge. Louvain or Leiden searches for the partition of maximum modularity, where m is the total edge weight,
     W_c the weight within community c, and K_c the summed degrees of its sentences:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from advchunk.chunkers.language import LanguageModelChunker, join_segments
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import Params, at_least, one_at_most
 from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
@@ -63,8 +63,7 @@ class PerplexityParams(Params):
         at_least(0, self, "threshold")
         share = self.threshold_percentile
         require(share is None or 0 <= share <= 100, "threshold_percentile must be in 0..100 or None", share)
-        rule = "only one of threshold and threshold_percentile can be given"
-        require(share is None or not self.threshold, rule, (self.threshold, share))
+        one_at_most(self, "threshold", "threshold_percentile")
         rule = 'overlap_tokens must be 0 if boundary is "overlap", which repeats the sentence at a minimum'
         require(self.boundary == "after" or not self.overlap_tokens, rule, self.overlap_tokens)
         at_least(16, self, "max_context")

@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from inspect import getdoc
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from advchunk.chunkers import gate
 from advchunk.chunkers.auto import AutoChunker
@@ -18,22 +18,22 @@ from advchunk.chunkers.c99 import C99Chunker
 from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker
 from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker
-from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.docstrings import EXPERIMENTAL
 from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.chunkers.margin import MarginSamplingChunker
 from advchunk.chunkers.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.optimal import OptimalSemanticChunker
-from advchunk.chunkers.params import ALIASES, Params, resources
+from advchunk.chunkers.other_names import check_names, method_hint
+from advchunk.chunkers.params import ChunkerGroup, Params, resources
 from advchunk.chunkers.partition import GraphPartitionChunker
 from advchunk.chunkers.perplexity import PerplexityChunker
 from advchunk.chunkers.texttiling import TextTilingChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
-from advchunk.errors import ConfigurationError, did_you_mean
+from advchunk.errors import ConfigurationError
 
-ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
     "for production use a stable chunker such as universal-semantic, which is also the fallback of this one",
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
     @property
     def group(self) -> ChunkerGroup:
         """Experimental if its results may still change."""
-        return "experimental" if issubclass(self.chunker, ExperimentalChunker) else "stable"
+        return self.chunker.group
 
 
 TABLE = {
@@ -114,16 +114,13 @@ def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chu
     (Span(start=0, end=6),)
     """
     entry = _entry(name)
+    gate.check_experimental(experimental)
     if entry.group == "experimental":
         gate.require_experimental(name, experimental)
     accepted = [field.name for field in fields(entry.chunker)]
     if "experimental" in accepted:  # it chooses among chunkers
         params["experimental"] = experimental
-    for param in params.keys() - set(accepted):
-        alias = f"; in the core this is {ALIASES[param]}" if ALIASES.get(param) in accepted else ""
-        hint = alias or did_you_mean(param, accepted) or "; it has " + ", ".join(accepted)
-        msg = f"{name} has no parameter {param!r}{hint}"
-        raise ConfigurationError(msg)
+    check_names(name, params, accepted)
     return entry.chunker(**params)
 
 
@@ -135,13 +132,11 @@ def describe(name: str) -> dict[str, Any]:
     """
     entry, params = _entry(name), params_of(_entry(name).chunker)
     experimental = entry.group == "experimental"
-    rows = sensitivities()["chunkers"].items()  # with and without presets
-    sensitive = [row["warning"] for label, row in rows if label.partition(",")[0] == name and "warning" in row]
     return {
         "name": name,
         "group": entry.group,
         "experimental": experimental,
-        "warnings": [*(_WARNINGS if experimental else ()), *sensitive],
+        "warnings": [*(_WARNINGS if experimental else ()), *_sensitivity_warnings(name)],
         "needs": required_model(name),
         "extra": entry.extra,
         "source": entry.source,
@@ -151,6 +146,14 @@ def describe(name: str) -> dict[str, Any]:
         "presets": {name: dict(values) for name, values in entry.chunker.presets.items()},
         "resources": resources(entry.chunker),
     }
+
+
+def _sensitivity_warnings(name: str) -> list[str]:
+    """Return the warnings about parameters, of each measured preset, and one if the chunker was not measured."""
+    rows = {label: row for label, row in sensitivities()["chunkers"].items() if label.partition(",")[0] == name}
+    if not rows:
+        return ["not measured: how sensitive it is to its parameters is unknown"]
+    return [row["warning"] for row in rows.values() if "warning" in row]
 
 
 @cache
@@ -167,11 +170,13 @@ def params_of(chunker: type[Chunker]) -> type[Params]:
 
 def summary(name: str) -> str:
     """Return the summary line of a chunker."""
-    return (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0].replace("``", "")
+    return (
+        (getdoc(params_of(_entry(name).chunker)) or "").partition("\n")[0].removesuffix(EXPERIMENTAL).replace("``", "")
+    )
 
 
 def _entry(name: str) -> Entry:
     if name not in TABLE:
-        msg = f"no chunker {name!r}{did_you_mean(name, TABLE) or '; there are ' + ', '.join(TABLE)}"
+        msg = f"no chunker {name!r}{method_hint(str(name), TABLE) or '; there are ' + ', '.join(TABLE)}"
         raise ConfigurationError(msg)
     return TABLE[name]

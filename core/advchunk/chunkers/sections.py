@@ -14,6 +14,7 @@ from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
 from advchunk.records import Document, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
+from advchunk.text import tiling
 
 
 @dataclass(kw_only=True)
@@ -30,6 +31,10 @@ class SectionedChunker(VectorsChunker):
     @abstractmethod
     def hard_breaks(self, document: Document) -> Iterable[int]:
         """Return the offsets at which sections start, in any order."""
+
+    def groups(self, document: Document, offsets: Sequence[int]) -> Sequence[object]:
+        """Return the group of each section, by its start; a short one may share a chunk within it. Here each has its own."""
+        return offsets
 
     def check(self) -> None:
         """Add the rule for ``inner``."""
@@ -52,11 +57,20 @@ class SectionedChunker(VectorsChunker):
         return OptimalSemanticChunker(embedder=self.embedder, batch_size=self.batch_size, cache=self.cache)
 
     def tile(self, document: Document, limits: Limits) -> Units:
-        """Return units with a hard break before each section, except between a heading and the text below it."""
+        """Return units with a hard break before each section, except between a heading and the text below it.
+
+        A section under ``min_tokens`` is joined with a neighbor of its group if both fit in a chunk.
+        """
         units = super().tile(document, limits)
-        strength = units.strength.copy()
-        starts_section = np.isin(units.edges[1:-1], list(self.hard_breaks(document)))
-        strength[1:-1][starts_section & (strength[1:-1] >= 0)] = Strength.HARD_BREAK
+        strength, text_start = units.strength.copy(), tiling.next_non_space(units.text, 0)
+        is_start = np.isin(units.edges, list(self.hard_breaks(document))) & (strength >= 0)
+        is_start[0], is_start[-1] = True, False
+        starts = np.flatnonzero(is_start)
+        if limits.min_tokens:
+            sizes = np.add.reduceat(units.token_counts(), starts).tolist()
+            groups = self.groups(document, [max(edge, text_start) for edge in units.edges[starts].tolist()])
+            starts = starts[_join_short(sizes, groups, limits)]
+        strength[starts[1:]] = Strength.HARD_BREAK
         return replace(units, strength=strength)
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
@@ -68,6 +82,22 @@ class SectionedChunker(VectorsChunker):
             for start, end in sections
         )
         return _join(sections, parts)
+
+
+def _join_short(sizes: Sequence[int], groups: Sequence[object], limits: Limits) -> list[int]:
+    """Return the sections that start a chunk when each short one has joined its smaller neighbor of the same group."""
+    joined, i = list(zip(range(len(sizes)), sizes, groups, strict=True)), 0
+    most = limits.max_tokens - limits.overlap_tokens
+    while i < len(joined):
+        lefts = [left for left in (i - 1, i) if 0 <= left < len(joined) - 1 and joined[left][2] == joined[left + 1][2]]
+        sums = {left: joined[left][1] + joined[left + 1][1] for left in lefts}
+        sums = {left: total for left, total in sums.items() if total <= most}
+        if joined[i][1] >= limits.min_tokens or not sums:
+            i += 1
+            continue
+        i = min(sums, key=sums.__getitem__)
+        joined[i : i + 2] = [(joined[i][0], sums[i], joined[i][2])]  # this may still be short, so look again
+    return [first for first, _, _ in joined]
 
 
 def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:

@@ -20,8 +20,6 @@ from advchunk.text.terms import Terms
 class TextTilingParams(LexicalParams):
     """Cut at deep valleys of lexical cohesion.
 
-    Experimental: results may change in any release; `universal-semantic` replaces it on documents where it fails.
-
     The cohesion at a gap is the cosine similarity of the term counts b and c of up to ``block_size`` sentences before
     and after it,
 
@@ -61,9 +59,9 @@ class TextTilingParams(LexicalParams):
     spacing : sentences within which a boundary has no deeper boundary and no end of the text, >= 0; three sequences,
         as in the paper, are about two sentences.
     target_tokens : target size of a chunk in tokens, without context and overlap, met within 20 %; at least min_tokens,
-        1..(max_tokens - overlap_tokens) / 1.2. Longer segments are cut into windows of that size, within a sentence if
-        necessary, and short ones are not merged beyond it. Only the last chunk of a segment is smaller; tables, code,
-        formulas and the text before them are not cut for it. None disables it.
+        1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into
+        chunks of that size, within a sentence if necessary. Tables, code, formulas and the text before them are not cut
+        for it, and a text or a section between hard stops may be too small. None disables it.
     preset : "hearst" or "fine"; sets parameters above that have their default value.
     """
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import Params, at_least
+from advchunk.chunkers.params import Params, at_least, one_at_most
 from advchunk.errors import require
 from advchunk.layout import tile_prose
 from advchunk.numerics import search, signals
@@ -38,7 +38,8 @@ class UniversalSemanticParams(Params):
     threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
-    min_chunk_size : minimum words of a chunk that ends at a change of topic, >= 0.
+    min_chunk_size : minimum words of a chunk that ends at a change of topic, 0..max_chunk_size; the default shrinks in
+        proportion to a smaller max_chunk_size.
     max_chunk_size : maximum words of a chunk, >= 1; a longer sentence is split. A heading kept with the text after the
         end of a topic may add its own words.
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
@@ -64,13 +65,21 @@ class UniversalSemanticParams(Params):
         require(-1 <= self.threshold <= 1, "threshold must be in -1..1", self.threshold)
         rule, percentile = "threshold_percentile must be in 0..100 or None", self.threshold_percentile
         require(percentile is None or 0 <= percentile <= 100, rule, percentile)
+        one_at_most(self, "threshold", "threshold_percentile")
         at_least(1, self, "max_chunk_size")
         maximum = self.bounds()[1]
-        require(0 <= self.min_chunk_size <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
+        require(0 <= self.min_words <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
         defaults = (UniversalSemanticParams.threshold, UniversalSemanticParams.max_chunk_size)
         is_default = (self.threshold, self.max_chunk_size) == defaults
         rule = "domain sets threshold and max_chunk_size: give either domain or these"
         require(self.domain is None or is_default, rule, (self.domain, self.threshold, self.max_chunk_size))
+
+    @property
+    def min_words(self) -> int:
+        """``min_chunk_size``; a default over ``max_chunk_size`` keeps its share of it."""
+        default, maximum = UniversalSemanticParams, self.bounds()[1]
+        is_kept = self.min_chunk_size != default.min_chunk_size or self.min_chunk_size <= maximum
+        return self.min_chunk_size if is_kept else maximum * default.min_chunk_size // default.max_chunk_size
 
     def bounds(self) -> tuple[float, int]:
         """Return the threshold and the maximum words, which ``domain`` overrides."""
@@ -118,7 +127,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
         threshold, maximum = self.bounds()
         if self.threshold_percentile is not None:
             threshold = float(np.percentile(similarity, self.threshold_percentile))
-        breaks, buffer, minimum = dict[int, BreakDecision](), words[0], self.min_chunk_size
+        breaks, buffer, minimum = dict[int, BreakDecision](), words[0], self.min_words
         for i, value in enumerate(similarity.tolist(), start=1):
             decision = decide_break(value, buffer, words[i], threshold=threshold, minimum=minimum, maximum=maximum)
             if decision != "continue":

@@ -11,7 +11,7 @@ _EXAMPLES = """\b
 Examples:
   advchunk chunk notes.md
   advchunk chunk docs/*.md --format jsonl --out chunks.jsonl
-  advchunk chunk notes.md --method recursive --param max_tokens=300
+  advchunk chunk notes.md --method recursive --max-tokens 300
   cat notes.md | advchunk chunk --format jsonl | head -1
   advchunk describe mst-semantic
   advchunk recommend docs/

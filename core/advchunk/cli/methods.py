@@ -10,8 +10,8 @@ import click
 
 from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.params import Params
-from advchunk.cli.common import RESOURCE_OPTIONS, format_option, report_errors
+from advchunk.chunkers.params import ChunkerGroup, Params
+from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
 
 _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
 
@@ -19,7 +19,7 @@ _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
 @click.command("list")
 @click.option("--group", type=click.Choice(["stable", "experimental"]), help="Show only this group.")
 @format_option
-def list_command(group: registry.ChunkerGroup | None, form: str) -> None:
+def list_command(group: ChunkerGroup | None, form: str) -> None:
     """List the available methods."""
     rows = [{k: registry.describe(name)[k] for k in ("name", "group", "summary")} for name in registry.names(group)]
     if form == "json":
@@ -51,7 +51,8 @@ def describe_command(name: str, form: str) -> None:
     for param, default in method["parameters"].items():
         click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
         click.echo(textwrap.fill(docs.get(param, ""), 100, initial_indent="    ", subsequent_indent="    "))
-    resources = [f"--{name}" if name in RESOURCE_OPTIONS else f"{name} (Python only)" for name in method["resources"]]
+    ways = {name: f"--{name}" for name in RESOURCE_OPTIONS} | {name: f"-p {name}=NAME" for name in RESOURCE_PARAMS}
+    resources = [ways.get(name, f"{name} (Python only)") for name in method["resources"]]
     click.echo(f"\n{click.style('Resources', bold=True)}\n\n  {', '.join(resources)}")
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         if title != "Parameters":

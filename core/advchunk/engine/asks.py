@@ -1,7 +1,7 @@
 """The requests that a plan can send to a model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -48,7 +48,7 @@ class Choose(Ask):
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request to a chat model. Every field is part of the cache key.
+    """A request to a chat model. Every field but the last two is part of the cache key.
 
     Parameters
     ----------
@@ -58,6 +58,8 @@ class ChatRequest:
     temperature : sampling temperature, in the range that the model allows; 0 picks the likeliest answer.
     seed : sampling seed; None leaves it to the model.
     version : version of the prompt.
+    check : raises `BadModelOutput` if an answer cannot be used; a cache keeps only answers that pass.
+    attempt : number of answers that did not pass so far; it is added to the seed.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -66,6 +68,8 @@ class ChatRequest:
     temperature: float = 0.0
     seed: int | None = None
     version: str = ""
+    check: Callable[[str], Any] | None = field(default=None, compare=False, repr=False)
+    attempt: int = 0
 
 
 class Complete(Ask):

@@ -12,6 +12,7 @@ import numpy as np
 
 from advchunk.engine.asks import Ask, key_of
 from advchunk.engine.threads import as_exception, call_with_timeout
+from advchunk.errors import BadModelOutput
 
 _T = TypeVar("_T")
 
@@ -89,9 +90,23 @@ def gather(plans: Iterable[Plan[_T]]) -> Plan[list[_T]]:
             members = [i for i, ask in asks.items() if key_of(ask) == key]
             try:
                 rows = yield replace(key, items=tuple(item for i in members for item in asks[i].items))
+            except BadModelOutput:
+                answers |= yield from _answer_alone({i: asks[i] for i in members})
+                continue
             except Exception as error:  # noqa: BLE001 - raised in the plans that asked, as the scheduler does
                 answers |= dict.fromkeys(members, error)
                 continue
             ends = np.cumsum([0, *(len(asks[i].items) for i in members)]).tolist()
             answers |= {i: rows[a:b] for i, (a, b) in zip(members, pairwise(ends), strict=True)}
     return [results[i] for i in sorted(results)]
+
+
+def _answer_alone(asks: dict[int, Ask]) -> Plan[dict[int, Any]]:
+    """Make each request alone, and return its answer or its error, so that one bad answer does not fail the others."""
+    answers = dict[int, Any]()
+    for i, ask in asks.items():
+        try:
+            answers[i] = yield ask
+        except Exception as error:  # noqa: BLE001 - raised in the plan that asked
+            answers[i] = error
+    return answers

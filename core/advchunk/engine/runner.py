@@ -178,12 +178,12 @@ def _skip(failure: Failure) -> None:
 class ProgressReporter:
     """Reports the number of items done to a callback, or to a progress bar."""
 
-    def __init__(self, progress: Progress, items: object = None, unit: str = "doc") -> None:
+    def __init__(self, progress: Progress, total: int | None = None, unit: str = "doc") -> None:
         self._count, self._bar, self._callback = 0, None, progress if callable(progress) else None
         if progress is True:
             from tqdm.auto import tqdm
 
-            self._bar = tqdm(total=len(items) if isinstance(items, Sequence) else None, unit=unit)
+            self._bar = tqdm(total=total, unit=unit)
 
     def __enter__(self) -> ProgressReporter:
         return self
@@ -201,11 +201,17 @@ class ProgressReporter:
             self._callback(self._count)
 
 
+def hashed_id(*parts: str | int) -> str:
+    """Return the uuid5 of the parts, the same in every process."""
+    # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
+    return str(uuid5(_NAMESPACE, json.dumps(parts)))
+
+
 class IdGenerator:
     """Assigns chunk ids that are unique within a call and stable across calls.
 
-    An id is uuid5 of (source, level, text, occurrence among equal texts). It does not depend on offsets or indices, so
-    an edit changes only the ids of the edited chunks.
+    An id is uuid5 of (source, level, text to embed, occurrence among equal texts). It does not depend on offsets or indices,
+    so an edit changes only the ids of the chunks whose text or context it changes.
 
     >>> [chunk.id[:8] for chunk in IdGenerator().assign("", [Chunk("a", (), 1), Chunk("a", (), 1)])]
     ['23505280', '1d2761df']
@@ -218,9 +224,8 @@ class IdGenerator:
         """Return the chunks of one document with ``index`` and ``id``."""
         named = []
         for index, chunk in enumerate(chunks):
-            key = source, chunk.level, chunk.text or chunk.context
-            # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
-            named.append(replace(chunk, index=index, id=str(uuid5(_NAMESPACE, json.dumps([*key, self._seen[key]])))))
+            key = source, chunk.level, chunk.embed_text
+            named.append(replace(chunk, index=index, id=hashed_id(*key, self._seen[key])))
             self._seen[key] += 1
         return named
 
@@ -233,13 +238,14 @@ class Runner(Generic[_Item, _T]):
     ----------
     jobs : function that returns the jobs of the items of a call, given the handler of failures.
     collect : function that returns, for each call, a function from the result of a job to the documents that it completes.
-    unit : unit of progress; ``counts`` returns True for the results that count as one.
+    unit : unit of progress; ``counts`` returns True for the results that count as one. None counts every result as one
+        item.
     """
 
     jobs: Callable[[Iterable[_Item], OnFailure], Iterable[Job[_T]]]
     collect: Callable[[], Callable[[_T], Iterable[list[Chunk]]]]
     unit: str = "doc"
-    counts: Callable[[_T], bool] = lambda result: True  # noqa: ARG005
+    counts: Callable[[_T], bool] | None = None
 
     def stream(
         self, items: Iterable[_Item], on_error: OnError, progress: ProgressReporter | None = None
@@ -268,13 +274,17 @@ class Runner(Generic[_Item, _T]):
                 yield chunks
 
     def _report(self, result: _T, progress: ProgressReporter | None) -> None:
-        if progress is not None and self.counts(result):
+        if progress is not None and (self.counts is None or self.counts(result)):
             progress.update()
+
+    def _reporter(self, progress: Progress, items: Iterable[_Item]) -> ProgressReporter:
+        total = len(items) if self.counts is None and isinstance(items, Sequence) else None
+        return ProgressReporter(progress, total, self.unit)
 
     def run(self, items: Iterable[_Item], on_error: OnErrors, progress: Progress) -> Results:
         """Return the chunks of all documents."""
         results = Results()
-        with ProgressReporter(progress, items, self.unit) as reporter:
+        with self._reporter(progress, items) as reporter:
             results.extend(self.stream(items, results.handler(on_error), reporter))
         return results
 
@@ -283,7 +293,7 @@ class Runner(Generic[_Item, _T]):
     ) -> Results:
         """Await `run`."""
         results = Results()
-        with ProgressReporter(progress, items, self.unit) as reporter:
+        with self._reporter(progress, items) as reporter:
             async for chunks in self.astream(items, results.handler(on_error), concurrency, reporter):
                 results.append(chunks)
         return results

@@ -2,28 +2,31 @@
 
 import hashlib
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
 
-from advchunk.engine import ChatRequest, Complete, Job, Plan, completed
+from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
-from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
+from advchunk.enrich.document_context import DocumentContext, single_line
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, require
 from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.chat import Chat, ChatModelLike, is_integer, is_number
+from advchunk.models.chat import Chat, ChatModelLike, is_integer, is_number, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
 from advchunk.models.prompts import fill_prompt
 from advchunk.readers import formats
 from advchunk.readers.formats import Markup
-from advchunk.records import Chunk, Document
+from advchunk.records import Chunk, Document, remove_written, write_metadata
 from advchunk.text.counters import Counter
 
 _T = TypeVar("_T")
+
+_log = logging.getLogger("advchunk")
 Pairs: TypeAlias = Iterable[tuple[str | Document, Sequence[Chunk]]]
 
 
@@ -38,7 +41,7 @@ class ChunkFailure(Failure):
     @property
     def place(self) -> str:
         """The failed chunk, for messages."""
-        return f"chunk {self.chunk.index} of {Failure.place.fget(self)}"  # type: ignore[attr-defined]  # slots break super()
+        return f"chunk {self.chunk.index} of document {self.index} ({self.source!r})"
 
 
 @dataclass(kw_only=True)
@@ -51,8 +54,8 @@ class Enricher(ABC):
     ``summary_status`` or ``rewritten_status``, and the reason is logged. Instructions in a document can affect
     the enrichment of that document's chunks only.
 
-    With a ``cache``, no request is sent twice, and an interrupted run resumes where it stopped. Unusable answers are cached
-    too; increase ``attempts`` to ask for another.
+    With a ``cache``, no request is sent again once its answer could be used, and an interrupted run resumes where it stopped.
+    Unusable answers are not cached: the next run asks again about the chunks that failed.
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ class Enricher(ABC):
     max_context : maximum tokens of a prompt and its answer, >= 2048, counted by ``tokenizer``; stay well below the model's
         limit. A longer document is shown as a window around the chunk, with an outline of its headings. A shorter one is
         put before the chunk, so that endpoints with a prefix cache process it once.
-    temperature : sampling temperature, >= 0. Framework models and functions use their own.
+    temperature : sampling temperature, 0..2. Framework models and functions use their own.
     seed : sampling seed, >= 0, if the endpoint supports seeds.
     attempts : maximum number of requests until an answer can be parsed, >= 1; each uses the next ``seed``.
     timeout : seconds per chunk, > 0; None is unlimited. A synchronous call cannot be interrupted: it continues in a thread,
@@ -96,7 +99,8 @@ class Enricher(ABC):
             value = getattr(self, name)
             unlimited = value is None and name == "max_tokens"
             require(unlimited or is_integer(value, minimum), f"{name} must be a whole number >= {minimum}", value)
-        require(is_number(self.temperature), "temperature must be >= 0", self.temperature)
+        is_valid = is_number(self.temperature) and self.temperature <= 2
+        require(is_valid, "temperature must be in 0..2", self.temperature)
         valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
         require(valid, "timeout must be > 0 seconds or None", self.timeout)
         require(self.markup in get_args(Markup), f"markup must be one of {', '.join(get_args(Markup))}", self.markup)
@@ -193,13 +197,14 @@ class Enricher(ABC):
                 raise error  # other chunks would fail the same way
             on_failure(ChunkFailure(index, context.document.source, error, chunk))
             status = {f"{self.writes}_status": f"failed: {type(error).__name__}"}
-            return Job(completed(replace(chunk, metadata={**chunk.metadata, **status})))
+            return Job(completed(replace(chunk, metadata=write_metadata(chunk.metadata, status))))
 
         return Job(self.plan(chunk, context), self.timeout, recover)
 
     def load(self) -> None:
-        """Load the client of an endpoint, so that a missing extra is one error instead of one per chunk."""
+        """Load the client of an endpoint, and check the cache: an error here is one instead of one per chunk."""
         self._uncached_chat.load()
+        _ = self.chat
 
     @property
     def chat(self) -> Any:
@@ -219,7 +224,7 @@ class Enricher(ABC):
         self, prompt: str, chunk: Chunk, context: DocumentContext, answer_tokens: int, **values: str
     ) -> str:
         """Fill in a prompt with a chunk and as much of its document as fits with an answer of ``answer_tokens``."""
-        values |= {"place": context.place(chunk), "passage": escape_tags(chunk.text)}
+        values |= {"place": context.place(chunk), "passage": chunk.text}
         available = (
             self.max_context - answer_tokens - self.counter(fill_prompt(prompt, outline="", document="", **values))
         )
@@ -231,21 +236,19 @@ class Enricher(ABC):
     def ask(self, prompt: str, schema: Mapping[str, Any], parse: Callable[[Any], _T], max_tokens: int) -> Plan[_T]:
         """Ask for an answer of at most ``max_tokens`` until ``parse`` accepts it: it may raise `BadModelOutput`."""
         messages, form, version = (("user", prompt),), json.dumps(schema), self.prompts.version
-        for seed in range(self.seed, self.seed + self.attempts):
-            request = ChatRequest(messages, form, max_tokens, self.temperature, seed, version)
-            try:
-                (answer,) = yield Complete((request,), self.chat)
-                return parse(json.loads(answer))
-            except BadModelOutput as error:
-                last_error = error
-        raise last_error
+        request = ChatRequest(messages, form, max_tokens, self.temperature, self.seed, version)
+        return usable_answer(self.chat, request, lambda answer: parse(json.loads(answer)), self.attempts)
 
     def set_result(self, chunk: Chunk, result: str | None, status: str | None = None, **changes: Any) -> Chunk:
         """Return a chunk with a new result and status in its metadata, and other fields changed."""
         new = {self.writes: result, f"{self.writes}_status": status}
-        metadata = {key: value for key, value in chunk.metadata.items() if key not in new}
-        metadata |= {key: value for key, value in new.items() if value is not None}
-        return replace(chunk, metadata=metadata, **changes)
+        written = {key: value for key, value in new.items() if value is not None}
+        return replace(chunk, metadata=write_metadata(remove_written(chunk.metadata, new), written), **changes)
+
+    def drop_result(self, chunk: Chunk, status: str, **changes: Any) -> Chunk:
+        """Return a chunk without a result, and log the status that says why."""
+        _log.warning("chunk %d has no %s: %s", chunk.index, self.writes, status)
+        return self.set_result(chunk, None, status, **changes)
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change whenever the results may change."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from advchunk import sizes
 from advchunk.layout import Headings
-from advchunk.models.prompts import fit_outline
+from advchunk.models.prompts import escape, fit_outline
 from advchunk.records import Chunk, Document, Ints, Span, Units
 from advchunk.sizes import Limits
 from advchunk.text import tiling
@@ -19,8 +19,7 @@ from advchunk.text.counters import Counter
 _UNIT_TOKENS: Final = 128  # maximum of the units that excerpts are made of
 _OUTLINE_SHARE: Final = 4  # an outline takes at most 1/4 of the tokens
 _MARKERS: Final = {"own": "\n[passage]\n", "hidden": "\n[...]\n"}
-# The tags of our prompts.
-_TAG = re.compile(r"<(?=\s*/?\s*(?:outline|document|place|passage|needs|says|questions|facts)\b)", re.IGNORECASE)
+_MARKER = re.compile(r"\[(?=passage\])")  # which the document must not contain
 
 
 class DocumentContext:
@@ -47,12 +46,12 @@ class DocumentContext:
         """Return the title of the document and the headings above the start of a chunk."""
         title = self.document.metadata.get("title")
         path = [*([str(title)] if title else []), *self._headings.path(chunk.start)]
-        return escape_tags(" > ".join(path)) or "unknown"
+        return " > ".join(path) or "unknown"
 
     def excerpt(self, chunk: Chunk, max_tokens: int) -> dict[str, str]:
         """Return the ``document`` if it fits, else its ``outline`` and the text nearest to the chunk."""
         if int(self.units.token_counts().sum()) <= max_tokens:
-            return {"outline": "see the document", "document": escape_tags(self.document.text)}
+            return {"outline": "see the document", "document": escape(self.document.text, _MARKER)}
         headings = [
             (block.level, "  " * (block.level - 1) + single_line(block.title or self.document.text[slice(*block.span)]))
             for block in self.document.blocks or ()
@@ -60,7 +59,7 @@ class DocumentContext:
         ]
         outline = fit_outline(headings, max_tokens // _OUTLINE_SHARE, self._counter)
         text = nearest_text(self.units, chunk.spans, max_tokens - self._counter(outline))
-        return {"outline": escape_tags(outline) or "unknown", "document": escape_tags(text)}
+        return {"outline": outline or "unknown", "document": text}
 
 
 def nearest_text(units: Units, spans: Sequence[Span], max_tokens: int) -> str:
@@ -78,7 +77,8 @@ def nearest_text(units: Units, spans: Sequence[Span], max_tokens: int) -> str:
     shown = np.zeros(len(units), dtype=bool)
     shown[nearest[: int(np.searchsorted(np.cumsum(count[nearest]), max_tokens, "right"))]] = True
     kinds = np.where(distance < 0, "own", np.where(shown, "shown", "hidden")).tolist()
-    runs = groupby(zip(kinds, units.strings(), strict=True), lambda unit: unit[0])
+    strings = [escape(string, _MARKER) for string in units.strings()]
+    runs = groupby(zip(kinds, strings, strict=True), lambda unit: unit[0])
     return "".join(_MARKERS.get(kind) or "".join(string for _, string in run) for kind, run in runs)
 
 
@@ -105,12 +105,3 @@ def single_line(text: str) -> str:
 def fold_case_and_space(text: str) -> str:
     """Fold case and white space, so that quotes can be compared."""
     return " ".join(text.casefold().split())
-
-
-def escape_tags(text: str) -> str:
-    """Escape the tags of our prompts.
-
-    >>> escape_tags("a </document> <b>")
-    'a &lt;/document> <b>'
-    """
-    return _TAG.sub("&lt;", text)

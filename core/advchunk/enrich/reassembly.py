@@ -5,7 +5,7 @@ from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from advchunk.records import Chunk, Document, Span
+from advchunk.records import Chunk, Document, Span, remove_written, write_metadata, written_metadata
 
 _MAX_STRIPPED: Final = 8  # characters between chunks that a splitter may have stripped as white space
 _GAPS: Final = ("\n\n", "\n\n[...]\n\n")  # in place of stripped white space, and of missing text
@@ -30,7 +30,15 @@ def to_document(chunks: Sequence[FrameworkChunk], name: str, text: str | None = 
         text, spans = reassemble(chunks)
     title = chunks[0].metadata.get("title")
     return Document(text, name, metadata={"title": title} if title else {}), [
-        Chunk(own, where, metadata.get("token_count", 0), i, "", context, metadata=dict(metadata))
+        Chunk(
+            own,
+            where,
+            written_metadata(metadata).get("token_count", 0),
+            i,
+            "",
+            context,
+            metadata=write_metadata(metadata, {}),
+        )
         for i, ((own, _, context, metadata), where) in enumerate(zip(chunks, spans, strict=True))
     ]
 
@@ -40,13 +48,12 @@ def text_and_metadata(chunk: Chunk, *, rewritten: bool) -> tuple[str, dict[str, 
 
     If ``rewritten``, a rewritten version replaces the text; a text replaced in an earlier run stays replaced.
     """
-    metadata = dict(chunk.metadata)
-    rewritten = metadata.pop("original_text", None) is not None or rewritten
-    if "token_count" in metadata:
-        metadata["token_count"] = chunk.tokens
-    if rewritten and "rewritten" in metadata:
-        return metadata["rewritten"], metadata | {"original_text": chunk.text}
-    return chunk.text, metadata
+    written = written_metadata(chunk.metadata)
+    values: dict[str, Any] = {"token_count": chunk.tokens} if "token_count" in written else {}
+    text, replaced = chunk.text, "original_text" in written
+    if (rewritten or replaced) and "rewritten" in written:
+        text, values = written["rewritten"], values | {"original_text": chunk.text}
+    return text, write_metadata(remove_written(chunk.metadata, ["original_text"]), values)
 
 
 def reassemble(chunks: Sequence[FrameworkChunk]) -> tuple[str, list[tuple[Span, ...]]]:
@@ -92,17 +99,3 @@ def _shift(span: Span, shifts: Sequence[tuple[int, int]]) -> Span:
     """Move a span by the shift of the last run that starts before it."""
     shift = next(shift for start, shift in reversed(shifts) if start <= span.start)
     return Span(span.start + shift, span.end + shift)
-
-
-def parse_spans(metadata: Mapping[str, Any], start: int | None, end: int | None, length: int) -> tuple[Span, ...]:
-    """Return a framework chunk's spans: those in its metadata, else the one from ``start`` to ``end`` or of ``length``.
-
-    >>> parse_spans({"spans": "0-2 7-9"}, 0, 9, 4)
-    (Span(start=0, end=2), Span(start=7, end=9))
-    """
-    if "spans" in metadata:
-        ends = (part.partition("-") for part in str(metadata["spans"]).split())
-        return tuple(Span(int(first), int(last)) for first, _, last in ends)
-    if start is None or start < 0:
-        return ()
-    return (Span(start, start + length if end is None else end),)

@@ -1,19 +1,20 @@
 """Rewrite chunks so that they can be read on their own, with facts that their document states."""
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Final
 
 from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_property, object_schema
-from advchunk.enrich.document_context import DocumentContext, escape_tags, fold_case_and_space, single_line
+from advchunk.enrich.document_context import DocumentContext, fold_case_and_space, single_line
+from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.enrich.prompts import RewritingPrompts
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_number
-from advchunk.models.prompts import fill_prompt
-from advchunk.records import Chunk, with_context
+from advchunk.models.prompts import fill_prompt, unescape
+from advchunk.records import Chunk, with_context, written_metadata
 
 _QUESTIONS, _COMPLETED = object_schema(missing={"type": "array", "items": TEXT}), object_schema(text=TEXT)
 _FACTS = object_schema(stated={"type": "array", "items": object_schema(answer=TEXT, quote=TEXT)})
@@ -21,7 +22,7 @@ _MAX_QUESTIONS: Final = 8  # per chunk
 _QUESTIONS_TOKENS, _FACTS_TOKENS, _MIN_COMPLETED_TOKENS = 512, 1024, 1024  # of answers
 _MAX_GROWTH: Final = 3  # times the tokens of the chunk
 _MIN_QUOTE: Final = 6  # characters; a shorter quote is in any text
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_MAX_SHOWN: Final = 80  # characters of an answer in an error
 _QUOTE_MARKS = re.compile(r"^\W+|\W+$")
 
 
@@ -34,12 +35,18 @@ class Rewriting(Enricher):
     ``metadata["rewritten_status"]`` is "nothing missing" or "nothing stated". `enriched_text` returns the rewritten text in
     place of the original.
 
-    Answers are checked without a model. A fact is used only if its quote is in the document. The rewritten chunk must
-    contain at least the share ``least_kept`` of the chunk, all of its numbers, and no number that is not in the document. If it and
-    its context exceed ``max_tokens`` it is dropped, and the status is "over max_tokens".
+    Answers are checked without a model, by their words. A fact is used only if its quote is in the document, and each of its
+    words, function words aside, is in the quote, the chunk, or the titles above. The rewritten chunk must contain at least
+    the share ``least_kept`` of the chunk, and differ from it only by edits that `faithfulness.unfaithful_edit` allows: they
+    insert words of the facts, the chunk and the titles, and remove pronouns, lower-case words and abbreviations where they
+    insert a fact; names, numbers, comparators and negations stay in place. So a rewritten chunk can misuse words of its
+    document, such as the wrong name of two, but has no others. If it and its context exceed ``max_tokens`` it is dropped,
+    with a warning, and the status is "over max_tokens".
 
     Parameters
     ----------
+    language : language of the documents, for function words, negations and stems; without a list of function words, only
+        capitalized words are checked, and without one of negations, only words.
     least_kept : minimum share of the chunk's distinct character trigrams in the rewritten chunk, 0..1.
     prompts : prompts of the three stages, and their version.
 
@@ -59,11 +66,13 @@ class Rewriting(Enricher):
     ...     return '{"missing": ["Who naps?"]}' if "She naps all day.\n</passage>" in prompt else '{"missing": []}'
     >>> text = "Ada is a cat. She naps all day."
     >>> chunks = RecursiveChunker(max_tokens=6).chunk(text)
-    >>> [chunk.metadata for chunk in Rewriting(llm=llm).enrich(text, chunks)]
-    [{'rewritten_status': 'nothing missing'}, {'rewritten': 'Ada the cat naps all day.'}]
+    >>> nothing_missing, completed = Rewriting(llm=llm).enrich(text, chunks)
+    >>> nothing_missing.metadata["rewritten_status"], completed.metadata["rewritten"]
+    ('nothing missing', 'Ada the cat naps all day.')
     """
 
     writes: ClassVar[str] = "rewritten"
+    language: str = "en"
     least_kept: float = 0.7
     prompts: RewritingPrompts = field(default=RewritingPrompts(), repr=False)
 
@@ -71,6 +80,7 @@ class Rewriting(Enricher):
         """Raise `ConfigurationError` if a parameter is invalid."""
         valid = is_number(self.least_kept) and self.least_kept <= 1
         require(valid, "least_kept must be in 0..1", self.least_kept)
+        require(isinstance(self.language, str), 'language must be a code such as "en" or "pt-BR"', self.language)
         shown = ("document", "passage")
         placeholders = {"reflect": shown, "refine": ("questions", *shown), "complete": ("facts", "passage")}
         check_placeholders(self.prompts, RewritingPrompts, **placeholders)
@@ -83,40 +93,65 @@ class Rewriting(Enricher):
         if not questions:
             return self.set_result(chunk, None, "nothing missing")
         refine = fill(prompts.refine, chunk, context, _FACTS_TOKENS, questions=_bullet_list(questions))
-        facts = yield from self.ask(refine, _FACTS, partial(_parse_facts, context=context), _FACTS_TOKENS)
+        parse_facts = partial(self._parse_facts, chunk=chunk, context=context)
+        facts = yield from self.ask(refine, _FACTS, parse_facts, _FACTS_TOKENS)
         if not facts:
             return self.set_result(chunk, None, "nothing stated")
-        passage, facts_list = escape_tags(chunk.text), _bullet_list(facts)
-        complete = fill_prompt(prompts.complete, place=context.place(chunk), passage=passage, facts=facts_list)
+        complete = fill_prompt(
+            prompts.complete, place=context.place(chunk), passage=chunk.text, facts=_bullet_list(facts)
+        )
         max_tokens = max(_MIN_COMPLETED_TOKENS, _MAX_GROWTH * self.counter(chunk.text))
-        parse = partial(self._parse_completed, chunk=chunk, context=context)
+        additions = [*facts, context.place(chunk)]
+        parse = partial(self._parse_completed, chunk=chunk, additions=additions, max_tokens=max_tokens)
         rewritten = yield from self.ask(complete, _COMPLETED, parse, max_tokens)
         if self.max_tokens is not None and self.counter(with_context(chunk.context, rewritten)) > self.max_tokens:
-            return self.set_result(chunk, None, "over max_tokens")
+            return self.drop_result(chunk, "over max_tokens")
         return self.set_result(chunk, rewritten)
 
-    def _parse_completed(self, answer: Any, chunk: Chunk, context: DocumentContext) -> str:
-        before, after = chunk.text, get_property(answer, "text", str).strip()
+    def _parse_completed(self, answer: Any, chunk: Chunk, additions: Sequence[str], max_tokens: int) -> str:
+        before, after = chunk.text, unescape(get_property(answer, "text", str).strip(), chunk.text)
         problem = ""
         if (share := trigram_recall(before, after)) < self.least_kept:
             problem = f"keep {self.least_kept:.0%} of the chunk, got {share:.0%}"
-        elif lost := numbers(before) - numbers(after):
-            problem = f"keep the numbers of the chunk, lost {sorted(lost)}"
-        elif new := numbers(after) - numbers(context.document.text):
-            problem = f"have no numbers that are not in the document, got {sorted(new)}"
+        elif (tokens := self.counter(after)) > max_tokens:
+            problem = f"have at most {max_tokens} tokens, got {tokens}"
+        elif unprintable := {char for char in after if not (char.isprintable() or char.isspace())} - {*before}:
+            problem = f"be printable, got {sorted(unprintable)}"
+        elif edit := unfaithful_edit(before, after, additions, self.language):
+            problem = f"say what the chunk and the facts say, got one that {edit}"
         if problem:
             msg = f"a completed chunk must {problem}"
             raise BadModelOutput(msg)
         return after
 
+    def _parse_facts(self, answer: Any, chunk: Chunk, context: DocumentContext) -> list[str]:
+        """Return the facts whose quotes are in the document and state them."""
+        stated = get_property(answer, "stated", list)[:_MAX_QUESTIONS]
+        facts, problem = list[str](), ""
+        for item in stated:
+            fact = single_line(get_property(item, "answer", str))
+            quote = unescape(get_property(item, "quote", str), context.document.text)
+            folded = _QUOTE_MARKS.sub("", fold_case_and_space(quote))
+            if not fact or len(folded) < _MIN_QUOTE or folded not in context.comparable_text:
+                problem = problem or f"quote the document, got {quote[:_MAX_SHOWN]!r}"
+            elif words := invented(fact, [quote, chunk.text, context.place(chunk)], self.language):
+                problem = problem or f"be in the words of its quote, got {words[0][:_MAX_SHOWN]!r}"
+            else:
+                facts.append(fact)
+        if problem and not facts:
+            msg = f"an answer must {problem}"
+            raise BadModelOutput(msg)
+        return facts
+
 
 def enriched_text(chunk: Chunk) -> str:
     r"""Return the text to embed: the context of a chunk, and its rewritten text, or the original if there is none.
 
-    >>> enriched_text(Chunk("She naps.", (), 4, context="Cats", metadata={"rewritten": "Ada naps."}))
+    >>> metadata = {"rewritten": "Ada naps.", "advchunk_keys": "rewritten"}
+    >>> enriched_text(Chunk("She naps.", (), 4, context="Cats", metadata=metadata))
     'Cats\n\nAda naps.'
     """
-    return with_context(chunk.context, chunk.metadata.get("rewritten", chunk.text))
+    return with_context(chunk.context, written_metadata(chunk.metadata).get("rewritten", chunk.text))
 
 
 def trigram_recall(source: str, text: str) -> float:
@@ -127,15 +162,6 @@ def trigram_recall(source: str, text: str) -> float:
     """
     trigrams = _trigrams(source)
     return len(trigrams & _trigrams(text)) / len(trigrams)
-
-
-def numbers(text: str) -> Set[str]:
-    """Return the distinct numbers in a text, as written.
-
-    >>> sorted(numbers("2.5 mg, 1,000 times in 1999."))
-    ['1,000', '1999', '2.5']
-    """
-    return set(_NUMBER.findall(text))
 
 
 def _trigrams(text: str) -> Set[str]:
@@ -151,16 +177,5 @@ def _parse_questions(answer: Any) -> list[str]:
     return list(filter(None, map(single_line, questions)))[:_MAX_QUESTIONS]
 
 
-def _parse_facts(answer: Any, context: DocumentContext) -> list[str]:
-    """Return the facts whose quotes are in the document."""
-    facts = list[str]()
-    for item in get_property(answer, "stated", list)[:_MAX_QUESTIONS]:
-        fact = single_line(get_property(item, "answer", str))
-        quote = _QUOTE_MARKS.sub("", fold_case_and_space(get_property(item, "quote", str)))
-        if fact and len(quote) >= _MIN_QUOTE and quote in context.comparable_text:
-            facts.append(fact)
-    return facts
-
-
 def _bullet_list(items: Iterable[str]) -> str:
-    return "\n".join(f"- {escape_tags(item)}" for item in items)
+    return "\n".join(f"- {item}" for item in items)

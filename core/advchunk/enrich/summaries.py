@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_line, get_property, object_schema
-from advchunk.enrich.document_context import DocumentContext, escape_tags, single_line
+from advchunk.enrich.document_context import DocumentContext, single_line
 from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.errors import require
 from advchunk.models.chat import is_integer
 from advchunk.models.prompts import fill_prompt
-from advchunk.records import Chunk, with_context
+from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text import tiling
 
 _NOTES, _SUMMARY = object_schema(needs=TEXT, says=TEXT), object_schema(summary=TEXT)
@@ -28,7 +28,8 @@ class Summaries(Enricher):
     with the text and counted in ``tokens``, and to ``metadata["summary"]``.
 
     If the chunk would exceed ``max_tokens``, the summary is cut at a word boundary, or dropped if less than half of it would
-    remain; text, titles and headings are kept. ``metadata["summary_status"]`` is then "shortened" or "dropped".
+    remain, with a warning; text, titles and headings are kept. ``metadata["summary_status"]`` is then "shortened" or
+    "dropped".
 
     Parameters
     ----------
@@ -72,7 +73,9 @@ class Summaries(Enricher):
         return self._add_summary(chunk, summary)
 
     def _add_summary(self, chunk: Chunk, summary: str) -> Chunk:
-        titles = chunk.context.removesuffix(chunk.metadata.get("summary", "")).rstrip("\n")  # without an old summary
+        titles = chunk.context.removesuffix(written_metadata(chunk.metadata).get("summary", "")).rstrip(
+            "\n"
+        )  # without an old one
 
         def text_with(summary: str) -> tuple[str, str]:
             context = "\n".join(filter(None, (titles, summary)))
@@ -85,10 +88,11 @@ class Summaries(Enricher):
 
         short = shorten(summary, fits)
         context, embed_text = text_with(short)
-        return self.set_result(
-            chunk, short or None, None if short == summary else "shortened" if short else "dropped",
-            context=context, tokens=self.counter(embed_text), vector=None, rows=None, row_spans=(), row_texts=(),
-        )  # fmt: skip
+        changes = {"context": context, "tokens": self.counter(embed_text), "vector": None, "rows": None}
+        changes |= {"row_spans": (), "row_texts": ()}
+        if not short:
+            return self.drop_result(chunk, "dropped", **changes)
+        return self.set_result(chunk, short, None if short == summary else "shortened", **changes)
 
 
 def shorten(sentence: str, fits: Callable[[str], bool]) -> str:
@@ -116,4 +120,4 @@ def _cut_at_word(sentence: str, end: int) -> str:
 
 
 def _parse_notes(answer: Any) -> tuple[str, str]:
-    return escape_tags(single_line(get_property(answer, "needs", str))), escape_tags(get_line(answer, "says"))
+    return single_line(get_property(answer, "needs", str)), get_line(answer, "says")

@@ -17,7 +17,7 @@ from advchunk.evaluation.comparison.candidates import (
     size_matched,
 )
 from advchunk.evaluation.comparison.comparisons import Comparison, compare, compare_by_kind
-from advchunk.evaluation.comparison.harness import Result, evaluate, run
+from advchunk.evaluation.comparison.harness import EvaluationResults, FailedCandidate, Result, evaluate, run
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, recommend
 from advchunk.evaluation.comparison.robustness import (
     Effect,
@@ -71,7 +71,7 @@ from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, m
 
 __all__ = [
     "QUESTION_PROMPT", "QUESTION_PROMPT_VERSION", "BoundaryScores", "Candidate", "Claim", "Comparison", "Dataset",
-    "Difference", "Effect", "EvaluationTask", "Interval", "ItemScores", "Option", "Overlaps", "Question",
+    "Difference", "Effect", "EvaluationResults", "EvaluationTask", "FailedCandidate", "Interval", "ItemScores", "Option", "Overlaps", "Question",
     "Recommendation", "Reference", "Result", "RetrievalScores", "RunCost", "SegmentedText", "Sensitivity",
     "SizeMatched", "TokenPrices", "Variation", "answer_scorer", "as_csv", "as_markdown", "at_budget", "at_k",
     "boundary_scorer", "boundary_scores", "brittleness_notes", "candidate", "compare", "compare_by_kind",

@@ -12,7 +12,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Coroutine, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import astuple, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,8 +23,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from advchunk.engine import ChatRequest, call_in_thread
-from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
-from advchunk.models.identity import identity, model_name
+from advchunk.errors import BadModelOutput, ConfigurationError
+from advchunk.models.identity import identity, model_name, own_identity
 from advchunk.models.stores import DictStore, FileStore, RedisStore, Store
 from advchunk.records import Floats
 
@@ -33,8 +33,9 @@ __all__ = ["CacheLike", "Cached", "DictStore", "FileStore", "RedisStore", "Store
 _M = TypeVar("_M")
 _R = TypeVar("_R")
 
-_REDIS = re.compile(r"(rediss?|unix)://")
-_COOLDOWN = 30.0  # seconds before a store that failed is tried again
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_COOLDOWN = 30.0  # least seconds before a store that failed is tried again
+_PATIENCE = 0.05  # greatest share of the time that is spent on a store that fails
 _LOCK = Lock()
 _log = logging.getLogger("advchunk")
 
@@ -57,7 +58,8 @@ class _CircuitBreaker:
         self._call("write", ("write",), call)
 
     def _call(self, operation: str, suspends: tuple[str, ...], call: Callable[[], _R]) -> _R | None:
-        if time.monotonic() < self._open_until.get(operation, 0.0):
+        start = time.monotonic()
+        if start < self._open_until.get(operation, 0.0):
             return None
         try:
             result = call()
@@ -65,15 +67,18 @@ class _CircuitBreaker:
             if operation not in self._open_until:
                 reason = f"{type(error).__name__}: {error}"
                 _log.warning("cache %s failed, calling the models instead: %s", self._name, reason)
-            self._open_until.update(dict.fromkeys(suspends, time.monotonic() + _COOLDOWN))
+            now = time.monotonic()
+            self._open_until.update(dict.fromkeys(suspends, now + max(_COOLDOWN, (now - start) / _PATIENCE)))
             return None
         self._open_until.pop(operation, None)
         return result
 
-    def verify_checksum(self, value: Any) -> bytes | None:
-        """Return the bytes that `_add_checksum` received; None if they are missing or damaged."""
+    def decode(self, kind: str, item: Any, value: Any) -> Any:
+        """Return the answer to an item that was stored as ``value``; None if it is missing, foreign or damaged."""
         if isinstance(value, bytes) and value == _add_checksum(value[4:]):
-            return value[4:]
+            answer = _decode(kind, item, value[4:])
+            if answer is not None:
+                return answer
         if value is not None and not self._damaged:
             _log.warning("cache %s holds foreign or damaged values; requesting those answers again", self._name)
             self._damaged = True
@@ -100,12 +105,18 @@ def _encode(kind: str, row: Any) -> bytes:
     return row.encode("utf-8", "surrogatepass") if kind == "complete" else np.asarray(row, _TYPES[kind]).tobytes()
 
 
-def _decode(kind: str, value: bytes) -> Any:
-    return (
-        value.decode("utf-8", "surrogatepass")
-        if kind == "complete"
-        else np.frombuffer(value, _TYPES[kind]).astype(_TYPES[kind][1:])
-    )
+def _decode(kind: str, item: Any, value: bytes) -> Any:
+    """Return the stored answer to an item; None if no model could have given it."""
+    try:
+        if kind == "complete":
+            return value.decode("utf-8", "surrogatepass")
+        row = np.frombuffer(value, _TYPES[kind]).astype(_TYPES[kind][1:])
+    except ValueError:  # bytes of something else
+        return None
+    if kind == "embed":
+        return row if len(row) and np.isfinite(row).all() else None
+    texts = len(item[1]) - (kind == "score")  # options, or the pieces between edges, whose scores may be missing (nan)
+    return row if len(row) == texts and not np.isinf(row).any() else None
 
 
 _TYPES = {"embed": "<f4", "score": "<f8", "choose": "<f8"}
@@ -141,7 +152,8 @@ class Cached:
     """A model with a cache: it is called only for items that are not stored.
 
     A key is a hash of the kind of request, the model and its settings, and the item: a text, or an `engine.ChatRequest`
-    with its version. Errors are not stored. The methods are those of the model, as returned by `as_embedder`, `as_causal`
+    with its version. Errors are not stored, nor answers that fail the ``check`` of their request; a stored answer that fails
+    it is requested again. The methods are those of the model, as returned by `as_embedder`, `as_causal`
     or `as_chat`: ``embed`` returns (n, d) float32 unit rows, the others a list of n answers. A model without a name, whose
     answers could not be distinguished from another's, raises `ConfigurationError`.
     """
@@ -168,7 +180,7 @@ class Cached:
     @property
     def identity(self) -> str:
         """Name of the model and its settings; empty if it has no name."""
-        if isinstance(name := getattr(self.model, "identity", None), str):
+        if name := own_identity(self.model) or own_identity(self.model.model):
             return name
         inner = self.model.model
         return f"{identity(inner)} {_settings(self.model)} {_settings(inner)}" if model_name(inner) else ""
@@ -189,19 +201,17 @@ class Cached:
         keys = [sha256(json.dumps(["1", kind, name, item], default=_to_json).encode()).hexdigest() for item in items]
         breaker = _circuit_breaker(self.store)
         values = breaker.read(lambda: self.store.get_many(list(dict.fromkeys(keys))))
-        hits = {
-            key: _decode(kind, value) for key in keys if (value := breaker.verify_checksum(values.get(key))) is not None
-        }
-        return keys, hits, {key: item for key, item in zip(keys, items, strict=True) if key not in hits}
+        items_by_key = dict(zip(keys, items, strict=True))
+        rows = {key: breaker.decode(kind, item, values.get(key)) for key, item in items_by_key.items()}
+        hits = {key: row for key, row in rows.items() if row is not None and _passes(items_by_key[key], row)}
+        return keys, hits, {key: item for key, item in items_by_key.items() if key not in hits}
 
     def _store(
         self, kind: str, keys: list[str], hits: dict[str, Any], misses: dict[str, Any], rows: Iterable[Any]
     ) -> list[Any]:
         """Store the rows that answer the misses; return a row for each key."""
         fresh = dict(zip(misses, rows, strict=True))
-        values = {
-            key: _add_checksum(_encode(kind, row)) for key, row in fresh.items() if not isinstance(row, Exception)
-        }
+        values = {key: _add_checksum(_encode(kind, row)) for key, row in fresh.items() if _passes(misses[key], row)}
         if values:
             _circuit_breaker(self.store).write(lambda: self.store.set_many(values))
         answers = {**hits, **fresh}
@@ -228,10 +238,7 @@ def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
 
 @lru_cache(maxsize=64)
 def _open_store(location: str) -> Store:
-    if not _REDIS.match(location):
-        return FileStore(location)
-    import_extra("redis", "redis")
-    return RedisStore(location)
+    return RedisStore(location) if _URL.match(location) else FileStore(location)
 
 
 def _settings(model: Any) -> dict[str, Any]:
@@ -242,5 +249,19 @@ def _settings(model: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is None or isinstance(value, (str, int, float))}
 
 
+def _passes(item: Any, row: Any) -> bool:
+    """Return True if a row is an answer that can be used, as far as its request says."""
+    if isinstance(row, Exception):
+        return False
+    if isinstance(item, ChatRequest) and item.check is not None:
+        try:
+            item.check(row)
+        except BadModelOutput:
+            return False
+    return True
+
+
 def _to_json(item: Any) -> Any:
-    return astuple(item) if isinstance(item, ChatRequest) else int(item)
+    if isinstance(item, ChatRequest):
+        return [getattr(item, field.name) for field in fields(item) if field.name not in ("check", "attempt")]
+    return int(item)

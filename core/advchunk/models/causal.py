@@ -270,7 +270,7 @@ def _probabilities(answer: Any, n: int) -> Floats:
     except (TypeError, ValueError) as error:
         msg = f"a language model must return {n} probabilities, got {type(answer).__name__} ({error})"
         raise BadModelOutput(msg) from error
-    if probabilities.shape != (n,) or not (np.all(probabilities >= 0) and probabilities.sum() <= 1 + 1e-3):
-        msg = f"a language model must return {n} probabilities whose sum is <= 1, got {probabilities}"
+    if probabilities.shape != (n,) or not (np.all(probabilities >= 0) and 0 < probabilities.sum() <= 1 + 1e-3):
+        msg = f"a language model must return {n} probabilities whose sum is > 0 and <= 1, got {probabilities}"
         raise BadModelOutput(msg)
     return probabilities

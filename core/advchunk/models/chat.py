@@ -13,13 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from inspect import isawaitable, iscoroutine, signature
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from advchunk.engine import ChatRequest, call_in_thread
+from advchunk.engine import ChatRequest, Complete, Plan, call_in_thread
 from advchunk.errors import BadModelOutput, BudgetExceeded, ConfigurationError, MissingModel, ModelUnavailable, require
 from advchunk.models.counters import TokenizerLike, as_counter, replace_surrogates
 from advchunk.models.identity import identity, model_name
 from advchunk.models.retrying import TransientError, retrying
+
+_T = TypeVar("_T")
 
 _LOCK = threading.Lock()  # on all budgets and usages; held for a microsecond
 _POLL_INTERVAL = 0.02  # seconds between checks of a budget while other calls are in flight
@@ -175,12 +177,13 @@ class Chat(ABC):
         return [await self._acomplete(self._prepare(request)) for request in requests]
 
     def _prepare(self, request: ChatRequest) -> ChatRequest:
-        """Add the schema to the prompt, and replace lone surrogates."""
+        """Add the schema to the prompt and the attempt to the seed, and replace lone surrogates."""
         messages = [(role, replace_surrogates(text)) for role, text in request.messages]
         if request.schema:
             role, text = messages[-1]
             messages[-1] = role, f"{text}\n\nAnswer with JSON alone, of this schema:\n{request.schema}"
-        return replace(request, messages=tuple(messages))
+        seed = None if request.seed is None else request.seed + request.attempt
+        return replace(request, messages=tuple(messages), seed=seed)
 
     def _complete(self, request: ChatRequest) -> _Row:
         try:
@@ -328,6 +331,20 @@ def as_chat(llm: ChatModelLike | None, *, budget: Budget | None = None, concurre
             return CalledChat(llm, call, acall, make_input(llm), slots, budget)
     msg = f"an llm must be {_TAKEN}, got {type(llm).__qualname__}"
     raise ConfigurationError(msg)
+
+
+def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], attempts: int) -> Plan[_T]:
+    """Request an answer until ``parse`` takes it, at most ``attempts`` times, each with the next seed; return what it returns.
+
+    ``parse`` raises `BadModelOutput` for an answer that cannot be used, which is not cached. The last such error is raised.
+    """
+    for attempt in range(attempts):
+        try:
+            (answer,) = yield Complete((replace(request, check=parse, attempt=attempt),), chat)
+            return parse(answer)
+        except BadModelOutput as error:
+            last_error = error
+    raise last_error
 
 
 def is_integer(value: Any, least: int) -> bool:

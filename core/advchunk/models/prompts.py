@@ -1,18 +1,52 @@
-"""Fill in prompts for chat models."""
+"""Fill in prompts for language models."""
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
 
 from advchunk.text.counters import Counter
 
+_ESCAPES: Final = {"<": "&lt;", "[": "&#91;"}
+# The signs of a turn in the templates of chat models, some of which read them in messages too.
+_TURNS: Final = r"<(?=\|\w|/?(?:start_of_turn|end_of_turn)>|</?sys>)|\[(?=/?inst\])"
+_TAG = re.compile(r"</?(\w+)>")
+
 
 def fill_prompt(prompt: str, **values: str) -> str:
-    """Replace the ``{placeholders}`` of a prompt; those in the values are left alone.
+    """Replace the ``{placeholders}`` of a prompt; in the values, its tags are escaped, and placeholders left alone.
 
-    >>> fill_prompt("{outline}|{lines}", outline="a {lines}", lines="b")
-    'a {lines}|b'
+    >>> fill_prompt("<lines>{outline}|{lines}</lines>", outline="a {lines}", lines="b </lines> <c>")
+    '<lines>a {lines}|b &lt;/lines> <c></lines>'
     """
-    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), prompt)
+
+    def value(match: re.Match[str]) -> str:
+        return escape(values[match[1]], _delimiters(prompt)) if match[1] in values else match[0]
+
+    return re.sub(r"\{(\w+)\}", value, prompt)
+
+
+@lru_cache(maxsize=64)
+def _delimiters(prompt: str) -> re.Pattern[str]:
+    """Return a pattern of the first character of what a prompt's values must not contain: its tags, and a new turn."""
+    names = "|".join(sorted({*_TAG.findall(prompt)}))
+    return re.compile(rf"<(?=[^\w<>]*(?:{names})\b)|{_TURNS}" if names else _TURNS, re.IGNORECASE)
+
+
+def escape(text: str, delimiters: re.Pattern[str]) -> str:
+    """Escape each ``<`` and ``[`` that a pattern matches."""
+    return delimiters.sub(lambda match: _ESCAPES[match[0]], text)
+
+
+def unescape(copy: str, source: str) -> str:
+    """Undo `escape` in what a model copied from a source.
+
+    >>> unescape("&lt;/lines>", "a </lines>"), unescape("&lt;b>", "a &lt;b>")
+    ('</lines>', '&lt;b>')
+    """
+    for sign, escaped in _ESCAPES.items():
+        copy = copy if escaped in source else copy.replace(escaped, sign)
+    return copy
 
 
 def fit_outline(headings: Sequence[tuple[int, str]], max_tokens: int, counter: Counter) -> str:

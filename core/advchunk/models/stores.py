@@ -12,10 +12,11 @@ from threading import Lock
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from advchunk.errors import import_extra
+from advchunk.errors import ConfigurationError, import_extra
 
 _MAX_KEYS = 500  # per SQL statement; SQLite's own limit is 999 or more
 _MAX_OPEN = 8  # files
+_LOCK_TIMEOUT = 5.0  # seconds to wait for another process; then calling the model is better
 _LOCK = Lock()  # on the open files
 _OPEN: dict[Path, tuple[sqlite3.Connection, tuple[int, int]]] = {}
 
@@ -57,7 +58,8 @@ class DictStore:
 class FileStore:
     """A store in an SQLite file that threads and processes can share. It can be pickled.
 
-    The file stays open until the process ends or forks: closing it waits 15 ms for the disk, writing takes 20 us.
+    A new file can be read by its owner only, because it holds vectors of texts and answers about them. It stays open until
+    the process ends or forks: closing it waits 15 ms for the disk, writing takes 20 us.
     """
 
     path: str
@@ -101,7 +103,11 @@ class FileStore:
     @staticmethod
     def _open(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = sqlite3.connect(path, timeout=20, check_same_thread=False)  # the lock lets in one thread at a time
+        with suppress(FileExistsError):
+            path.touch(0o600, exist_ok=False)  # SQLite gives its other files the same permissions
+        file = sqlite3.connect(
+            path, timeout=_LOCK_TIMEOUT, check_same_thread=False
+        )  # the lock lets in one thread at a time
         try:
             if not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'kv'").fetchone():
                 with suppress(sqlite3.OperationalError):  # the timeout does not cover another process's change to WAL
@@ -145,9 +151,26 @@ class RedisStore:
     Parameters
     ----------
     url : ``redis://``, ``rediss://`` or ``unix://``, as the ``redis`` client takes it. A password in it is never shown.
+
+    Raises
+    ------
+    ConfigurationError : the client does not take the URL.
+    MissingExtra : ``redis`` is not installed.
     """
 
     url: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        try:
+            _redis_client(self.url, os.getpid()).connection_pool.make_connection()  # does not connect yet
+        except (ValueError, TypeError, AttributeError):
+            msg = (
+                "the URL of a cache must be redis://HOST:PORT/NUMBER, rediss://... or unix://PATH, "
+                "with options that the redis client takes and the password percent-encoded"
+            )
+        else:
+            return
+        raise ConfigurationError(msg)  # not from the client's own error, which may hold a part of the password
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the stored values."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from advchunk.errors import ConfigurationError, NotConverged, first_line, import_extra, require
+from advchunk.models.atomic import open_atomic
 from advchunk.records import Document, Floats, Ints
 from advchunk.text.terms import Terms, Wording, WordSplitter
 
@@ -132,7 +133,7 @@ class TopicModel:
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file: a zip of numpy arrays and a JSON header, without pickled code."""
-        with Path(path).open("wb") as file:
+        with open_atomic(path, "wb") as file:
             header = np.array(self._header())
             np.savez_compressed(file, header=header, shares=self.topics.shares, prior=self.topics.prior)
 

@@ -122,8 +122,32 @@ def _splittable(texts: Sequence[str]) -> Sequence[str]:
     return texts
 
 
-class _Pieces(dict[str, tuple[int, ...]]):
-    """A cache of the token ids of each piece of text between two white spaces."""
+class _Tokens(dict[str, tuple[int, ...]]):
+    """A cache of the token ids of strings, bounded in number and length."""
+
+    def store(self, text: str, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the ids of a text, and keep them unless it is long."""
+        if len(text) <= MAX_CACHED_LENGTH:
+            if len(self) >= CACHE_SIZE:
+                self.clear()
+            self[text] = ids
+        return ids
+
+
+class _Pieces(_Tokens):
+    """The token ids of each piece of text between two white spaces."""
+
+    def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:
+        super().__init__()
+        self._words = _Words(vocabulary, per_unknown)
+
+    def __missing__(self, piece: str) -> tuple[int, ...]:
+        words = map(self._words.__getitem__, basic_words(piece))
+        return self.store(piece, tuple(chain.from_iterable(words)))
+
+
+class _Words(_Tokens):
+    """The token ids of each word; a piece of Japanese or Chinese has many."""
 
     def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:
         super().__init__()
@@ -132,15 +156,9 @@ class _Pieces(dict[str, tuple[int, ...]]):
         self._per_unknown = per_unknown
         self._longest = max(map(len, self._starts))
 
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        starts = self._starts
-        words = ([starts[word]] if word in starts else self._split_word(word) for word in basic_words(piece))
-        ids = tuple(chain.from_iterable(words))
-        if len(piece) <= MAX_CACHED_LENGTH:
-            if len(self) >= CACHE_SIZE:
-                self.clear()
-            self[piece] = ids
-        return ids
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        token = self._starts.get(word)
+        return self.store(word, tuple(self._split_word(word)) if token is None else (token,))
 
     def _split_word(self, word: str) -> list[int]:
         """Return the longest start in the vocabulary, then the longest continuation, and so on."""

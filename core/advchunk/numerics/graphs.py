@@ -37,14 +37,12 @@ def components(n: int, blocks: Iterable[Edges]) -> Ints:
     >>> components(5, [edges]).tolist()
     [0, 1, 2, 0, 1]
     """
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     label = np.arange(n, dtype=np.int64)
     for edges in _merge_blocks(edges for edges in blocks if len(edges.left)):
         left, right = np.r_[edges.left, np.arange(n)], np.r_[edges.right, label]
-        graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(n, n))
-        _, component = connected_components(graph, directed=False)
+        _, component = connected_components(_matrix(n, left, right, np.ones(len(left), np.int8)), directed=False)
         _, first = np.unique(component, return_index=True)
         label = first[component].astype(np.int64)
     return label
@@ -52,7 +50,6 @@ def components(n: int, blocks: Iterable[Edges]) -> Ints:
 
 def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
     """Return the minimum spanning forest, lightest edge first. Ties keep the edge that comes first in the text."""
-    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
     tree = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
@@ -62,10 +59,17 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
         # Ranks instead of weights: scipy treats weight 0 as no edge, and ties are broken deterministically.
         rank = np.empty(len(order))
         rank[order] = np.arange(1, len(order) + 1)
-        kept = minimum_spanning_tree(csr_array((rank, (left, right)), shape=(n, n))).data.astype(np.int64)
+        kept = minimum_spanning_tree(_matrix(n, left, right, rank)).data.astype(np.int64)
         chosen = order[np.sort(kept) - 1]
         tree = Edges(left[chosen], right[chosen], weight[chosen])
     return tree
+
+
+def _matrix(n: int, left: Ints, right: Ints, values: Any) -> Any:
+    """Return (n, n) values as scipy's graph functions take them: its versions before 1.12 misread 64-bit indices."""
+    from scipy.sparse import csr_array
+
+    return csr_array((values, (left.astype(np.int32), right.astype(np.int32))), shape=(n, n))
 
 
 def similarity_edges(rows: Floats, threshold: float) -> Edges:

@@ -1,47 +1,94 @@
-"""Read a file with the reader for its format."""
+"""Read files with the readers for their formats."""
 
+import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from advchunk.errors import ConfigurationError
-from advchunk.readers import formats, magic
+from advchunk.errors import ConfigurationError, require
+from advchunk.readers import formats, magic, pubmed
 from advchunk.records import Document
 
 _HEAD = 2048  # bytes within which XML and HTML must declare their encoding
 _DECLARED = re.compile(rb"""<(?:\?xml\b[^>]*?\bencoding|meta\b[^>]*?\bcharset)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 _EXCLUDED = ("utf", "unicode", "raw", "idna", "punycode")  # a file that is not UTF-8 cannot declare these
 _ALIASES = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii", "ascii"), "cp1252")  # as in browsers
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
+# As in browsers, the bytes that cp1252 does not define are control characters.
+_CP1252 = "".join(bytes([i]).decode("cp1252", "ignore") or chr(i) for i in range(256))
 
 
 def read_file(
-    path: str | Path, *, markup: formats.Markup | None = None, metadata: Mapping[str, Any] | None = None
+    path: str | Path,
+    *,
+    markup: formats.Markup | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
 ) -> Document:
     """Read a file with its layout; its path is the document's id.
 
     Parameters
     ----------
-    path : UTF-8 text; XML or HTML in its declared encoding; or a PDF, which needs the extra "layout" (`readers.pdf`).
+    path : text, or a PDF, which needs the extra "pdf" (`readers.pdf`).
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone.
     metadata : overrides the metadata in the file.
+    encoding : of the text; None reads UTF-8, and UTF-16 and UTF-32 with a byte order mark; and XML and HTML in the encoding
+        that they declare, or HTML without any in cp1252, as in browsers.
 
     Raises
     ------
     OSError : the file cannot be read.
-    ConfigurationError : the file is not UTF-8, or not valid in its format.
+    ConfigurationError : the text is not in the encoding, not valid in its format, or several records (`read_documents`).
     MissingExtra : the parser for the format is not installed.
     """
-    data, name = Path(path).read_bytes(), str(path)
+    return only(read_documents(path, markup=markup, metadata=metadata, encoding=encoding))
+
+
+def read_documents(
+    path: str | Path,
+    *,
+    markup: formats.Markup | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    encoding: str | None = None,
+) -> list[Document]:
+    """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does."""
     if is_pdf(path):
         from advchunk.readers import pdf
 
-        return pdf.read(data, id=name, metadata=metadata)
-    text = decode_text(data)
-    markup = markup or formats.detect_file_format(name, text)
-    return formats.read(Document(text, name, metadata=metadata or {}), markup)
+        return [pdf.read(Path(path).read_bytes(), id=str(path), metadata=metadata)]
+    document = read_text(path, metadata=metadata, encoding=encoding)
+    markup = markup or formats.detect_file_format(document.id, document.text)
+    return split_records(document, markup) or [formats.read(document, markup)]
+
+
+def split_records(document: Document, markup: str) -> list[Document]:
+    """Return a document for each of several records of PubMed; [] for any other text."""
+    is_pubmed = markup in {"auto", "pubmed"} and formats.detect_format(document.text) == "pubmed"
+    records = pubmed.read_records(document.text) if is_pubmed else []
+    if len(records) < 2:
+        return []
+    return [replace(record, metadata={**record.metadata, **document.metadata}) for record in records]
+
+
+def only(documents: Sequence[Document]) -> Document:
+    """Return the document of a file that must hold just one."""
+    require(
+        len(documents) == 1,
+        "the file must hold one document; split_files and read_documents take several",
+        len(documents),
+    )
+    return documents[0]
+
+
+def read_text(path: str | Path, *, metadata: Mapping[str, Any] | None = None, encoding: str | None = None) -> Document:
+    """Return the text of a file, without a layout; see `read_file`."""
+    return Document(decode_text(Path(path).read_bytes(), str(path), encoding), str(path), metadata=metadata or {})
 
 
 def is_pdf(path: str | Path) -> bool:
@@ -49,19 +96,41 @@ def is_pdf(path: str | Path) -> bool:
     return PurePath(path).suffix.lower() == ".pdf"
 
 
-def decode_text(data: bytes) -> str:
+def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:
     """Decode the bytes of a file, dropping the byte order mark and keeping line endings, so that spans fit the file.
 
-    Data that is not UTF-8 must be XML or HTML that declares its encoding.
+    ``name`` is that of the file, and ``encoding`` as in `read_file`.
     """
+    if encoding is not None:
+        return _decode_as(data, encoding)
+    for mark, marked in _MARKS.items():
+        if data.startswith(mark):
+            return _decode_as(data, marked)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if declared := _DECLARED.search(data, 0, _HEAD):
-            name = declared[1].decode("ascii").lower()
+            declaration = declared[1].decode("ascii").lower()
             with suppress(LookupError, UnicodeDecodeError):
-                if not name.startswith(_EXCLUDED):
-                    return data.decode(_ALIASES.get(name, name))
+                if not declaration.startswith(_EXCLUDED):
+                    return data.decode(_ALIASES.get(declaration, declaration))
+        elif _is_html(data, name):
+            return data.decode("latin-1").translate(dict(enumerate(_CP1252)))
         got = magic.file_type(data) or f"byte {error.object[error.start]:#04x} at {error.start}"
-        msg = f"text files must be UTF-8, got {got}"
+        msg = f"text files must be UTF-8 unless encoding is given, got {got}"
         raise ConfigurationError(msg) from None
+
+
+def _decode_as(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        msg = f"encoding must be the name of a text encoding, such as 'cp1252', got {encoding!r}"
+    except UnicodeDecodeError as error:
+        msg = f"the file must be {encoding}, got byte {data[error.start]:#04x} at {error.start}"
+    raise ConfigurationError(msg)
+
+
+def _is_html(data: bytes, name: str) -> bool:
+    head = data[:_HEAD].decode("latin-1")
+    return not magic.file_type(data) and "html" in {formats.detect_format(head), formats.detect_file_format(name, head)}

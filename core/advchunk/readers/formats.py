@@ -10,11 +10,13 @@ from advchunk.errors import ConfigurationError, did_you_mean
 from advchunk.readers import markdown
 from advchunk.records import Document
 
-Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling"]
+Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling", "xml"]
 Markup: TypeAlias = Literal["auto", Format]
 """A format, or "auto" to detect it from the text."""
 
-_READERS = {"html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling"}
+_READERS = {
+    "html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling", "xml": "generic",
+}  # fmt: skip
 
 _HEAD = 4096  # characters in which the format is detected
 _PROLOGUE = re.compile(
@@ -32,10 +34,11 @@ _JATS_TYPE = re.compile(r"<!DOCTYPE\s+\w+\s+PUBLIC\s+[\"']-//NLM//DTD (?:JATS|Jo
 _MEDLINE = re.compile(r"[\ufeff\s]*PMID- *\d")
 _DOCLING = re.compile(r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[')  # the second in old versions
 
+_XML = (".xml", ".nxml", ".tei", ".jats")
 _SUFFIXES: dict[str, Format | None] = {
     **dict.fromkeys((".md", ".markdown", ".mdx", ".qmd", ".rmd"), "markdown"),
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((".xml", ".nxml", ".tei", ".jats", ".json", ".nbib", ".medline"), None),  # detected from the text
+    **dict.fromkeys((*_XML, ".json", ".nbib", ".medline"), None),  # detected from the text
 }
 
 
@@ -49,10 +52,11 @@ def detect_format(text: str) -> Format:
     if _HTML_TYPE.match(head):
         return "html"
     if (prologue := _PROLOGUE.match(head)) and head.startswith("<", prologue.end()):
-        if names := [name for root, name in _ROOTS if root.match(head, prologue.end())]:
+        names = [name for root, name in _ROOTS if root.match(head, prologue.end())]
+        names += ["jats"] if _JATS_TYPE.search(head, 0, prologue.end()) else []
+        names += ["xml"] if "<?xml" in prologue[0] else []
+        if names:
             return names[0]
-        if _JATS_TYPE.search(head, 0, prologue.end()):
-            return "jats"
     if _MEDLINE.match(head):
         return "pubmed"
     if head.lstrip("\ufeff \t\r\n").startswith("{") and _DOCLING.search(text):
@@ -70,6 +74,8 @@ def detect_file_format(name: str, text: str) -> Format:
     if fixed := _SUFFIXES.get(suffix, "plain"):
         return fixed
     detected = detect_format(text)
+    if detected == "markdown" and suffix in _XML and text.lstrip("\ufeff \t\r\n").startswith("<"):
+        return "xml"
     return "plain" if detected == "markdown" else detected
 
 

@@ -72,6 +72,7 @@ _QUOTE_MARKS = re.compile(r"[\r\n][ \t>]*")
 _BRACKETED = r"(?:[^\[\]]++|\[[^\[\]]*+\])*+"
 _TARGET = r"""\(\s*+(?:<[^<>]*+>|(?:[^()\s<]++|\([^()\s]*+\))*+)(?:\s++(?:"[^"]*+"|'[^']*+'))?\s*+\)"""
 _TAGS = "abbr|a|big|br|b|center|code|del|div|em|font|h[1-6]|hr|img|ins|i|kbd|mark|picture|p|small|source|span|strong|"
+_MAX_TITLE = 2000  # characters; finding pairs of backticks takes quadratic time
 _INLINE = re.compile(
     rf"""
     (?<!`)(?P<ticks>`++)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)
@@ -245,7 +246,7 @@ def _push_block(state: StateBlock, kind: str, start: int, end: int) -> bool:
 
 
 def heading_text(source: str) -> str:
-    r"""Return the text of a heading without its Markdown; its source if nothing is left.
+    r"""Return the text of a heading without its Markdown; its source if nothing is left, or if it is very long.
 
     >>> heading_text("## Results ##"), heading_text("Results and outlook\n-------"), heading_text("1. Results")
     ('Results', 'Results and outlook', '1. Results')
@@ -260,6 +261,8 @@ def heading_text(source: str) -> str:
     elif setext := _SETEXT.fullmatch(source):
         title = _QUOTE_MARKS.sub(" ", setext["title"])
     title = " ".join(title.split())
+    if len(title) > _MAX_TITLE:
+        return title
     return " ".join(_INLINE.sub(_inner_text, title).split()) or title
 
 

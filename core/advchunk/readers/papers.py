@@ -51,6 +51,29 @@ class SectionHeading(NamedTuple):
         return len(self.number.split(".")) if self.number else 0
 
 
+class NumberedHeadings:
+    """Levels of headings by their numbers, in the order of the document.
+
+    >>> headings = NumberedHeadings()
+    >>> [headings.level(text, 1) for text in ("4 Results", "4.1 Weight", "4.1.2 Of leaves", "7.1 Notes", "Outlook")]
+    [1, 2, 3, 1, 1]
+    """
+
+    def __init__(self) -> None:
+        self._numbers = set[str]()
+
+    def level(self, text: str, least: int) -> int:
+        """Return the level of the next heading: one more than the parts of its number that were headings, or ``least``."""
+        return self.level_of(parse_heading(text).number, least)
+
+    def level_of(self, number: str, least: int) -> int:
+        """Return the level of the next heading, given its number, "" for none."""
+        parts = number.split(".")
+        above = sum(".".join(parts[:count]) in self._numbers for count in range(1, len(parts)))
+        self._numbers |= {number} if number else set()
+        return max(least, 1 + above)
+
+
 @lru_cache(maxsize=4096)
 def parse_heading(text: str) -> SectionHeading:
     """Parse a section heading.

@@ -39,8 +39,9 @@ def read_medline(text: str) -> list[Document]:
     >>> record.id, record.metadata["title"], record.text
     ('pubmed:7', 'A trial of tea.', 'AIM: To see.')
     """
+    whole = AlignedText.of(text)
     starts = [match.start() for match in _RECORD.finditer(text)]
-    return [_read_record(AlignedText.of(text).slice(a, b)) for a, b in pairwise([*starts, len(text)])]
+    return [_read_record(whole.slice(a, b)) for a, b in pairwise([*starts, len(text)])]
 
 
 def _read_record(record: AlignedText) -> Document:

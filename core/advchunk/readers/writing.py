@@ -111,17 +111,37 @@ def pipe_table(rows: Sequence[Sequence[str]], heads: int = 1) -> str:
     return "\n".join([*lines[:heads], f"| {' | '.join(['---'] * width)} |", *lines[heads:]])
 
 
+_CELL_END = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"[>\s]*\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?\s*)?")
 
 
-def table_head(text: str, block: Block) -> str:
-    r"""Return the header rows of a pipe table and the rule below them, or "" for other blocks.
+def cell_texts(table: str) -> str:
+    r"""Return the text of the cells of a pipe table, row by row.
 
-    >>> text = pipe_table([["group", "n"], ["tea", "7"]])
-    >>> print(table_head(text, Block("table", Span(0, len(text)))))
+    >>> cell_texts("| group | n |\n| --- | --- |\n| a\\|b | 7 |")
+    'group n a|b 7'
+    """
+    lines = (line for line in table.splitlines() if not _RULE.fullmatch(line))
+    return squeeze(" ".join(cell.replace("\\|", "|") for line in lines for cell in _CELL_END.split(line)))
+
+
+def table_head(text: str, block: Block) -> tuple[str, int]:
+    r"""Return the header rows of a pipe table with the rule below them, and the offset of their end.
+
+    Cells lose their padding, because a head is context, and counts. The head of other blocks is "".
+
+    >>> text = "| group | n   |\n| :---- | --- |\n| tea   | 7   |"
+    >>> head, end = table_head(text, Block("table", Span(0, len(text))))
+    >>> print(head, text[end:], sep="\n")
     | group | n |
     | --- | --- |
+    | tea   | 7   |
     """
-    lines = text[slice(*block.span)].splitlines() if block.kind == "table" else []
-    rule = next((i for i, line in enumerate(lines) if _RULE.fullmatch(line)), 0)
-    return "\n".join(lines[: rule + 1]) if rule else ""
+    lines = text[slice(*block.span)].splitlines(keepends=True) if block.kind == "table" else []
+    rule = next((i for i, line in enumerate(lines) if _RULE.fullmatch(line.rstrip())), 0)
+    if not rule:
+        return "", block.span.start
+    bare = (line.strip("> \t\r\n").removeprefix("|").removesuffix("|") for line in lines[:rule])
+    rows = [_CELL_END.split(line) for line in bare]
+    head = "\n".join(f"| {' | '.join(cell.strip() for cell in row)} |" for row in [*rows, ["---"] * len(rows[-1])])
+    return head, block.span.start + sum(map(len, lines[: rule + 1]))

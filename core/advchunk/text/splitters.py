@@ -13,7 +13,7 @@ from advchunk.records import Units
 from advchunk.text.edus.lexicon import get_lexicon
 from advchunk.text.edus.parsed import parsed_edus
 from advchunk.text.edus.rules import clause_ends
-from advchunk.text.sentences import plain_sentences, readable, sentences, spacy_documents
+from advchunk.text.sentences import plain_sentences, sentences, spacy_documents
 from advchunk.text.tiling import Tiler, align, from_ends, from_spans, owning_space, paragraphs, unit_end
 
 # The splitters that `as_tiler` takes; a spaCy Language is a callable.
@@ -26,7 +26,7 @@ def spacy_sentences(text: str, nlp: Any) -> Units:
     Paragraphs go through ``nlp.pipe`` separately, which is faster than one long document, and has no length limit.
     """
     ends = set(paragraphs(text).edges.tolist())
-    for start, doc in spacy_documents(text, readable(text), nlp):
+    for start, doc in spacy_documents(text, nlp):
         rule = "the spaCy pipeline must find sentences: add a parser or a sentencizer"
         require(doc.has_annotation("SENT_START") or len(doc) <= 1, rule, nlp.pipe_names)
         ends.update(start + sent.end_char for sent in list(doc.sents)[:-1])  # the last ends with its paragraph

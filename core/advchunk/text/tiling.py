@@ -6,7 +6,8 @@ line. White space at the start of the text belongs to the first unit, at the end
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,8 @@ _PARAGRAPH_END = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{_LINES_OWN}")
 _LINE_END = re.compile(_LINES_OWN)
 _CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”’」』）]*{OWN_SPACE}?|{_LINES_OWN}""")
 _WORD_END = re.compile(rf"(?<=\S){OWN_SPACE}")
+# Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
+_JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
 _SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")
 
 
@@ -63,8 +66,11 @@ def owning_space(text: str, ends: Iterable[int]) -> Units:
     moved, at = list[int](), leading_space(text)
     for end in ends:
         if end > at:  # otherwise in white space that already has an owner
-            moved.append(unit_end(text, at + len(text[at:end].rstrip())))
-            at = next_non_space(text, moved[-1])
+            last = end if not text[end - 1].isspace() else at + len(text[at:end].rstrip())
+            at = unit_end(text, last)
+            moved.append(at)
+            if text[at : at + 1].isspace():
+                at = next_non_space(text, at)
     return from_ends(text, moved)
 
 
@@ -110,9 +116,25 @@ def graphemes(text: str) -> Units:
     >>> graphemes("e\u0301a").strings() == ["e\u0301", "a"]
     True
     """
+    joining, cluster = _grapheme_patterns()
+    inside = list[int]()
+    for region in joining.finditer(text):
+        for match in cluster.finditer(text, max(region.start() - 1, 0), region.end()):
+            inside += range(match.start() + 1, match.end())
+    is_edge = np.ones(len(text) + 1, dtype=bool)
+    is_edge[inside] = False
+    return Units(text, np.flatnonzero(is_edge))
+
+
+@cache
+def _grapheme_patterns() -> tuple[Any, Any]:
+    """Compile a pattern for where code points may join, with the next one, and a pattern for a grapheme."""
     import regex
 
-    return from_ends(text, (match.end() for match in regex.finditer(r"\X", text)))
+    joins = "[" + "".join(rf"\p{{GCB={kind}}}" for kind in _JOINING) + "]"
+    # \X looks back to the first of a run of regional indicators, so it would take quadratic time for many flags.
+    flag = r"\p{GCB=RI}{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*+"
+    return regex.compile(rf"(?s){joins}++(?:.?{joins}++)*+.?"), regex.compile(rf"{flag}|\X")
 
 
 def characters(text: str) -> Units:

@@ -137,17 +137,17 @@ def test_context_has_sections_and_title_and_counts():
     text = section("Background", 40) + section("Results", 45)
     document = Document(text, metadata={"title": "A trial", "pmid": "7"})
     first, second = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(document)
-    assert first.context == "[Title] A trial (pmid:7)\n[Section] Background"
-    assert second.context == "[Section] Results"
+    assert first.context == "[Title] A trial (pmid:7)\n[Section] Background\n[Text]"
+    assert second.context == "[Section] Results\n[Text]"
     for chunk in (first, second):
         assert chunk.tokens == as_counter("words")(chunk.embed_text)
-    assert (first.tokens, second.tokens) == (41 + 6, 46 + 2)
+    assert (first.tokens, second.tokens) == (41 + 7, 46 + 3)
 
 
 def test_context_takes_no_more_than_half_of_a_chunk():
     document = Document(section("Results", 30), metadata={"title": "word " * 60})
     (chunk,) = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(document)
-    assert chunk.context == "[Section] Results"
+    assert chunk.context == "[Section] Results\n[Text]"
     assert BiomedicalAbstractChunker(tokenizer="words", max_tokens=2, overlap_tokens=0).chunk(document)[0].context == ""
 
 
@@ -158,7 +158,7 @@ def test_metadata_and_ids():
     text = section("Background", 20, 20) + section("Results", 20, 15)
     about = {"title": "A trial", "pmid": "12345678", "published_at": "2021-03-05", "lab": "x"}
     first, second = BiomedicalAbstractChunker(tokenizer="words", **SIZES).chunk(Document(text, metadata=about))
-    assert {key: second.metadata[key] for key in second.metadata if key != "title_path"} == {
+    assert {key: second.metadata[key] for key in second.metadata if key not in {"title_path", "advchunk_keys"}} == {
         **about,
         "chunk_id": "s1",
         "uuid": str(uuid5(UUID(NAMESPACE), "pubmed:12345678:s1")),
@@ -293,7 +293,7 @@ def test_the_title_may_have_a_chunk_of_its_own():
     assert (title.text, title.spans, title.context, title.tokens) == ("", (), "[Title] A trial", 3)
     assert (title.metadata["chunk_id"], title.metadata["chunk_idx"]) == ("title", 0)
     assert title.metadata["uuid"] == str(uuid5(UUID(NAMESPACE), "x:title"))
-    assert first.context == "[Section] Background"
+    assert first.context == "[Section] Background\n[Text]"
     assert (first.metadata["chunk_id"], first.metadata["chunk_idx"]) == ("s0", 1)
 
 
@@ -307,7 +307,7 @@ def test_a_short_abstract_is_one_chunk_with_its_title(title_chunk):
     (chunk,) = BiomedicalAbstractChunker(**params).chunk(
         Document(section("Aim", 38) + section("Results", 39), metadata=about)
     )
-    assert chunk.context == "[Title] A trial\n[MeSH] Obesity; GLP-1 Receptor\n[Section] Objective, Results"
+    assert chunk.context == "[Title] A trial\n[MeSH] Obesity; GLP-1 Receptor\n[Section] Objective, Results\n[Text]"
     chunks = BiomedicalAbstractChunker(**params).chunk(
         Document(section("Aim", 38) + section("Results", 40), metadata=about)
     )
@@ -358,7 +358,8 @@ def test_both_frameworks_keep_texts_and_metadata():
     ]
     for chunk, document, node in zip(chunks, documents, nodes, strict=True):
         for copied in (document.metadata, node.metadata):
-            assert {key: copied.get(key) for key in chunk.metadata} == chunk.metadata
+            own = chunk.metadata.keys() - {"advchunk_keys"}
+            assert {key: copied.get(key) for key in own} == {key: chunk.metadata[key] for key in own}
 
 
 def test_a_record_is_read():
@@ -423,12 +424,10 @@ def test_a_bad_parameter_is_an_error(bad, rule):
 
 def test_defaults_are_reduced_to_a_smaller_maximum():
     small = BiomedicalAbstractChunker(max_tokens=90)
-    assert (small.effective_min_tokens, small.effective_target_tokens, small.min_tokens, small.target_tokens) == (
-        90,
-        65,
-        120,
-        325,
-    )
+    sizes = [small.size(name) for name in ("min_tokens", "target_tokens", "overlap_tokens")]
+    assert sizes == [24, 65, 10]
+    assert (small.min_tokens, small.target_tokens, small.overlap_tokens) == (120, 325, 50)
+    assert BiomedicalAbstractChunker(max_tokens=400).size("overlap_tokens") == 50
 
 
 def test_a_target_of_500_needs_a_raised_maximum():

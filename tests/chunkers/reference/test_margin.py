@@ -26,7 +26,7 @@ class Scripted:
         self.chances, self.asked = chances, []
 
     def choose(self, prompt, options):
-        before, sentence = re.search(r"Passage: (.*)\n\nSentence: (.*)\n\nAnswer", prompt, re.DOTALL).groups()
+        before, sentence = re.search(r"(?s)<passage>\n(.*)\n</passage>\n<sentence>\n(.*)\n</sentence>", prompt).groups()
         self.asked.append((before, sentence))
         split = self.chances[int(re.search(r"\d+", sentence)[0])]
         return [split, 1 - split]
@@ -39,7 +39,9 @@ def sentences(n):
 def chunked(chances, **params):
     n = len(chances)
     lm = Scripted(chances)
-    chunks = MarginSamplingChunker(lm=lm, **{"combine": False, **params}).chunk("".join(sentences(n)))
+    chunks = MarginSamplingChunker(lm=lm, **{"combine": False, "calibrate": False, **params}).chunk(
+        "".join(sentences(n))
+    )
     numbers = [[int(i) for i in re.findall(r"\d+", chunk.text)] for chunk in chunks]
     return numbers, lm.asked
 
@@ -93,7 +95,9 @@ def test_a_full_chunk_ends_without_asking():
     groups, asked = chunked([0.1] * 7, max_tokens=most)
     assert groups == [[0, 1, 2], [3, 4, 5], [6]]
     assert len(asked) == 4
-    explained = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most).explain("".join(sentences(7)))
+    explained = MarginSamplingChunker(lm=Scripted([0.1] * 7), max_tokens=most, calibrate=False).explain(
+        "".join(sentences(7))
+    )
     assert [cut.reason for cut in explained.cuts] == ["forced", "forced"]
     assert explained.figures["margins"] == pytest.approx([-0.8] * 4)
     assert [cut.score for cut in explained.cuts] == [None, None]
@@ -103,7 +107,8 @@ def test_a_pair_over_the_budget_is_cut_without_asking():
     sentence = as_counter()("Fact 1 is here. ")
     assert chunked([0.1] * 3, context="pair", max_tokens=2 * sentence - 1) == ([[0], [1], [2]], [])
     lm, text = Scripted([0.1] * 3), "Fact 0 is here. Fact 1 is here and there. Fact 2 is here. Fact 1 is here."
-    explanation = MarginSamplingChunker(lm=lm, context="pair", max_tokens=2 * sentence, combine=False).explain(text)
+    params = {"context": "pair", "max_tokens": 2 * sentence, "combine": False, "calibrate": False}
+    explanation = MarginSamplingChunker(lm=lm, **params).explain(text)
     assert [before for before, _ in lm.asked] == ["Fact 2 is here."]
     assert [cut.reason for cut in explanation.cuts] == ["forced", "forced"]
 
@@ -111,6 +116,42 @@ def test_a_pair_over_the_budget_is_cut_without_asking():
 def test_defaults_are_those_of_the_source():
     params = MarginSamplingParams()
     assert (params.threshold, params.window, params.context, params.max_tokens) == (0, 5, "chunk", 512)
+    assert params.calibrate  # which the source does not do
+
+
+class Biased(Scripted):
+    """Prefers the first option, by its number and its place, to some extent."""
+
+    def __init__(self, chances, bias):
+        super().__init__(chances)
+        self.bias = bias
+
+    def choose(self, prompt, options):
+        row = super().choose(prompt, options)
+        assert f"\n{options[0]}. Split" in prompt
+        return [(1 - self.bias) * p + self.bias * (option == "1") for p, option in zip(row, options, strict=True)]
+
+
+@given(chances, st.sampled_from([0, 0.25, 0.5]), st.sampled_from(["chunk", "pair"]))
+def test_a_preference_for_an_option_cancels_out(chances, bias, context):
+    plain, _ = chunked(chances, context=context, window=None)
+    text, params = "".join(sentences(len(chances))), {"combine": False, "window": None, "context": context}
+    lm = Biased(chances, bias)
+    explanation = MarginSamplingChunker(lm=lm, **params).explain(text)
+    expected = [(1 - bias) * (2 * chance - 1) for chance in chances[1:]]
+    assert explanation.figures["margins"].tolist() == expected
+    assert [len(re.findall(r"\d+", chunk.text)) for chunk in explanation.chunks] == [len(group) for group in plain]
+    assert lm.asked[::2] == lm.asked[1::2]
+
+
+@pytest.mark.parametrize("prompt", margin_prompts().values())
+def test_the_options_are_exchanged(prompt):
+    ((first, labels), (second, swapped)) = MarginSamplingChunker(prompt=prompt).prompts_for("")
+    (split, keep), (keep_first, split_second) = (re.findall(r"(?m)^[12]\. (.*)$", form) for form in (first, second))
+    assert (split, keep) == (split_second, keep_first) != (keep, split)
+    assert (labels, swapped) == (("1", "2"), ("2", "1"))
+    assert sorted(first) == sorted(second)
+    assert MarginSamplingChunker(prompt=prompt, calibrate=False).prompts_for("") == [(prompt, ("1", "2"))]
 
 
 def test_meta_chunks_are_joined():
@@ -139,7 +180,7 @@ def test_scores_are_margins():
         ({"language": "zh-CN"}, "Cats purr.", ZH),
         ({"prompt_language": "zh"}, "Cats purr.", ZH),
         ({"prompt_language": "en"}, "猫在睡觉。", EN),
-        ({"prompt": "{before} / {sentence}"}, "猫在睡觉。", "{before} / {sentence}"),
+        ({"prompt": "{before} / {sentence}", "calibrate": False}, "猫在睡觉。", "{before} / {sentence}"),
     ],
 )
 def test_the_language_of_the_prompt(params, text, prompt):
@@ -159,6 +200,7 @@ def test_prompts_offer_the_options():
         ({"threshold": 1.5}, r"threshold must be in -1..1, got 1.5"),
         ({"window": 0}, "window must be >= 1 or None, got 0"),
         ({"prompt": "Split?"}, r"prompt must contain {before} and {sentence}, got 'Split\?'"),
+        ({"prompt": "{before} / {sentence}"}, "prompt must have its options in two lines"),
         ({"context": "page"}, "context must be one of 'chunk', 'pair'"),
     ],
 )
@@ -189,8 +231,9 @@ def test_async_results_are_the_same():
     ]
 
 
-def test_a_real_model_is_asked_once_per_gap_and_rereads_little(monkeypatch):
-    chunker = MarginSamplingChunker(lm=models.smollm2(), combine=False)
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_a_real_model_is_asked_once_per_gap_and_order_and_rereads_little(calibrate, monkeypatch):
+    chunker = MarginSamplingChunker(lm=models.smollm2(), combine=False, calibrate=calibrate)
     model = chunker.model.model.reader.model
     fed, forward = [], model.forward
 
@@ -201,7 +244,7 @@ def test_a_real_model_is_asked_once_per_gap_and_rereads_little(monkeypatch):
     monkeypatch.setattr(model, "forward", noting)
     text = "Cats purr softly. Cats nap all day. Cats eat fish. Judges sit in court. Courts rule on law."
     explanation = chunker.explain(text)
-    assert [rows for rows, _ in fed] == [1, 1, 1, 1]
-    assert all(tokens < 40 for _, tokens in fed[1:])
+    assert [rows for rows, _ in fed] == [1, 1, 1, 1] * (1 + calibrate)
+    assert all(tokens < 45 for _, tokens in fed[1 + calibrate :])
     assert abs(explanation.figures["margins"]).max() <= 1
     assert len(set(explanation.figures["margins"])) == 4

@@ -1,6 +1,5 @@
 """Biomedical abstracts: sections stay whole if they fit, and numbers stay with their comparators."""
 
-import copy
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from advchunk.errors import ConfigurationError
 from advchunk.layout import tile_prose
 from advchunk.readers import abstracts
 from advchunk.readers.formats import compose_offsets, detect_format
-from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, SpanSet, Units
+from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, SpanSet, Units, write_metadata
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text import splitters, tiling
 from advchunk.text.counters import Counter
@@ -42,6 +41,7 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
     >>> print(chunk.context)
     [Title] A trial of X
     [Section] Objective, Results, Conclusions
+    [Text]
     >>> chunk.metadata["chunk_id"], chunk.metadata["uuid"]
     ('s0', '52de1187-5753-548c-aa75-3cf262ecadbb')
     """
@@ -123,13 +123,14 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         is_sentence = np.array([edge not in sections.labels for edge in edges])
         for number, chunk in enumerate(explanation.chunks):
             first, last = bisect_right(edges, chunk.start) - 1, bisect_left(edges, chunk.end)
-            metadata = {
-                **chunk.metadata,
-                **self._metadata(document, chunk, len(chunks), f"{prefix}{number}"),
-                "section": ", ".join(sections.names(previous_end, chunk.end)),  # without those of repeated text
-                "n_sentences": int(is_sentence[first:last].sum()),
-            }
-            chunks.append(replace(chunk, metadata=metadata))
+            written = (
+                self._metadata(document, chunk, len(chunks), f"{prefix}{number}")
+                | {
+                    "section": ", ".join(sections.names(previous_end, chunk.end)),  # without those of repeated text
+                    "n_sentences": int(is_sentence[first:last].sum()),
+                }
+            )
+            chunks.append(replace(chunk, metadata=write_metadata(chunk.metadata, written)))
             previous_end = chunk.end
         return completed(chunks)
 
@@ -141,17 +142,18 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         fitting = (text for text in ("\n".join(lines), lines[0]) if counter(text) <= self.max_tokens)
         context = next(fitting, None) or _truncate_words(lines[0], self.max_tokens, counter)
         chunk = Chunk("", (), counter(context), context=context)
-        return [replace(chunk, metadata=self._metadata(document, chunk, 0, "title"))] if context else []
+        metadata = write_metadata(document.metadata, self._metadata(document, chunk, 0, "title"))
+        return [replace(chunk, metadata=metadata)] if context else []
 
     def _metadata(self, document: Document, chunk: Chunk, index: int, chunk_id: str) -> dict[str, Any]:
-        metadata = copy.deepcopy(dict(document.metadata))
+        """Return the metadata of a chunk; a parent or source that the document names is not repeated."""
+        metadata = document.metadata
         pmid = metadata.get("pmid")
         parent = str(metadata.get("parent_uid") or (f"pubmed:{pmid}" if pmid else document.id or _hash(document)))
-        return metadata | {
+        of_document = {"parent_uid": parent, "source": "pubmed"}
+        return {key: value for key, value in of_document.items() if not metadata.get(key)} | {
             "chunk_id": chunk_id,
             "uuid": str(uuid5(UUID(self.namespace), f"{parent}:{chunk_id}")),
-            "parent_uid": parent,
-            "source": metadata.get("source") or "pubmed",
             "chunk_idx": index,
             "tokens": chunk.tokens,
             "chunker_version": self.chunker_version,

@@ -49,7 +49,7 @@ class ContextBuilder:
         self.with_title = is_short or not params.title_chunk
         self._title = title_lines(document) if self.with_title else []
         self._mesh = mesh_lines(document) if is_short and params.mesh else []
-        self._max_tokens = (params.max_tokens - params.overlap_tokens) // 2
+        self._max_tokens = (params.max_tokens - params.size("overlap_tokens")) // 2
         self._contexts: dict[tuple[bool, tuple[str, ...]], tuple[str, int]] = {}
 
     def __call__(self, is_first: bool, names: tuple[str, ...]) -> tuple[str, int]:
@@ -59,7 +59,7 @@ class ContextBuilder:
         return self._contexts[is_first, names]
 
     def _build(self, is_first: bool, names: tuple[str, ...]) -> tuple[str, int]:
-        section = [f"[Section] {', '.join(names)}"]
+        section = [f"[Section] {', '.join(names)}", "[Text]"]
         title, mesh = (self._title, self._mesh) if is_first else ([], [])
         for lines in ([*title, *mesh, *section], [*title, *section], section):
             context = "\n".join(lines)
@@ -77,4 +77,4 @@ def title_lines(document: Document) -> list[str]:
 def mesh_lines(document: Document) -> list[str]:
     """Return the line of a document's MeSH terms, if it has any."""
     terms = document.metadata.get("mesh")
-    return [f"[MeSH] {terms if isinstance(terms, str) else '; '.join(terms)}"] if terms else []
+    return [f"[MeSH] {'; '.join(map(str, terms)) if isinstance(terms, list) else terms}"] if terms else []

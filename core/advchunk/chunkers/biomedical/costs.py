@@ -30,8 +30,8 @@ class AbstractCosts:
     def __init__(self, params: Params, units: Units, limits: Limits, contexts: ContextBuilder) -> None:
         self._edges, self._contexts, self._sizes = units.edges.tolist(), contexts, RunSizes(units, limits.counter)
         self._total: list[int] = list(accumulate(units.token_counts().tolist(), initial=0))
-        self._overlap, self._min = limits.overlap_tokens, params.effective_min_tokens
-        self._target = params.effective_target_tokens
+        self._overlap, self._min = limits.overlap_tokens, params.size("min_tokens")
+        self._target = max(params.size("target_tokens"), 1)
         self._rule_unit = (max(params.max_tokens, self._target) + 1) ** 2
         n = self._n = len(units)
         firsts = contexts.sections.first_units(self._edges)

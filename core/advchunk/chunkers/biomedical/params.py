@@ -1,12 +1,11 @@
 """The hyper-parameters of `BiomedicalAbstractChunker`."""
 
-import copy
 from dataclasses import dataclass
 from typing import ClassVar
 from uuid import UUID
 
-from advchunk.chunkers.params import Params, at_least
-from advchunk.errors import ConfigurationError, require
+from advchunk.chunkers.params import Params, at_least, at_most_chunk
+from advchunk.errors import ConfigurationError
 
 NAMESPACE = "1b2c3d4e-0000-0000-0000-000000000000"
 """Bio-MCP's namespace for the ids of its chunks."""
@@ -24,7 +23,8 @@ class BiomedicalAbstractParams(Params):
     Nothing is cut within a quantity, a comparison of numbers, or parentheses with a number. Dynamic programming finds
     the best segmentation: breaking a rule has a cost, and a more important rule outweighs all less important ones.
 
-    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``; it counts toward all limits. Metadata has
+    A chunk's context is ``[Section]`` and, for the first chunk, ``[Title]``, above ``[Text]``, which marks the text; it counts
+    toward all limits. Metadata has
     ``chunk_id`` ("s0", "s1" ... with sections, else "w0" ...), ``uuid`` (from the parent and the ``chunk_id``),
     ``parent_uid`` (by default "pubmed:<pmid>", else the document's id, else a hash of its content), ``source``,
     ``chunk_idx``, ``title``, ``section`` (several are separated by commas), ``tokens``, ``n_sentences``,
@@ -38,12 +38,11 @@ class BiomedicalAbstractParams(Params):
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1.
-    min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default is capped at
-        max_tokens.
+    min_tokens : smaller sections are merged with a neighbor if the result fits, 0..max_tokens; the default, like those of
+        overlap_tokens and target_tokens, shrinks in proportion to a smaller max_tokens.
     overlap_tokens : maximum tokens of a window to repeat in the next, in whole sentences, 0..max_tokens - 1.
     include_context : give each chunk its context; without it, an article without an abstract has no chunk.
-    target_tokens : target size of a window in tokens, context and repeated text included, 1..max_tokens; the default
-        shrinks in proportion to a smaller max_tokens.
+    target_tokens : target size of a window in tokens, context and repeated text included, 1..max_tokens.
     short_tokens : an abstract of fewer tokens is one chunk, even if it has sections, >= 0.
     title_chunk : give the title a chunk of its own, without text, before the others, unless the abstract is short.
     mesh : add the ``mesh`` terms in the metadata to the context of a short abstract, and of an article without one.
@@ -71,29 +70,12 @@ class BiomedicalAbstractParams(Params):
 
     def check(self) -> None:
         """Add the rules for the target, the short abstract and the namespace."""
-        effective = copy.copy(self)  # because a default of ``min_tokens`` may be over ``max_tokens``
-        effective.min_tokens = self.effective_min_tokens
-        super(BiomedicalAbstractParams, effective).check()
+        super().check()
         at_least(1, self, "target_tokens")
         at_least(0, self, "short_tokens")
-        is_default = self.target_tokens == BiomedicalAbstractParams.target_tokens
-        rule = f"target_tokens must be at most max_tokens = {self.max_tokens}"
-        require(is_default or self.target_tokens <= self.max_tokens, rule, self.target_tokens)
+        at_most_chunk(self, "target_tokens")
         try:
             UUID(self.namespace)
         except ValueError:
             msg = f"namespace must be a UUID, got {self.namespace!r}"
             raise ConfigurationError(msg) from None
-
-    @property
-    def effective_min_tokens(self) -> int:
-        """``min_tokens``; its default is at most ``max_tokens``."""
-        is_default = self.min_tokens == BiomedicalAbstractParams.min_tokens
-        return min(self.min_tokens, self.max_tokens) if is_default else self.min_tokens
-
-    @property
-    def effective_target_tokens(self) -> int:
-        """``target_tokens``; a default over ``max_tokens`` becomes the same share of it."""
-        default = BiomedicalAbstractParams
-        reduced = max(self.max_tokens * default.target_tokens // default.max_tokens, 1)
-        return self.target_tokens if self.target_tokens <= self.max_tokens else reduced

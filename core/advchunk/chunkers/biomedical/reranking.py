@@ -14,6 +14,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from advchunk.errors import require
+from advchunk.models.chat import is_integer, is_number
+from advchunk.records import written_metadata
 
 _Result = TypeVar("_Result")
 _SECTION_BOOSTS = MappingProxyType({"Results": 0.15, "Conclusions": 0.12, "Methods": 0.05, "Background": 0.02})
@@ -36,9 +38,10 @@ class Boosts:
 
     def __post_init__(self) -> None:
         boosts = [*self.sections.values(), self.quality, *(boost for _, boost in self.recency)]
-        require(all(boost >= 0 for boost in boosts), "boosts must be >= 0", boosts)
+        require(all(map(is_number, boosts)), "boosts must be finite numbers >= 0", boosts)
         years = [year for year, _ in self.recency]
-        require(years == sorted(set(years)), "the years of recency must ascend", years)
+        is_valid = all(is_integer(year, 0) for year in years) and years == sorted(set(years))
+        require(is_valid, "the years of recency must be whole numbers >= 0 that ascend", years)
 
     def boost(self, metadata: Mapping[str, Any], year: int) -> float:
         """Return the boost of a chunk in a year, by its ``section``, ``quality_total`` and ``published_at``.
@@ -46,6 +49,7 @@ class Boosts:
         >>> Boosts().boost({"section": "Results, Conclusions", "quality_total": 0.5, "published_at": "2020-03"}, 2024)
         0.25
         """
+        metadata = {**metadata, **written_metadata(metadata)}
         names = str(metadata.get("section") or "").split(", ")
         boost = max(self.sections.get(name, 0.0) for name in names)
         boost += self.quality * float(metadata.get("quality_total") or 0.0)

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from advchunk.errors import BadModelOutput
 from advchunk.numerics import signals
 from advchunk.records import Floats, Ints
 
 _MIN_UNITS = 4  # per window; two are repeated, so each window advances
 _MAX_TITLE = 120  # characters
+_MAX_QUOTE = 80  # characters of an answer in an error
 _HEADING = re.compile(
     r"^ {0,3}\#{1,6}[ \t]*"
     r"[\[(*]{0,3}(?P<number>[0-9]{1,9})(?:[-–][0-9]{1,9})?[\])*.:]{0,3}"  # also "**[12]**" and "12-17:"
@@ -34,6 +36,29 @@ class ChapterWindow(NamedTuple):
     start: int
     end: int
     messages: tuple[tuple[str, str], ...]
+
+
+class Answer(NamedTuple):
+    """The chapters of an answer in ascending order, and the number of its headings that are ignored."""
+
+    chapters: list[Chapter]
+    ignored: int
+
+
+def parse_answer(answer: str, start: int, end: int) -> Answer:
+    r"""Return the longest ascending run of an answer's chapters that begin with one of the units ``start`` to ``end``.
+
+    Raise `BadModelOutput` if there is none, or if more headings would be ignored than kept: then the numbers mean nothing.
+
+    >>> parse_answer("## 1 Cats\n## 7 Dogs\n## 4 Courts", 0, 9)
+    Answer(chapters=[Chapter(unit=0, title='Cats'), Chapter(unit=6, title='Dogs')], ignored=1)
+    """
+    headings = parse_chapters(answer)
+    run = longest_ascending_run(headings, start, end)
+    if not run or 2 * len(run) < len(headings):
+        msg = f"a chat model must answer with headings such as '## 12 Title', in ascending order, got {answer[:_MAX_QUOTE]!r}"
+        raise BadModelOutput(msg)
+    return Answer(run, len(headings) - len(run))
 
 
 def parse_chapters(answer: str) -> list[Chapter]:
@@ -108,13 +133,16 @@ def gap_coherence(rows: Floats, width: int) -> Floats:
 def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach: int) -> list[Chapter]:
     """Move chapters to the nearest heading (ascending units) within ``reach``; each takes one, the nearest or first.
 
+    A chapter that begins with the text stays, because it has no boundary to move.
+
     >>> snap_to_headings([Chapter(4, "a"), Chapter(6, "b"), Chapter(9, "c")], [5], 2)
     [Chapter(unit=5, title='a'), Chapter(unit=6, title='b'), Chapter(unit=9, title='c')]
     """
     candidates = list[tuple[int, int, int]]()  # distance, index of the chapter, heading
     for i, (unit, _) in enumerate(chapters):
         place = bisect_left(headings, unit)
-        nearby = ((abs(heading - unit), i, heading) for heading in headings[max(place - 1, 0) : place + 1])
+        nearest = headings[max(place - 1, 0) : place + 1] if unit else [0]
+        nearby = ((abs(heading - unit), i, heading) for heading in nearest)
         candidates.append(min(nearby, default=(reach + 1, i, unit)))
     moved = dict[int, int]()  # by heading, the index of its chapter
     for distance, i, heading in sorted(candidates):

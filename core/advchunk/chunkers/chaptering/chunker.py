@@ -1,23 +1,25 @@
 """Chapters by a chat model: it answers with sentence numbers only, and the text's coherence must support them."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from itertools import cycle
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
 from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.chaptering import chapters
-from advchunk.chunkers.chaptering.chapters import Chapter, ChapterWindow
+from advchunk.chunkers.chaptering.chapters import Answer, ChapterWindow
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.language import ChatChunker, ChatParams
-from advchunk.chunkers.params import at_least
-from advchunk.engine import ChatRequest, Complete, Plan
+from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.engine import ChatRequest, Plan, gather
 from advchunk.errors import BadModelOutput, require
 from advchunk.layout import Headings
+from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, fit_outline
 from advchunk.numerics import search, signals
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
@@ -30,7 +32,7 @@ _MAX_SECTIONS = 128  # per window, of the largest size, so that no answer is cut
 _MIN_WINDOW = 256  # tokens
 _LINE_NUMBER = 4  # tokens of "[123]"
 _MAX_LINE = 600  # characters shown of a unit
-_MAX_QUOTE = 80  # characters of an answer in an error
+_log = logging.getLogger("advchunk")
 _PLACEHOLDERS = ("{max_section_tokens}", "{outline}", "{lines}")
 
 
@@ -50,27 +52,32 @@ class LLMChapteringParams(ChatParams):
     """Cut where a chat model begins a section, if the text is less coherent there.
 
     The model is shown numbered sentences under an outline of the document's headings, and answers with Markdown
-    headings such as ``## 12 Title``. Nothing else in its answer is read, so it cannot change the text, and instructions
-    in a document can at worst move a boundary. Only the longest ascending run of numbers is used. A boundary is
-    discarded if the sentences around it are more alike than most in the document, unless there is a heading. The
+    headings such as ``## 12 Title``. Nothing else in its answer is read. Only the longest ascending run of numbers is used;
+    if other headings are ignored, a warning is logged, and ``chapter_status`` in the metadata is "misnumbered". A boundary
+    is discarded if the sentences around it are more alike than most in the document, unless there is a heading. The
     remaining ones move to a nearby heading. Titles are written into metadata as ``chapter``.
+
+    Whatever the answer, the text of the chunks is the document's. A title is the model's: one line of at most 120
+    characters. Instructions in a document can move its boundaries and dictate its titles, and nothing else.
 
     A text longer than ``window_tokens`` is shown in overlapping windows; each counts up to the middle of the overlap.
 
-    A document goes to the fallback if the endpoint fails, or if an answer has no heading with a number of its window.
+    A document goes to the fallback, with a warning in the log, if the endpoint fails; if no answer about a window has
+    ascending numbers of that window in at least half of its headings; or if no boundary remains in the document
+    although some were proposed, or although it is longer than a section.
 
     ``support`` was fitted on Choi's group 3-11 with the default embedder: 99 % of the boundaries between texts have it,
     and 28 % of the gaps over a sentence away; in the first 12 chapters of a clinical textbook, 86 % and 48 %.
 
     Parameters
     ----------
-    max_section_tokens : maximum tokens of a section to ask for, >= 1; None is ``max_tokens``, at which longer ones are
-        cut.
+    max_section_tokens : maximum tokens of a section to ask for, 1..max_tokens; None is ``max_tokens``, at which longer ones
+        are cut.
     window_tokens : tokens of text per call, >= 256, counted like those of chunks; fewer if sections are so short that their
         headings would not fit into an answer. Instructions, outline and answer take up to 4096 more. The model's own
         tokenizer may count more.
     window_overlap : share of a window that the next one repeats, 0..0.5, but at least two sentences.
-    attempts : maximum requests per window, >= 1, until an answer has a heading; each uses the next ``seed``.
+    attempts : maximum requests per window, >= 1, until an answer can be used; each uses the next ``seed``.
     support : percentile (0..100) of the document's similarities that a boundary must be below; 100 discards none.
     support_width : sentences on each side that are compared, >= 1; universal-semantic compares one.
     heading_reach : maximum sentences that a boundary moves to a heading, >= 0; a heading takes the nearest boundary.
@@ -97,6 +104,7 @@ class LLMChapteringParams(ChatParams):
         """Add the rules for sections, windows, support and prompt."""
         super().check()
         at_least(1, self, "max_section_tokens", "attempts", "support_width")
+        at_most_chunk(self, "max_section_tokens")
         at_least(_MIN_WINDOW, self, "window_tokens")
         at_least(0, self, "heading_reach")
         require(0 <= self.window_overlap <= 0.5, "window_overlap must be in 0..0.5", self.window_overlap)
@@ -135,14 +143,18 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
     def plan(self, document: Document) -> Plan[Explanation]:
         """Add the chapter's title to each chunk."""
         explanation = yield from super().plan(document)
+        if ignored := explanation.figures.get("misnumbered"):
+            _log.warning(
+                "document %r: %d misnumbered headings of %s are ignored", document.source, ignored, self.algorithm
+            )
         return replace(explanation, chunks=_add_titles(explanation))
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Ask for chapters, discard those without support, move the others to headings."""
         paths = units.paths if isinstance(units, OutlinedUnits) else {}
         windows = self._windows(units, paths, limits)
-        answers, n_read = yield from self._ask(windows)
-        merged = chapters.merge_windows(windows, answers, len(units))
+        answers = yield from gather(map(self._ask, windows))
+        merged = chapters.merge_windows(windows, [answer.chapters for answer in answers], len(units))
         proposed = [chapter._replace(unit=_first_heading(chapter.unit, units)) for chapter in merged]
         headings = sorted(unit for unit in paths if _first_heading(unit, units) == unit)
         rows = yield from self.embed_units(units)
@@ -154,10 +166,15 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         for chapter in chapters.snap_to_headings(kept, headings, self.heading_reach):
             titles.setdefault(chapter.unit, chapter.title)
         cuts = search.cuts_at(np.array([*titles], dtype=np.int64), len(units))
+        boundaries = [unit for unit, _ in proposed if unit]
+        if len(cuts) == 2 and (boundaries or units.token_counts().sum() > self._section_tokens):
+            answered = f"{len(boundaries)} without support" if boundaries else "none"
+            msg = f"a chat model must propose a boundary that the text supports, got {answered}"
+            raise BadModelOutput(msg)
         figures = {
             "windows": len(windows),
-            "proposed": np.array([unit for unit, _ in proposed if unit], dtype=np.int64),
-            "misnumbered": n_read - sum(map(len, answers)),
+            "proposed": np.array(boundaries, dtype=np.int64),
+            "misnumbered": sum(answer.ignored for answer in answers),
             "unsupported": np.array([unit for unit, _ in proposed if unit not in supported], dtype=np.int64),
             "coherence": coherence,
             "threshold": threshold,
@@ -166,7 +183,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         return Segmentation(cuts, reason="chapter", gaps=1 - coherence, figures=figures, rows=rows)
 
     def _windows(self, units: Units, paths: Mapping[int, tuple[str, ...]], limits: Limits) -> list[ChapterWindow]:
-        max_tokens, sizes = self.max_section_tokens or self.max_tokens, units.token_counts()
+        max_tokens, sizes = self._section_tokens, units.token_counts()
         headings = [(len(path), f"[{unit + 1}] {_flatten(' > '.join(path))}") for unit, path in paths.items() if path]
         values = {
             "max_section_tokens": str(max_tokens),
@@ -185,24 +202,15 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         places = chapters.split_windows(shown_sizes, max_size, int(self.window_overlap * max_size))
         return [ChapterWindow(start, end, messages(start, end)) for start, end in places]
 
-    def _ask(self, windows: Sequence[ChapterWindow]) -> Plan[tuple[list[list[Chapter]], int]]:
-        """Return the chapters of each window, and the number of headings read in all."""
-        answered, n_read = dict[ChapterWindow, list[Chapter]](), 0
-        for attempt in range(self.attempts):
-            missing = [window for window in windows if window not in answered]
-            options: dict[str, Any] = {"max_tokens": _MAX_ANSWER, "temperature": self.temperature}
-            options |= {"seed": self.seed + attempt, "version": CHAPTERING_VERSION}
-            requests = tuple(ChatRequest(window.messages, **options) for window in missing)
-            answers = yield Complete(requests, self.chat)
-            for window, answer in zip(missing, answers, strict=True):
-                headings = chapters.parse_chapters(answer)
-                if run := chapters.longest_ascending_run(headings, window.start, window.end):
-                    answered[window] = run
-                    n_read += len(headings)
-            if len(answered) == len(windows):
-                return [answered[window] for window in windows], n_read
-        msg = f"a chat model must answer with headings such as '## 12 Title', got {answer[:_MAX_QUOTE]!r}"
-        raise BadModelOutput(msg)
+    def _ask(self, window: ChapterWindow) -> Plan[Answer]:
+        """Ask for the chapters of a window."""
+        settings = _MAX_ANSWER, self.temperature, self.seed, CHAPTERING_VERSION
+        parse = partial(chapters.parse_answer, start=window.start, end=window.end)
+        return usable_answer(self.chat, ChatRequest(window.messages, None, *settings), parse, self.attempts)
+
+    @property
+    def _section_tokens(self) -> int:
+        return self.max_section_tokens or self.max_tokens
 
 
 def _flatten(text: str) -> str:
@@ -225,5 +233,6 @@ def _add_titles(explanation: Explanation) -> list[Chunk]:
     starts, titles = units.edges[segmentation.cuts[:-1]], explanation.figures["titles"]
     own_starts = [0, *(chunk.end for chunk in chunks[:-1])]  # the text before is repeated
     own = [titles[place - 1] for place in np.searchsorted(starts, own_starts, "right").tolist()]
-    parts = [{"chapter": title} if title else {} for title in own]
+    status = {"chapter_status": "misnumbered"} if explanation.figures["misnumbered"] else {}
+    parts = [({"chapter": title} if title else {}) | status for title in own]
     return [replace(chunk, metadata={**chunk.metadata, **part}) for chunk, part in zip(chunks, parts, strict=True)]

@@ -15,6 +15,7 @@ from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
+from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, require
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.models.counters import as_counter
@@ -104,7 +105,7 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     >>> candidate("recursive", max_tokens=100).label
     'recursive, max_tokens=100'
     """
-    chunker = registry.create(name, experimental=True, **{"fallback": None, **params})
+    chunker = registry.create(name, **{"experimental": True, "fallback": None, **params})
     hidden = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the path of a cache
     listed = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in hidden}
     if listed.get("vectors") in _CONTEXT_VECTORS:
@@ -118,9 +119,12 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
 def size_matched(name: str, mean: float, label: str = "", **params: Any) -> SizeMatched:
     """Return a registered chunker whose ``max_tokens`` is chosen so that its mean chunk has ``mean`` tokens.
 
+    Raises `ConfigurationError` if ``params`` set ``max_tokens``.
+
     >>> size_matched("recursive", 100).label, size_matched("universal-semantic", 100, vectors="units").label
     ('recursive', 'universal-semantic, units')
     """
+    require("max_tokens" not in params, "max_tokens is chosen to match the mean and must not be set", params)
     label = label or _label(name, params)
     return SizeMatched(label, partial(_candidate_of_size, name, label, params), mean)
 
@@ -192,7 +196,14 @@ class ExternalSplitter:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
         """Return the chunks of each document."""
-        return [self._locate(document, self.split(document.text)) for document in documents]
+        return [self._chunk(i, document) for i, document in enumerate(documents)]
+
+    def _chunk(self, index: int, document: Document) -> list[Chunk]:
+        try:
+            return self._locate(document, self.split(document.text))
+        except Exception as error:
+            error.add_note(f"in {Failure(index, document.source, error).place}")
+            raise
 
     def _locate(self, document: Document, texts: Iterable[str]) -> list[Chunk]:
         places = [i for i, character in enumerate(document.text) if not character.isspace()]
@@ -261,7 +272,8 @@ def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTa
             repeats = min(repeats, 0) - 1
             high = size, got
         size = _next_size(low, high, mean, bisect=abs(repeats) > 2)
-    best = min(tried, key=lambda size: (abs(tried[size] - mean), size))
+    possible = [size for size, got in tried.items() if got] or list(tried)  # a rejected size has no mean
+    best = min(possible, key=lambda size: (abs(tried[size] - mean), size))
     return replace(make(best), size_matched=True, target_mean=mean), tried[best]
 
 

@@ -125,5 +125,5 @@ def compare_experimental(rows: Sequence[Comparison], metric: Metric = "recall") 
 
 def _by_label(results: Sequence[Result], label: str) -> Result:
     by_label = {result.label: result for result in results}
-    require(label in by_label, f"baseline must be one of the candidates{did_you_mean(label, by_label)}", label)
+    require(label in by_label, f"baseline must be a candidate with a result{did_you_mean(label, by_label)}", label)
     return by_label[label]

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import json
+import logging
 import multiprocessing
-import os
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from advchunk.errors import require
+from advchunk.engine import Job, Plan, completed, drive
+from advchunk.errors import first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, Chunks, SizeMatched
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import claims, retrieval, shape
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
+from advchunk.models.atomic import open_atomic
 from advchunk.records import Chunk, Floats, Ints
+
+_log = logging.getLogger("advchunk")
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,22 @@ class Result:
         return cls(**{**data, **scores, **costs, "tokens": np.array(data["tokens"], dtype=np.int64), "curve": curve})
 
 
+@dataclass(frozen=True)
+class FailedCandidate:
+    """A candidate without a result: the error, and the document in which it was raised if that is known."""
+
+    label: str
+    reason: str
+
+
+class EvaluationResults(list[Result]):
+    """The results of candidates, in their order, and ``failures``, the candidates without a result."""
+
+    def __init__(self, results: Iterable[Result] = (), failures: Iterable[FailedCandidate] = ()) -> None:
+        super().__init__(results)
+        self.failures = list(failures)
+
+
 _SCORES_AT_K = ("recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg")
 SCORES = ("recall", "iou", *_SCORES_AT_K, "claims_at_k", "precision_omega")
 """The fields of a `Result` with one number per question."""
@@ -115,10 +137,12 @@ def evaluate(
     processes: int = 1,
     store: str | Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> list[Result]:
+) -> EvaluationResults:
     """Run candidates on a task and return their results in the same order.
 
-    Raises `ConfigurationError` for two candidates with the same label, or a question about an unknown document.
+    A candidate that raises an error, even on one document, or whose process dies, is logged and listed in ``failures``;
+    the others are not affected. Raises `ConfigurationError` for two candidates with the same label, and the errors of
+    the task's embedder.
 
     Parameters
     ----------
@@ -134,19 +158,26 @@ def evaluate(
     require(len(labels) == len(set(labels)), "candidates must have unique labels", labels)
     require(processes >= 1, "processes must be >= 1", processes)
     paths = [_result_path(candidate, task, store) for candidate in candidates]
-    results = {i: result for i, path in enumerate(paths) if (result := _load(path)) is not None}
-    pending = [i for i in range(len(candidates)) if i not in results]
+    outcomes: dict[int, Result | FailedCandidate]
+    outcomes = {i: result for i, path in enumerate(paths) if (result := _load(path)) is not None}
+    pending = [i for i in range(len(candidates)) if i not in outcomes]
+    if pending:
+        _ = task.question_vectors  # an embedder that fails is no fault of the candidates
     parallel = processes > 1 and len(pending) > 1
     remote = [i for i in pending if _is_picklable(candidates[i])] if parallel and _is_picklable(task) else []
     jobs = {i: (candidates[i], paths[i]) for i in remote}
-    for i, result in _run_in_processes(jobs, task, min(processes, len(remote))):
-        results[i] = result
+    for i, outcome in _run_in_processes(jobs, task, min(processes, len(remote))):
+        outcomes[i] = outcome
         progress(candidates[i].label)
     for i in pending:
-        if i not in results:
+        if i not in outcomes:
             progress(candidates[i].label + " (in this process, since it cannot be pickled)" * parallel)
-            results[i] = _run_and_save(candidates[i], task, paths[i])
-    return [results[i] for i in range(len(candidates))]
+            outcomes[i] = attempt(candidates[i], task, paths[i])
+    ordered = [outcomes[i] for i in range(len(candidates))]
+    failures = [outcome for outcome in ordered if isinstance(outcome, FailedCandidate)]
+    for failure in failures:
+        _log.warning("%s has no result: %s", failure.label, failure.reason)
+    return EvaluationResults([outcome for outcome in ordered if isinstance(outcome, Result)], failures)
 
 
 def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store: str | Path | None) -> Path | None:
@@ -168,16 +199,30 @@ def _load(path: Path | None) -> Result | None:
         return None
 
 
+def attempt(
+    candidate: Candidate | SizeMatched, task: EvaluationTask, path: Path | None = None
+) -> Result | FailedCandidate:
+    """Return a candidate's result, saved to ``path``, or its failure."""
+
+    def plan() -> Plan[Result | FailedCandidate]:
+        yield from ()
+        return _run_and_save(candidate, task, path)
+
+    def failed(error: Exception) -> Job[Result | FailedCandidate]:
+        message = f"{type(error).__name__}: {first_line(error)}"
+        reason = ", ".join([message, *getattr(error, "__notes__", ())])  # the notes name the document
+        return Job(completed(FailedCandidate(candidate.label, reason)))
+
+    (outcome,) = drive([Job(plan(), recover=failed)])
+    return outcome
+
+
 def _run_and_save(candidate: Candidate | SizeMatched, task: EvaluationTask, path: Path | None) -> Result:
     result = run(candidate, task)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.part")  # so that an interrupted run leaves no incomplete file
-        try:
-            partial.write_text(json.dumps(result.to_dict()), encoding="utf-8")
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with open_atomic(path, encoding="utf-8") as file:
+            json.dump(result.to_dict(), file)
     return result
 
 
@@ -193,19 +238,55 @@ def _is_picklable(value: Any) -> bool:
 
 def _run_in_processes(
     jobs: Mapping[int, tuple[Candidate | SizeMatched, Path | None]], task: EvaluationTask, processes: int
-) -> Iterator[tuple[int, Result]]:
-    """Yield results from other processes, in order; each process receives the task, with its vectors, once."""
+) -> Iterator[tuple[int, Result | FailedCandidate]]:
+    """Yield outcomes from other processes, in order; each process receives the task, with its vectors, once."""
     if not jobs:
         return
     _ = task.question_vectors, task.sentence_vectors, task.claims  # cached before the task is pickled
-    spawn = multiprocessing.get_context("spawn")  # a fork would share threads and GPUs
-    with ProcessPoolExecutor(processes, spawn, _set_task, (task,)) as pool:
-        futures = {i: pool.submit(_run_job, *job) for i, job in jobs.items()}
+    workers = [_Worker(task) for _ in range(processes)]
+    idle = SimpleQueue[_Worker]()
+    for worker in workers:
+        idle.put(worker)
+
+    def run_job(candidate: Candidate | SizeMatched, path: Path | None) -> Result | FailedCandidate:
+        worker = idle.get()
+        try:
+            return worker.run(candidate, path)
+        finally:
+            idle.put(worker)
+
+    with ThreadPoolExecutor(processes) as threads:
+        futures = {i: threads.submit(run_job, *job) for i, job in jobs.items()}
         try:
             for i, future in futures.items():
                 yield i, future.result()
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            threads.shutdown(wait=True, cancel_futures=True)
+            for worker in workers:
+                worker.close()
+
+
+class _Worker:
+    """A process that runs one candidate at a time, so that it is known which one it died of; then another is started."""
+
+    def __init__(self, task: EvaluationTask) -> None:
+        self._task = task
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, candidate: Candidate | SizeMatched, path: Path | None) -> Result | FailedCandidate:
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")  # a fork would share threads and GPUs
+            self._pool = ProcessPoolExecutor(1, spawn, _set_task, (self._task,))
+        try:
+            return self._pool.submit(_run_job, candidate, path).result()
+        except BrokenProcessPool:
+            self.close()
+            return FailedCandidate(candidate.label, "its process died: it was killed, crashed, or ran out of memory")
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
 
 
 _TASK: list[EvaluationTask] = []  # of a worker process
@@ -215,8 +296,8 @@ def _set_task(task: EvaluationTask) -> None:
     _TASK[:] = [task]
 
 
-def _run_job(candidate: Candidate | SizeMatched, path: Path | None) -> Result:
-    return _run_and_save(candidate, _TASK[0], path)
+def _run_job(candidate: Candidate | SizeMatched, path: Path | None) -> Result | FailedCandidate:
+    return attempt(candidate, _TASK[0], path)
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,13 +10,12 @@ import numpy as np
 from advchunk.chunkers import registry
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.candidates import Candidate, candidate
-from advchunk.evaluation.comparison.comparisons import Comparison, Metric, check_metric, compare
-from advchunk.evaluation.comparison.harness import Result, run
-from advchunk.evaluation.comparison.tables import as_rows
+from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, check_metric, compare
+from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
+from advchunk.evaluation.comparison.tables import as_rows, markdown_table
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
-from advchunk.evaluation.metrics.statistics import Difference, paired_difference
 from advchunk.models.identity import model_name
 from advchunk.records import Document
 
@@ -26,15 +25,8 @@ _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
 _SHARES = (1 / 9, 1 / 3, 1)  # of the questions, in each round
 _MIN_QUESTIONS = 30  # of a round, if there are as many
-_KINDS = (
-    "cuts without embeddings",
-    "cuts by embeddings",
-    "cuts by embeddings and returns context vectors",
-    "cuts by embeddings and returns a vector for each sentence (several rows per chunk)",
-)
 _OWN_VECTORS = 2  # the first kind that returns vectors
-_MIN_SIGNIFICANT = 6  # questions: with fewer not even a sign test is significant, since 2^(1 - n) > .05
-_MAX_LISTED = 4  # of the options that are as good
+_MIN_SETTLING = 100  # questions: fewer settle nothing
 
 
 @dataclass(frozen=True)
@@ -63,12 +55,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The option to use, and why; as a string, a paragraph and the lines to copy.
+    """The option to use and the evidence; as a string, a table and the lines to copy.
 
     Parameters
     ----------
+    option : the recommended option; the baseline if nothing is settled.
     tried : all options that were run, the baseline first.
-    rows : the options of the last round compared with the baseline, best first.
+    rows : the options of the last round compared with the recommended one, best first.
+    failures : the options without a result.
     questions : number of questions in the last round.
     questions_built : True if the questions were made from the documents.
     complete : True if there was time for all rounds; then another run gives the same result.
@@ -77,12 +71,38 @@ class Recommendation:
     option: Option
     tried: tuple[Option, ...]
     rows: tuple[Comparison, ...]
-    why: str
+    failures: tuple[FailedCandidate, ...]
     questions: int
     questions_built: bool
     runs: int
     complete: bool
+    metric: Metric = "recall"
+    budget: int = 1000
     embedder: Any = None
+
+    @property
+    def settled(self) -> bool:
+        """True if all rounds were finished, and the last one asked a hundred questions or more."""
+        return self.complete and self.questions >= _MIN_SETTLING
+
+    @property
+    def ties(self) -> int:
+        """The number of options that are not significantly different from the recommended one."""
+        return sum(row.verdict == "noise" for row in self.rows)
+
+    @property
+    def verdict(self) -> str:
+        """The recommendation in one line."""
+        label = self.option.label
+        if not self.complete:
+            return f"THIS SETTLES NOTHING: time was up after {self.runs} runs. The default is {label}."
+        if self.questions < _MIN_SETTLING:
+            asked = f"{self.questions} questions were asked, and fewer than {_MIN_SETTLING} are too few"
+            return f"THIS SETTLES NOTHING: {asked}. The default is {label}."
+        if self.option == self.tried[0]:
+            return f"TIE: no option is significantly better than the default, {label}."
+        tie = f"; a tie with {self.ties} other{'s' * (self.ties > 1)} in the table" * (self.ties > 0)
+        return f"Use {label}{tie}."
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -98,23 +118,77 @@ class Recommendation:
         arguments = {name: repr(value) for name, value in self.parameters.items()}
         if "embedder" in arguments and not isinstance(self.embedder, str):
             arguments["embedder"] = "embedder"
+        if self._experimental:
+            arguments["experimental"] = "True"
         listed = [repr(self.option.chunker), *(f"{name}={value}" for name, value in arguments.items())]
         return f"advchunk.create({', '.join(listed)})"
 
     @property
     def command(self) -> str:
-        """The command that makes these chunks; their vectors are available from Python only."""
-        models = f" --embedder {self.parameters['embedder']}" if "embedder" in self.parameters else ""
-        return f"advchunk chunk FILE -m {self.option.chunker} -p max_tokens={self.option.max_tokens}{models}"
+        """The command that makes these chunks; "" if their vectors, or the embedder, are available from Python only."""
+        named = "embedder" in self.parameters
+        if self.option.kind >= _OWN_VECTORS or (named and not isinstance(self.embedder, str)):
+            return ""
+        markup = registry.describe(self.option.chunker)["parameters"]["markup"]  # the file name must not decide
+        options = [f"-m {self.option.chunker}", f"-p max_tokens={self.option.max_tokens}", f"-p markup={markup}"]
+        options += [f"--embedder {self.embedder}"] * named + ["--experimental"] * self._experimental
+        return f"advchunk chunk FILE {' '.join(options)}"
+
+    @property
+    def _experimental(self) -> bool:
+        return registry.TABLE[self.option.chunker].group == "experimental"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recommendation as JSON."""
-        names = ("parameters", "python", "command", "why", "questions", "questions_built", "runs", "complete")
+        names = (
+            "settled",
+            "verdict",
+            "parameters",
+            "python",
+            "command",
+            "questions",
+            "questions_built",
+            "runs",
+            "complete",
+        )
         fields = {name: getattr(self, name) for name in names}
-        return {"chunker": self.option.chunker, **fields, "comparisons": as_rows(self.rows)}
+        failures = [asdict(failure) for failure in self.failures]
+        return {"chunker": self.option.chunker, **fields, "comparisons": as_rows(self.rows), "failures": failures}
 
     def __str__(self) -> str:
-        return f"{self.why}\n\n    {self.python}\n    {self.command}\n"
+        goal = f"{METRICS[self.metric]}, %" + f" ({self.budget:,} tokens)" * ("budget" in METRICS[self.metric])
+        chosen = "default" if self.option == self.tried[0] else "recommended"
+        names = {"noise": "tie"} if self.settled else dict.fromkeys(("noise", "better", "worse"), "not settled")
+        names["baseline"] = chosen
+        rows = [[_bold(row), *_format_scores(row), names.get(row.verdict, row.verdict)] for row in self.rows]
+        rows += [[failure.label, "", "", f"failed: {failure.reason}"] for failure in self.failures]
+        lines = ["    " + line for line in (self.python, self.command) if line]
+        return "\n".join([self.verdict, "", *markdown_table(["option", goal, "difference", "verdict"], rows), "",
+                          *self._notes, "", *lines, ""])  # fmt: skip
+
+    @property
+    def _notes(self) -> list[str]:
+        source = "made from the documents' own sentences" if self.questions_built else "provided"
+        notes = [f"{self.questions} questions, {source}; {self.runs} runs; in brackets, 95 % intervals."]
+        sizes = sorted({option.max_tokens for option in self.tried})
+        if self.settled and len(sizes) > 1 and self.option.max_tokens in (sizes[0], sizes[-1]):
+            beyond = "smaller" if self.option.max_tokens == sizes[0] else "larger"
+            notes.append(f"No {beyond} size was tried; it may be better.")
+        if self.option.kind >= _OWN_VECTORS:
+            notes.append(
+                "Store the vectors of these chunks; they are available from Python only, not from the command."
+            )
+        return notes
+
+
+def _bold(row: Comparison) -> str:
+    return f"**{row.result.label}**" if row.verdict == "baseline" else row.result.label
+
+
+def _format_scores(row: Comparison) -> tuple[str, str]:
+    mean, low, high = (f"{100 * value:.1f}" for value in row.score)
+    difference, least, most = (f"{100 * value:+.1f}" for value in row.difference[:3])
+    return f"{mean} [{low}, {high}]", "" if row.verdict == "baseline" else f"{difference} [{least}, {most}]"
 
 
 def recommend(
@@ -137,17 +211,19 @@ def recommend(
 
     The first round runs all options on a few documents. The best third goes on to three times as many questions, with
     the best of each kind: without embeddings, with cuts by embeddings, with context vectors, and with a vector for each
-    sentence. In the end the best option of the simplest kind is recommended, unless the best of a more demanding kind is
-    significantly better: the interval of the paired difference excludes zero. If nothing can be decided, with
-    fewer than six questions or equal scores, the baseline is recommended: `recursive`, at the largest size.
+    sentence. The recommended option is the baseline, `recursive` at the largest size, unless others are
+    significantly better (`comparisons.compare`): then the best of these that is of the simplest kind takes its place,
+    until none is significantly better. All others are ties, or worse. The baseline is also named, and it is said that
+    nothing is settled, with fewer than a hundred questions, or if time was up before the last round.
 
     Work is bounded by ``characters`` and the rounds, so results are the same on any machine if ``budget_seconds`` is
-    enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round decides, or the
-    finished part of the first.
+    enough. No text is embedded twice for two kinds of vectors. When time is up, the last finished round is shown, or the
+    finished part of the first. An option that fails is listed, and the others go on.
 
     The winner is scored on the questions that selected it: expect slightly lower scores on others. Raises `ConfigurationError`
-    for an unknown chunker, documents from which no questions can be made, or a parameter out of range. See Jamieson and
-    Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization: successive halving.
+    for an unknown chunker, documents from which no questions can be made, a parameter out of range, or if the baseline
+    fails. See Jamieson and Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization:
+    successive halving.
 
     Parameters
     ----------
@@ -169,6 +245,8 @@ def recommend(
     if questions is None:
         dataset = held_out_questions(documents, number, seed=seed)
         documents, questions = dataset.documents, dataset.questions
+    names = {document.source for document in documents}
+    questions = [q for q in questions if names.issuperset(name for name, _ in q.references)]
     task = EvaluationTask(tuple(documents), tuple(questions), embedder, budget=budget, budgets=(budget,))
     if metric == "claims_at_k":  # it applies to no other questions
         pairs = zip(task.questions, task.claims, strict=True)
@@ -176,25 +254,31 @@ def recommend(
     deadline = float("inf") if budget_seconds is None else clock() + budget_seconds
     cache, runs, tasks = dict[Any, Any](), 0, _rounds(task)
     results, last_task, complete = dict[Option, Result](), tasks[0], True
+    failures = dict[Option, FailedCandidate]()
     for turn, current in enumerate(tasks, start=1):
         selected, now = _select(results, metric) if results else options, dict[Option, Result]()
-        for option in selected:
+        for place, option in enumerate(selected, start=1):
             if runs >= 2 and clock() > deadline:
                 complete = False
                 break
-            progress(f"round {turn} of {len(tasks)}, {len(now) + 1} of {len(selected)}: {option.label}")
-            now[option] = run(option.candidate(embedder, cache), current)
+            progress(f"round {turn} of {len(tasks)}, {place} of {len(selected)}: {option.label}")
+            outcome = attempt(option.candidate(embedder, cache), current)
             runs += 1
+            if isinstance(outcome, FailedCandidate):
+                require(option != options[0], "the baseline must not fail", outcome.reason)
+                failures[option] = outcome
+            else:
+                now[option] = outcome
         if complete or not results:
             results, last_task = now, current
         if not complete:
             break
-    rows, chosen = compare(list(results.values()), options[0].label, metric), _choose(results, metric)
-    tried, number = tuple(options[:runs]), len(last_task.questions)
-    recommendation = Recommendation(
-        chosen, tried, tuple(rows), "", number, questions_built, runs, complete=complete, embedder=embedder
-    )
-    return replace(recommendation, why=_explain(recommendation, results, metric, budget))
+    draft = Recommendation(
+        options[0], tuple(options[:runs]), (), tuple(failures.values()), len(last_task.questions), questions_built, runs,
+        complete=complete, metric=metric, budget=budget, embedder=embedder,
+    )  # fmt: skip
+    chosen, rows = _choose(results, metric) if draft.settled else (options[0], _compare(results, options[0], metric))
+    return replace(draft, option=chosen, rows=tuple(rows))
 
 
 def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Option]:
@@ -232,9 +316,8 @@ def _sample_documents(
 def _rounds(task: EvaluationTask) -> list[EvaluationTask]:
     """Return the task of each round: the first documents that answer enough questions, and in the end all."""
     place = {document.source: i for i, document in enumerate(task.documents)}
-    needs = [max(place.get(name, len(place)) for name, _ in q.references) + 1 for q in task.questions]
-    answered = sorted(need for need in needs if need <= len(place))
-    require(len(answered) >= 2, "documents must answer two questions or more", len(answered))
+    needs = [max(place[name] for name, _ in question.references) + 1 for question in task.questions]
+    answered = sorted(needs)
     numbers = [min(max(round(share * len(answered)), _MIN_QUESTIONS), len(answered)) for share in _SHARES]
     counts = {answered[number - 1] for number in numbers if answered[number - 1] < answered[-1]}
     pairs = list(zip(task.questions, needs, strict=True))
@@ -261,86 +344,16 @@ def _best_of_kinds(ranked: Sequence[Option]) -> list[Option]:
     return sorted({option.kind: option for option in reversed(ranked)}.values(), key=lambda option: option.kind)
 
 
-def _choose(results: Mapping[Option, Result], metric: Metric) -> Option:
-    """Return the best of the simplest kind, or of another that is significantly better; the baseline if undecided."""
-    if _undecided(results, metric):
-        return next(iter(results))
-    chosen, *rivals = _best_of_kinds(_rank(results, metric))
-    for rival in rivals:
-        difference = _difference(results, metric, rival, chosen)
-        if difference.mean > 0 and not _is_noise(difference):
-            chosen = rival
-    return chosen
+def _choose(results: Mapping[Option, Result], metric: Metric) -> tuple[Option, list[Comparison]]:
+    """Return the option than which none is significantly better, from the baseline on, and comparisons with it."""
+    by_label, chosen = {option.label: option for option in results}, next(iter(results))
+    while True:
+        rows = _compare(results, chosen, metric)
+        better = [by_label[row.result.label] for row in rows if row.verdict == "better"]
+        if not better:
+            return chosen, rows
+        chosen = min(better, key=lambda option: option.kind)  # the first, which is the best of its kind
 
 
-def _undecided(results: Mapping[Option, Result], metric: Metric) -> str:
-    """Return the reason why no option can be preferred; else ""."""
-    first, *rest = (getattr(result, metric) for result in results.values())
-    if len(first) < _MIN_SIGNIFICANT:
-        return f"{len(first)} questions are too few for a significant difference"
-    equal = all(np.allclose(first, other) for other in rest)
-    return "the best options score the same as the baseline on each question" if equal else ""
-
-
-def _difference(results: Mapping[Option, Result], metric: Metric, option: Option, other: Option) -> Difference:
-    return paired_difference(getattr(results[option], metric), getattr(results[other], metric))
-
-
-def _explain(recommendation: Recommendation, results: Mapping[Option, Result], metric: Metric, budget: int) -> str:
-    chosen, baseline = recommendation.option, recommendation.tried[0]
-    scores = {
-        row.result.label: f"{100 * row.score.mean:.1f} % [{100 * row.score.low:.1f}, {100 * row.score.high:.1f}]"
-        for row in recommendation.rows
-    }
-    goal = f"of the answers within {budget:,} retrieved tokens" if metric == "recall" else f"for {metric}"
-    result = f"{chosen.label} with {scores[chosen.label]} {goal}"
-    if reason := _undecided(results, metric):
-        sentences = [f"No option is better: {reason}. The default is {result}."]
-    else:
-        sentences = [f"Use {result}. It {_KINDS[chosen.kind]}."]
-        if chosen.kind >= _OWN_VECTORS:
-            sentences.append("Store these vectors; they are available from Python only, not from the command.")
-        sentences += _explain_others(chosen, baseline, scores, results, metric)
-        sentences += _explain_sizes(recommendation)
-    source = "made from the documents' own sentences" if recommendation.questions_built else "provided"
-    number, runs = recommendation.questions, recommendation.runs
-    sentences.append(f"This is based on {number} questions, {source}, and {runs} runs.")
-    sentences += ["Time was up before all runs were finished."] * (not recommendation.complete)
-    return " ".join(sentences)
-
-
-def _explain_others(
-    chosen: Option, baseline: Option, scores: Mapping[str, str], results: Mapping[Option, Result], metric: Metric
-) -> list[str]:
-    """Compare the baseline, the best of the other kinds, and the options that are as good."""
-    ranked = _rank(results, metric)
-    differences = {option: _difference(results, metric, option, chosen) for option in ranked if option != chosen}
-    bests = [rival for rival in _best_of_kinds(ranked) if rival not in (chosen, baseline)]
-    sentences = []
-    for rival in [baseline] * (chosen != baseline) + bests:
-        subject = "The baseline" if rival == baseline else f"The best that {_KINDS[rival.kind]}"
-        difference = _format_difference(differences[rival])
-        sentences.append(f"{subject} is {rival.label} with {scores[rival.label]}, {difference}.")
-    others = [option for option in ranked if option not in (chosen, baseline, *bests)]
-    if equal := [option.label for option in others if _is_noise(differences[option])]:
-        more = f" and {len(equal) - _MAX_LISTED} more" if len(equal) > _MAX_LISTED else ""
-        sentences.append(f"Not significantly different: {'; '.join(equal[:_MAX_LISTED])}{more}.")
-    return sentences
-
-
-def _explain_sizes(recommendation: Recommendation) -> list[str]:
-    """Warn that a size beyond those tried may be better, if all of them were run."""
-    size, sizes = recommendation.option.max_tokens, sorted({option.max_tokens for option in recommendation.tried})
-    if not recommendation.complete or len(sizes) == 1 or size not in (sizes[0], sizes[-1]):
-        return []
-    end, beyond = ("smallest", "smaller") if size == sizes[0] else ("largest", "larger")
-    return [f"This is the {end} size tried: a {beyond} one may be better."]
-
-
-def _is_noise(difference: Difference) -> bool:
-    return difference.p > 0.05 or difference.low <= 0 <= difference.high
-
-
-def _format_difference(difference: Difference) -> str:
-    points = f"{100 * difference.mean:+.1f} points [{100 * difference.low:+.1f}, {100 * difference.high:+.1f}]"
-    return f"{points}, which may be noise" if _is_noise(difference) else points
+def _compare(results: Mapping[Option, Result], option: Option, metric: Metric) -> list[Comparison]:
+    return compare(list(results.values()), option.label, metric)

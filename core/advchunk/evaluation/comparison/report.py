@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +17,7 @@ from advchunk.errors import import_extra, require
 from advchunk.evaluation.comparison import tables
 from advchunk.evaluation.comparison.candidates import CandidateGroup
 from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.harness import FailedCandidate
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.evaluation.metrics.statistics import mean_interval
@@ -39,6 +41,7 @@ def render_html(
     notes: Mapping[str, str] | None = None,
     prices: TokenPrices | None = None,
     run_info: Mapping[str, Any] | None = None,
+    failures: Sequence[FailedCandidate] = (),
 ) -> str:
     """Return the report as one HTML page without external resources; the output is deterministic.
 
@@ -51,6 +54,7 @@ def render_html(
     notes : remarks on candidates by label, such as that one is brittle.
     prices : per million tokens, by model name (`TokenPrices`); adds the price of each candidate.
     run_info : further facts by name, JSON-able, such as the source of the questions.
+    failures : candidates without a result, listed with the reasons.
     """
     require(len(rows) > 0, "rows must have a candidate", rows)
     matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
@@ -66,6 +70,7 @@ def render_html(
         sections=[_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()],
         metric=METRICS[metric],
         notes=_footnotes(rows, notes or {}),
+        failures=failures,
         prices=prices,
         run_info=run_info or {},
         embedder=tables.embedder_name(task),
@@ -90,6 +95,7 @@ def write_report(
     notes: Mapping[str, str] | None = None,
     prices: TokenPrices | None = None,
     run_info: Mapping[str, Any] | None = None,
+    failures: Sequence[FailedCandidate] = (),
 ) -> Path:
     """Write ``report.html``, ``comparison.csv``, ``comparison.md`` and ``results.json``, and return the folder.
 
@@ -102,12 +108,13 @@ def write_report(
         "prices": prices,
         "notes": notes or {},
         "comparisons": tables.as_rows(rows, prices),
+        "failures": [asdict(failure) for failure in failures],
         "results": [row.result.to_dict() for row in rows],
     }
-    options: Any = {"metric": metric, "notes": notes, "prices": prices, "run_info": run_info}
+    options: Any = {"metric": metric, "notes": notes, "prices": prices, "run_info": run_info, "failures": failures}
     contents = {
         "report.html": render_html(task, rows, **options),
-        "comparison.csv": tables.as_csv(rows, prices),
+        "comparison.csv": tables.as_csv(rows, prices, failures),
         "comparison.md": tables.as_markdown(rows, task=task, **options),
         "results.json": json.dumps(results, indent=1) + "\n",
     }

@@ -3,12 +3,13 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
-from advchunk.evaluation.comparison.harness import Result
+from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.models.identity import model_name
@@ -128,12 +129,15 @@ def format_figures(columns: Columns, row: Mapping[str, Any]) -> dict[str, str]:
     return {key: "" if row.get(key) is None else format(row[key], form) for key, (_, form) in columns.items()}
 
 
-def as_csv(rows: Sequence[Comparison], prices: TokenPrices | None = None) -> str:
-    """Return the figures of `as_rows` as CSV."""
+def as_csv(
+    rows: Sequence[Comparison], prices: TokenPrices | None = None, failures: Sequence[FailedCandidate] = ()
+) -> str:
+    """Return the figures of `as_rows` as CSV; a failure is a row with the verdict "failed: ..."."""
     flat, file = as_rows(rows, prices), io.StringIO()
     writer = csv.DictWriter(file, list(flat[0]))
     writer.writeheader()
     writer.writerows(flat)
+    writer.writerows({"candidate": label, "verdict": f"failed: {reason}"} for label, reason in map(astuple, failures))
     return file.getvalue()
 
 
@@ -145,6 +149,7 @@ def as_markdown(
     notes: Mapping[str, str] | None = None,
     task: EvaluationTask | None = None,
     run_info: Mapping[str, Any] | None = None,
+    failures: Sequence[FailedCandidate] = (),
 ) -> str:
     """Return Markdown tables: scores and differences with intervals and verdicts, then retrieval, shape and cost.
 
@@ -154,9 +159,12 @@ def as_markdown(
     notes : remarks on candidates by label, such as that one is brittle.
     task : adds its budget, k and embedder to the first line.
     run_info : further facts for the first line, by name, such as the source of the questions.
+    failures : candidates without a result, listed with the reasons before the others.
     """
     groups = group_by_kind(rows)
     lines = [_headline(rows, metric, task, run_info or {}), ""]
+    if failures:
+        lines += [*markdown_table(["candidate", "failed"], [astuple(failure) for failure in failures]), ""]
     for title, group in groups.items():
         if len(groups) > 1:
             lines += [f"### {title}", ""]
@@ -168,7 +176,7 @@ def as_markdown(
         for name, columns in DETAIL_TABLES.items():
             titles = column_titles(columns, flat)
             cells = [[row["candidate"], *(format_figures(columns, row)[key] for key in titles)] for row in flat]
-            lines += [*_table([name.lower(), *titles.values()], cells), ""]
+            lines += [*markdown_table([name.lower(), *titles.values()], cells), ""]
     labels = {row.result.label for row in rows}
     lines += [f"⚠ {label}: {note}" for label, note in (notes or {}).items() if label in labels]
     return "\n".join(lines).rstrip() + "\n"
@@ -195,9 +203,10 @@ def _main_table(
         difference = f"{text['difference']} [{text['difference low']}, {text['difference high']}]"
         difference = "" if row.verdict == "baseline" else difference
         cells.append([name, row.result.group, score, difference, row.verdict, *(text[key] for key in titles)])
-    return _table(["candidate", "group", "score", "difference", "verdict", *titles.values()], cells)
+    return markdown_table(["candidate", "group", "score", "difference", "verdict", *titles.values()], cells)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
     lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in (head, *rows)]
     return [lines[0], "|---" * len(head) + "|", *lines[1:]]

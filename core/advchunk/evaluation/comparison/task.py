@@ -10,7 +10,7 @@ from typing import Any
 
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.engine import Job, Watch, drive
-from advchunk.errors import require
+from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.dataset import document_blocks
 from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.claims import claims_in_answers
@@ -33,8 +33,8 @@ class EvaluationTask:
     documents : with unique names, which the references of questions use.
     embedder : anything `models.embedders.as_embedder` accepts; None for the built-in default.
     k : chunks retrieved for scores at fixed k, >= 1.
-    budget : tokens retrieved for the scores that candidates are compared by; one of ``budgets``.
-    budgets : tokens retrieved for the recall curve, each >= 1.
+    budget : tokens retrieved for the scores that candidates are compared by, >= 1.
+    budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
     """
 
@@ -51,8 +51,12 @@ class EvaluationTask:
         require(len(lengths) == len(names) > 0, "documents must have unique names", names)
         require(len(self.questions) >= 2, "questions must be two or more", len(self.questions))
         require(self.k >= 1, "k must be >= 1", self.k)
-        require(min(self.budgets, default=0) >= 1, "budgets must be >= 1", self.budgets)
-        require(self.budget in self.budgets, f"budget must be one of the budgets, {self.budgets}", self.budget)
+        require(self.budget >= 1, "budget must be >= 1", self.budget)
+        require(min(self.budgets, default=1) >= 1, "budgets must be >= 1", self.budgets)
+        object.__setattr__(self, "budgets", tuple(sorted({*self.budgets, self.budget})))
+        for question in self.questions:
+            for name, _ in question.references:
+                require(name in lengths, f"questions must be about the documents{did_you_mean(name, lengths)}", name)
         for name, places in self.boundaries.items():
             require(name in lengths, "boundaries must be of documents of the task", name)
             rising = all(a < b for a, b in zip([0, *places], [*places, lengths[name]], strict=True))

@@ -15,11 +15,11 @@ from advchunk.errors import first_line, require
 from advchunk.evaluation.data.dataset import Dataset, check_sources
 from advchunk.evaluation.data.questions import Question, Reference, quote_span
 from advchunk.models.chat import as_chat
-from advchunk.models.prompts import fill_prompt
+from advchunk.models.prompts import fill_prompt, unescape
 from advchunk.records import Document, Span
 from advchunk.text import sentences
 
-QUESTION_PROMPT_VERSION: Final = 1
+QUESTION_PROMPT_VERSION: Final = 2
 QUESTION_PROMPT: Final = (files("advchunk.evaluation.data") / "question_prompt.txt").read_text(encoding="utf-8")
 
 _log = logging.getLogger("advchunk")
@@ -119,7 +119,8 @@ def _parse_reply(reply: Any, document: Document, passage: Span) -> Question | st
         data = None
     match data:
         case {"question": str(text), "quotes": list(quotes)} if all(isinstance(quote, str) for quote in quotes):
-            spans = [quote_span(quote, document.text[slice(*passage)]) for quote in quotes]
+            shown = document.text[slice(*passage)]
+            spans = [quote_span(unescape(quote, shown), shown) for quote in quotes]
         case _:
             return "unreadable"
     if not text.strip() or not quotes:

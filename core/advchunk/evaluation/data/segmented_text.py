@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from advchunk.engine.runner import Failure, OnError, error_handler
 from advchunk.errors import ConfigurationError, require
 from advchunk.evaluation.metrics.boundaries import check_cuts
 from advchunk.records import Document, Ints, Units
@@ -55,8 +56,8 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     r"""Read a file with one sentence per line and lines of ten or more "=" between segments.
 
     The default encoding is UTF-8, with or without a byte order mark. The text is made of the sentences, each with a line feed, regardless of the file's line ends. The first and the last
-    separator are optional. Blank lines are skipped. Raises `ConfigurationError`, with file and line, for bytes that do
-    not decode, an empty segment, or a line that starts with "=====" and is not a separator; and for a file without
+    separator are optional, and several in a row are one. Blank lines are skipped. Raises `ConfigurationError`, with file and line, for bytes that do
+    not decode, or a line that starts with "=====" and is not a separator; and for a file without
     sentences. See Choi (2000), Advances in domain independent linear text segmentation, whose data has this format.
     """
     path = Path(path)
@@ -67,17 +68,14 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
         before = len(re.findall(rb"\r\n?|\n", raw[: error.start]))
         msg = f"{path}, line {before + 1}: not {encoding}, pass the right encoding ({error.reason})"
         raise ConfigurationError(msg) from error
-    sentences, cuts, last = list[str](), [0], 0
+    sentences, cuts = list[str](), [0]
     # Not splitlines, which also splits at characters that sentences contain, such as U+2028 and U+0085.
     for number, line in enumerate(re.split(r"\r\n?|\n", text), start=1):
         if line.startswith("====="):
             valid = re.fullmatch(r"={10,}\s*", line) is not None
             require(valid, f'{path}, line {number}: a separator must be ten or more "=", alone', line)
-            empty = last and len(sentences) == cuts[-1]
-            require(not empty, f"{path}, line {number}: a segment must have a sentence", f"none since line {last}")
-            if sentences:
+            if len(sentences) > cuts[-1]:
                 cuts.append(len(sentences))
-            last = number
         elif line.strip():
             sentences.append(line + "\n")
     require(bool(sentences), f"{path}: a file must have a sentence", f"{len(raw)} bytes")
@@ -86,15 +84,29 @@ def read_choi(path: str | Path, *, encoding: str = "utf-8-sig") -> SegmentedText
     return join_sentences(sentences, cuts, path.name)
 
 
-def read_folder(folder: str | Path, pattern: str = "*.ref", *, encoding: str = "utf-8-sig") -> list[SegmentedText]:
+def read_folder(
+    folder: str | Path, pattern: str = "*.ref", *, encoding: str = "utf-8-sig", on_error: OnError = "raise"
+) -> list[SegmentedText]:
     """Read the matching files of a folder in natural order, each named by its path within the folder.
 
-    Raises `ConfigurationError` for a folder without such a file, and the errors of `read_choi`. The ``pattern`` is for `pathlib.Path.glob`; "**/*.ref" includes subfolders.
+    Raises `ConfigurationError` for a folder without such a file, and the errors of `read_choi`. The ``pattern`` is for
+    `pathlib.Path.glob`; "**/*.ref" includes subfolders.
+
+    Parameters
+    ----------
+    on_error : how to handle a file that cannot be read: "raise"; "skip" it, with a warning in the log; or a callable that
+        takes each `Failure`.
     """
-    folder = Path(folder)
+    folder, handle = Path(folder), error_handler(on_error)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.glob(pattern) if path.is_file()}
     require(bool(paths), f"{folder} must contain a file that matches", pattern)
-    return [replace(read_choi(paths[name], encoding=encoding), name=name) for name in sorted(paths, key=_natural_key)]
+    texts = list[SegmentedText]()
+    for index, name in enumerate(sorted(paths, key=_natural_key)):
+        try:
+            texts.append(replace(read_choi(paths[name], encoding=encoding), name=name))
+        except (ConfigurationError, OSError) as error:
+            handle(Failure(index, name, error))
+    return texts
 
 
 def _natural_key(name: str) -> tuple[list[tuple[str, int]], str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from advchunk.evaluation.metrics.boundaries import boundary_scores, pk, window_diff
 from advchunk.evaluation.metrics.ranges import merge_ranges
-from advchunk.records import Chunk, Document, Floats, Ints, Units
+from advchunk.records import Chunk, Document, Floats, Ints, Units, written_metadata
 
 _SIZE_REASONS = ("size", "forced")  # reasons for cuts by the token budget, or by an algorithm's own maximum
 
@@ -25,7 +25,8 @@ def forced_share(chunks: Sequence[Sequence[Chunk]]) -> float | None:
 
     Chunks record them if made with ``add_scores``. The end of a document is not a cut.
     """
-    reasons = [chunk.metadata["cut"] for group in chunks for chunk in group if "cut" in chunk.metadata]
+    written = (written_metadata(chunk.metadata) for group in chunks for chunk in group)
+    reasons = [metadata["cut"] for metadata in written if "cut" in metadata]
     return sum(reason in _SIZE_REASONS for reason in reasons) / len(reasons) if reasons else None
 
 

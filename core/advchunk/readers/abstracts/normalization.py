@@ -88,10 +88,18 @@ def normalize_abstract(source: str | AlignedText) -> AlignedText:
     abstract = abstract.sub(_INVISIBLE, lambda _: "")
     if not is_normalized("NFKC", abstract.text):
         abstract = abstract.edit(_nfkc_edits(abstract.text))
-    hyphenated = frozenset(HYPHENATED.findall(abstract.text.lower())) if "-" in abstract.text else frozenset()
-    hyphens = ((match, keeps_hyphen(match, hyphenated)) for match in _LINE_HYPHEN.finditer(abstract.text))
-    abstract = abstract.edit((match.start("hyphen"), match.end(), "-" * kept) for match, kept in hyphens)
+    abstract = abstract.edit(_hyphen_edits(abstract.text))
     return abstract.edit(_space_edits(abstract.text))
+
+
+def _hyphen_edits(text: str) -> Iterator[_Edit]:
+    """Yield the joints of words divided at line ends; a label that ends in a hyphen is none."""
+    matches = list(_LINE_HYPHEN.finditer(text))
+    hyphenated = frozenset(HYPHENATED.findall(text.lower())) if matches else frozenset()
+    labels = {label.end for label in find_labels(text)} if matches else set()
+    for match in matches:
+        if match.end("hyphen") not in labels:
+            yield match.start("hyphen"), match.end(), "-" * keeps_hyphen(match, hyphenated)
 
 
 def _nfkc_edits(text: str) -> Iterator[_Edit]:

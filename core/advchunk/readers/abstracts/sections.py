@@ -1,6 +1,7 @@
 """Build the layout of an abstract: each label is a heading, followed by paragraphs."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,11 @@ _PARAGRAPH = re.compile(r"\S(?:.*?\S)??(?=\s*\Z|\s*?\n[^\S\n]*\n)", re.DOTALL)
 def section_blocks(text: str, labels: Iterable[Label], layout: Iterable[Block] = ()) -> tuple[Block, ...]:
     """Return the layout of an abstract: labels are headings, and divide the paragraphs of ``layout`` or of the text."""
     labels, blocks = sorted(labels), list[Block]()
+    starts = [label.start for label in labels]
     for block in list(layout) or [Block("paragraph", Span(*match.span())) for match in _PARAGRAPH.finditer(text)]:
         position, end = block.span
-        inside = [a for a in labels if block.kind == "paragraph" and position <= a.start and a.end <= end]
+        own = labels[bisect_left(starts, position) : bisect_left(starts, end)] if block.kind == "paragraph" else []
+        inside = [label for label in own if label.end <= end]
         for label in inside:
             blocks += _strip(text, block, position, label.start)
             blocks.append(Block("heading", Span(label.start, label.end), 1, label.name))

@@ -2,7 +2,8 @@
 
 The body is read in its own order:
 
-- a single title is the document's; several (slides, pages) are headings above all others;
+- a single title is the document's, and a heading that is not repeated in the context of chunks; several (slides, pages) are
+  headings above all others; a numbered heading is below that of its number's first part ("4.1" below "4");
 - list items have markers and levels; ticked boxes are ``[x]``;
 - parts of a paragraph are joined, without markup except superscripts (10⁹) and the ``$`` and backticks of formulas and code;
 - spans of tables are filled; the text of a cell is in the table only, even if Docling repeats it;
@@ -24,7 +25,7 @@ from advchunk.readers import markdown
 from advchunk.readers.docling.body import Body, read_places
 from advchunk.readers.json import Object, parse_json
 from advchunk.readers.writing import Furniture
-from advchunk.records import Block, BlockKind, Document, Span
+from advchunk.records import Block, BlockKind, Document, Span, write_metadata
 
 
 def read(
@@ -148,7 +149,7 @@ def restore_layout(chunk: Document) -> Document:
     for block in markdown.blocks(chunk.text[start:]):
         blocks.append(replace(block, span=Span(block.span.start + start, block.span.end + start)))
     layout = tuple(replace(block, places=places) for block in blocks)
-    return replace(chunk, blocks=layout, metadata={**inherited, **chunk.metadata})
+    return replace(chunk, blocks=layout, metadata=write_metadata(chunk.metadata, inherited))
 
 
 def _document(root: Object, id: str, metadata: Mapping[str, Any] | None, furniture: str) -> Document:

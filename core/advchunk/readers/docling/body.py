@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from advchunk.errors import require
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
+from advchunk.readers.papers import NumberedHeadings
 from advchunk.readers.tables import Cell, filled_length, lay_out
 from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import BlockKind, Document, Place
@@ -64,6 +65,7 @@ class Body:
         self._only_title, self._has_titles = titles[0] if len(titles) == 1 else "", len(titles) > 1
         self._writer, self._title, self._is_furniture = Writer("docling"), "", False
         self._done, self._numbers, self._length = set[str](), Counter[str](), 0
+        self._headings = NumberedHeadings()
 
     def document(self, id: str, metadata: Mapping[str, Any]) -> Document:
         """Write all items; ``metadata`` overrides the document's own."""
@@ -149,13 +151,14 @@ class Body:
             text, places, children = run.text, places + run.places, run.others
         if ref == self._only_title:
             self._title = squeeze(text)
-            return children
         kind, level = _KINDS.get(label, "paragraph"), 0
         if label in _NOTES:
             kind = self._roles.get(ref, kind)
         elif kind == "heading":
-            level = 1 if label == "title" else max(item.integer("level"), 1) + self._has_titles
             text = squeeze(text)
+            level = (
+                1 if label == "title" else self._headings.level(text, max(item.integer("level"), 1)) + self._has_titles
+            )
         elif kind == "item" and text.strip():
             level = max(nesting, 1)
             text = _CHECKBOXES[label] + text if label in _CHECKBOXES else self._mark(item, text, parent)
@@ -261,7 +264,8 @@ class Body:
         elif layer != "body":
             return
         places = read_places(item, self._heights) if places is None else places
-        self._writer.add(kind, text, level, places=dict.fromkeys(places))
+        title = "" if kind == "heading" and text == self._title else None
+        self._writer.add(kind, text, level, title=title, places=dict.fromkeys(places))
 
     def _label(self, ref: str) -> str:
         return self._items[ref].text("label")

@@ -1,6 +1,6 @@
 """Read HTML pages and fragments by the HTML standard, as a browser does, even if they are malformed.
 
-Visible content keeps its order; links become their text. Only elements that the page marks up as furniture are furniture.
+Visible content keeps its order. Only elements that the page marks up as furniture are furniture.
 """
 
 from __future__ import annotations
@@ -39,23 +39,30 @@ _SPACE = re.compile(r"[\t\n\f\r ]+")
 
 
 def read(
-    text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, furniture: Furniture = "drop"
+    text: str,
+    *,
+    id: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    furniture: Furniture = "drop",
+    links: bool = False,
 ) -> Document:
     r"""Read a page or a fragment: headings, paragraphs, lists, quotes, code, tables, captions and formulas.
 
     The metadata has ``title``, ``authors``, ``description``, ``keywords``, ``published_at``, ``language`` and ``url`` (the
-    canonical one), where the page has them. A heading that repeats the title is not repeated in the context of chunks. A
-    table that holds headings or other tables is treated as layout, and its cells as running text.
+    canonical one), where the page has them. A heading that repeats the title is not repeated in the context of chunks. The
+    cells of a table used for layout are running text: one with a single column, or without header cells and with headings,
+    code or other tables in over a quarter of its cells.
 
     Parameters
     ----------
     metadata : values that override those of the page.
     furniture : "drop" leaves out navigation, and the page's own header (unless it has headings), footer and asides, except
         if nothing else would be left. "keep" makes them blocks of the kind "furniture".
+    links : write links as in Markdown, with their targets, outside headings and code; else just their text.
 
     Raises
     ------
-    ConfigurationError : elements are nested too deeply, or one has too many attributes.
+    ConfigurationError : an element has too many attributes.
     MissingExtra : selectolax is not installed.
 
     >>> document = read("<title>Tea</title><h1>Tea</h1><nav>Home</nav><ul><li>green<li>black</ul>")
@@ -69,7 +76,7 @@ def read(
     metadata = {**page_metadata(tree), **(metadata or {})}
     writer = Writer("html")
     if tree.root:
-        _Reader(writer, squeeze(str(metadata.get("title", "")))).read(tree.root)
+        _Reader(writer, squeeze(str(metadata.get("title", ""))), links).read(tree.root)
     content = [block for block in writer.blocks if block.kind != "furniture"]
     if content and furniture == "drop":
         writer.blocks = content
@@ -82,8 +89,8 @@ class _Reader:
     Methods for elements are generators: they run up to their ``yield`` when the element starts, and resume when it ends.
     """
 
-    def __init__(self, writer: Writer, title: str) -> None:
-        self._writer, self._title = writer, title
+    def __init__(self, writer: Writer, title: str, links: bool) -> None:
+        self._writer, self._title, self._links = writer, title, links
         self._line, self._only_pictures = list[str](), True  # the open block, and whether it has only texts of pictures
         self._kinds: list[tuple[BlockKind, int]] = [("paragraph", 0)]  # of the open elements, with their levels
         self._lists, self._tables = list[int | None](), list[Table]()  # the next number of each list
@@ -162,7 +169,9 @@ class _Reader:
 
     def _element(self, tag: str, node: LexborNode) -> Iterator[None]:
         tag = _ROLES.get(node.attributes.get("role") or "", tag)
-        if tag not in _BLOCKS:
+        if tag == "a-plain" and self._links:
+            yield from self._link(node)
+        elif tag not in _BLOCKS:
             yield
         elif self._verbatim and tag not in self._elements:
             yield
@@ -170,6 +179,17 @@ class _Reader:
         else:
             self._flush()
             yield from self._elements[tag](node) if tag in self._elements else self._division()
+
+    def _link(self, node: LexborNode) -> Iterator[None]:
+        line, start, target = self._line, len(self._line), (node.attributes.get("href") or "").strip()
+        yield
+        is_written = target and not target.startswith("#") and self._kinds[-1][0] not in {"heading", "code"}
+        target = f"<{target}>" if re.search(r"[\s()]", target) else target
+        if is_written and self._line is not line:  # has blocks
+            self._line.append(f" <{target.strip('<>')}> ")
+        elif is_written and "".join(line[start:]).strip():
+            line.insert(start, "[")
+            line.append(f"]({target})")
 
     def _division(self) -> Iterator[None]:
         yield

@@ -1,11 +1,14 @@
 """Bound the time and memory of parsing HTML, which the standard makes quadratic for hostile pages."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable
 
 from advchunk.errors import require
 
-MAX_HTML_DEPTH = 20_000
-"""Nested elements: the parser takes half a second for this many, and 1,000 times that for 30 times as many."""
+MAX_HTML_DEPTH = 512
+"""Nested elements, as in Chrome. Deeper ones are read without their tags, because the parser looks at all open elements for
+each tag."""
 MAX_ATTRIBUTES = 10_000
 """Attributes of an element."""
 
@@ -17,8 +20,19 @@ _RENAMED = re.compile(rf"(</?(?:{_FORMATTING}))-plain(?=[\s/>])", re.IGNORECASE)
 
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 # Empty elements, and those that the next one ends.
-_UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|optgroup|option|p|rp|rt|tbody|td|tfoot|th|thead|tr".split("|"))
-_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>", re.IGNORECASE | re.ASCII)
+_UNNESTED = frozenset(f"{_VOID}|body|dd|dt|head|html|li|option|p|tbody|td|tfoot|th|thead|tr".split("|"))
+# End tags of other elements do not end these, and those of these do not end the last.
+_BLOCKS = frozenset(
+    """address applet article aside blockquote button caption center details dir div dl fieldset figcaption figure footer form
+    h1 h2 h3 h4 h5 h6 header hgroup iframe listing main marquee menu nav noscript object ol pre search section select summary
+    table template ul""".split()  # noqa: SIM905
+)
+_WALLS = frozenset("applet caption marquee object table template".split())  # noqa: SIM905
+_TAG = re.compile(
+    r"""<!--(?s:.*?)(?:-->|\Z) | <(?P<raw>script|style)\b(?s:.*?)(?:</(?P=raw)|\Z)
+      | <(?P<end>/?)(?P<name>[a-z][\w:.-]*+)(?P<rest>(?:\s[^<>]*+)?/?)>""",
+    re.IGNORECASE | re.ASCII | re.VERBOSE,
+)
 _LONG_TAG = re.compile(rf"<[a-z][^<>]{{{2 * MAX_ATTRIBUTES},}}", re.IGNORECASE)
 # XHTML may close any element in its start tag. HTML treats it as open: <script src="x.js"/> would hide the rest.
 _XHTML = re.compile(r"<\?xml\b|<html\b[^<>]*\sxmlns\s*=", re.IGNORECASE)
@@ -30,8 +44,8 @@ _SVG = frozenset("circle ellipse g image line path polygon polyline rect stop te
 def make_safe(text: str) -> str:
     """Return a page that can be parsed in linear time, with formatting tags renamed (`restore_tags` undoes it).
 
-    Self-closing tags of XHTML become pairs of tags. Elements nested too deep, or one with too many attributes, raise
-    `ConfigurationError`.
+    Self-closing tags of XHTML become pairs of tags. Elements nested too deep lose their tags; one with too many attributes
+    raises `ConfigurationError`.
     """
     if _XHTML.search(text, 0, _START):
         text = _SELF_CLOSING.sub(r"<\g<name>\g<rest>></\g<name>>", text)
@@ -39,8 +53,7 @@ def make_safe(text: str) -> str:
         count = max(tag[0].count("="), len(tag[0].split()))
         require(count <= MAX_ATTRIBUTES, f"an element of HTML must have at most {MAX_ATTRIBUTES:,} attributes", count)
     if text.count("<") > MAX_HTML_DEPTH:
-        depth = _max_depth(text)
-        require(depth <= MAX_HTML_DEPTH, f"HTML must be nested at most {MAX_HTML_DEPTH:,} levels deep", depth)
+        text = _TAG.sub(_OpenElements().keep, text)
     return _PLAIN.sub(r"\1-plain", text.encode("utf-8", "replace").decode())  # lone surrogates become "?"
 
 
@@ -53,12 +66,38 @@ def restore_tags(text: str) -> str:
     return _RENAMED.sub(r"\1", text) if "-plain" in text else text
 
 
-def _max_depth(text: str) -> int:
-    depth = deepest = 0
-    for tag in _TAG.finditer(text):
-        name = tag["name"].lower()
-        if name in _UNNESTED or (name in _SVG and tag["rest"].endswith("/")):
-            continue
-        depth = max(depth - 1, 0) if tag["end"] else depth + 1
-        deepest = max(deepest, depth)
-    return deepest
+class _OpenElements:
+    """The open elements, at least those of the parser; it goes by fewer rules, and so may take closed ones for open."""
+
+    def __init__(self) -> None:
+        self._names = list[str]()
+        self._positions = defaultdict[str, list[int]](lambda: [-1])  # of each name, of blocks and of walls
+
+    def keep(self, tag: re.Match[str]) -> str:
+        """Return a tag, or, for an element nested too deep, what separates its text as the element would."""
+        if (name := (tag["name"] or "").lower()) in _UNNESTED or not name:
+            return tag[0]
+        if name in _SVG and tag["rest"].endswith("/"):
+            return tag[0]
+        at = self._close(name) if tag["end"] else self._open(name)
+        return tag[0] if at < MAX_HTML_DEPTH else "<p>" * (name in _BLOCKS)
+
+    def _open(self, name: str) -> int:
+        for key in self._keys(name):
+            self._positions[key].append(len(self._names))
+        self._names.append(name)
+        return len(self._names) - 1
+
+    def _close(self, name: str) -> int:
+        """Close the last element of this name, with all in it, and return its depth; -1 if there is none to close."""
+        at, barrier = self._positions[name][-1], self._positions["#wall" if name in _BLOCKS else "#block"][-1]
+        if at < max(barrier, 0):
+            return -1
+        while len(self._names) > at:
+            for key in self._keys(self._names.pop()):
+                self._positions[key].pop()
+        return at
+
+    @staticmethod
+    def _keys(name: str) -> Iterable[str]:
+        return name, *(["#block"] if name in _BLOCKS else []), *(["#wall"] if name in _WALLS else [])

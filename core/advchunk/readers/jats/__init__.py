@@ -1,7 +1,8 @@
 """Read articles in JATS, the format of PubMed Central and publishers, and in the NLM DTD before it.
 
-Front matter becomes metadata. The text has everything visible in the abstracts, the body and the back matter, in its order,
-except that figures, tables and footnotes within a paragraph follow it.
+Front matter becomes metadata; addresses, histories and counts are dropped. The text has everything visible in the abstracts, the
+body and the back matter, in its order, except that figures, tables and footnotes within a paragraph follow it; then the notes
+of the front matter: author notes, funding, and statements such as those on the availability of data.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +20,7 @@ from advchunk.records import BlockKind, Document
 
 # Headings of parts without a title, which would otherwise fall under the previous heading.
 _TITLES: Mapping[str, str] = lines.ELEMENTS["titles"]
-_PARTS = ("body", "floats-group", "floats-wrap", "back", "sub-article", "response")
+_PARTS = ("body", "floats-group", "floats-wrap", "back", "front", "front-stub", "sub-article", "response")
 _FLOATS = frozenset(lines.ELEMENTS["floats"])
 _ROMAN = ((50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
@@ -111,8 +112,21 @@ class _Reader:
         for part in (part for tag in _PARTS for part in article.findall(tag)):
             if part.tag in {"floats-group", "floats-wrap"}:
                 self._section(part, level, _TITLES[part.tag])
+            elif part.tag in {"front", "front-stub"}:
+                self._front_notes(part, level)
             else:
                 self._readers[part.tag](part, level)
+
+    def _front_notes(self, front: Element, level: int) -> None:
+        for notes in chain(front.iter("author-notes"), front.iter("notes"), front.iter("funding-statement")):
+            self._section(notes, level, _TITLES[notes.tag])
+        for custom in front.iter("custom-meta"):
+            name, value = (
+                [part] if (part := custom.find(f"meta-{tag}")) is not None else [] for tag in ("name", "value")
+            )
+            if value and not lines.label_text(value).isdigit():  # others are for machines
+                self._heading(lines.label_text(name), level)
+                self._flow(value[0], level + 1)
 
     def _letter(self, letter: Element, level: int) -> None:
         paths = ("front-stub/title-group/article-title", "front/article-meta/title-group/article-title")

@@ -2,16 +2,21 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
-from advchunk.readers.regions.prose import continues_sentence, join_lines
-from advchunk.readers.regions.shapes import Region, Sheet
+from advchunk.readers.regions.code import find_code
+from advchunk.readers.regions.page import build_regions, sort_regions
+from advchunk.readers.regions.prose import continues_sentence, group_rows, join_lines, region_text
+from advchunk.readers.regions.setting import Setting
+from advchunk.readers.regions.shapes import Detected, Line, Region, Sheet, bounding_box, interval_overlap
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.records import BlockKind, Document, Place
 
 _MARGIN = 0.12  # of a page, at its top and bottom, where headers and footers are
+_RUNNING = 3  # rows of a header or footer
 _SHIFT = 0.02  # of a page, by which their height may differ between pages
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
@@ -23,11 +28,89 @@ _LARGE = 1.2  # times the usual size: a title above the other headings
 _FLOATING: frozenset[BlockKind] = frozenset({"figure", "table", "caption", "footnote", "furniture"})
 
 
+class DetectedPage(NamedTuple):
+    """A page, its lines, and what a detector finds on it."""
+
+    sheet: Sheet
+    lines: list[Line]
+    detections: list[Detected]
+
+
 class Page(NamedTuple):
     """A page and its regions in reading order."""
 
     sheet: Sheet
     regions: list[Region]
+
+
+def build_pages(pages: Sequence[DetectedPage]) -> list[Page]:
+    """Find the regions of all pages of a file.
+
+    Running headers, code, and lines that run up or down the page are found first, by what repeats, by fonts and by heights,
+    because detectors find them badly.
+    """
+    usual, built = Setting.of(line for page in pages for line in page.lines), list[Page]()
+    for page, running in zip(pages, _running_lines(pages, usual), strict=True):
+        setting = usual.on_page(page.lines)
+        tilted = _tilted_lines(page.lines)
+        lines = _without(page.lines, [*running, *tilted])
+        code = find_code(lines, setting)
+        for piece in code:
+            lines = _without(lines, piece)
+        regions = build_regions(page.sheet, lines, page.detections, usual)
+        regions += [_fixed_region("furniture", page.sheet, row) for row in group_rows(running)]
+        regions += [_fixed_region("paragraph", page.sheet, [line]) for line in tilted]
+        regions += [_fixed_region("code", page.sheet, piece) for piece in code]
+        built.append(Page(page.sheet, sort_regions(page.sheet, regions, right_to_left=setting.right_to_left)))
+    return built
+
+
+def _tilted_lines(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines that run up or down the page, such as stamps; none if most lines do, as on a turned page."""
+    tilted = [line for line in lines if not line.is_level]
+    return tilted if 2 * len(tilted) < len(lines) else []
+
+
+def _row_kind(row: Sequence[Line], setting: Setting) -> BlockKind:
+    return "heading" if all(map(setting.is_large, row)) else "paragraph"
+
+
+def _without(lines: Sequence[Line], taken: Sequence[Line]) -> list[Line]:
+    ids = {id(line) for line in taken}
+    return [line for line in lines if id(line) not in ids]
+
+
+def _fixed_region(kind: BlockKind, sheet: Sheet, lines: Sequence[Line]) -> Region:
+    box, size = bounding_box(line.box for line in lines), median(line.height for line in lines)
+    return Region(kind, sheet.page, box, region_text(kind, lines, ()), 1.0, 0, size)
+
+
+def _running_lines(pages: Sequence[DetectedPage], setting: Setting) -> list[list[Line]]:
+    """Return the lines of each page that are headers, footers or page numbers: its first or last rows that repeat.
+
+    A row that repeats inside a page, or a row of several numbers, may be one of a table.
+    """
+    rows = [group_rows(line for line in page.lines if line.is_level) for page in pages]
+    ends = [
+        page_rows if len(page_rows) <= 2 * _RUNNING else page_rows[:_RUNNING] + page_rows[-_RUNNING:]
+        for page_rows in rows
+    ]
+    marked = mark_furniture(
+        [
+            Page(page.sheet, [_fixed_region(_row_kind(row, setting), page.sheet, row) for row in page_ends])
+            for page, page_ends in zip(pages, ends, strict=True)
+        ]
+    )
+    running = list[list[Line]]()
+    for page_ends, page in zip(ends, marked, strict=True):
+        repeated = [
+            region.kind == "furniture" and (len(row) <= 2 or any(map(str.isalpha, region.text)))
+            for row, region in zip(page_ends, page.regions, strict=True)
+        ]
+        first = len([*takewhile(bool, repeated)])
+        last = len([*takewhile(bool, reversed(repeated[first:]))])
+        running.append([line for row in page_ends[:first] + page_ends[len(page_ends) - last :] for line in row])
+    return running
 
 
 def build_document(
@@ -53,9 +136,9 @@ def build_document(
 def mark_furniture(pages: Sequence[Page]) -> list[Page]:
     """Return pages whose headers, footers and page numbers are of the kind "furniture".
 
-    These are texts in the margin that, apart from their digits, are at the same height on three pages, or on most pages;
-    page numbers; and texts that a detector labels as furniture, here or on another page. Furniture outside the margin
-    becomes a paragraph.
+    These are texts in the margin that, apart from the digits of those that are not headings, are at the same height on three pages, or on most pages;
+    texts that a detector labels as furniture, here or on another page; and numbers without other text beside them. Furniture
+    outside the margin becomes a paragraph.
     """
     repeats = defaultdict[str, list[tuple[float, int, bool]]](list)  # height, page, and whether a detector says so
     for sheet, regions in pages:
@@ -64,20 +147,33 @@ def mark_furniture(pages: Sequence[Page]) -> list[Page]:
                 repeats[_pattern(region)].append((region.box[1] / sheet.height, sheet.page, region.kind == "furniture"))
     minimum = min(3, max(len(pages) // 2 + 1, 2))
 
-    def is_furniture(sheet: Sheet, region: Region) -> bool:
-        if not _in_margin(sheet, region) or region.kind in {"table", "figure"}:
-            return False
+    def is_repeated(sheet: Sheet, region: Region) -> bool:
         top = region.box[1] / sheet.height
         level = [repeat for repeat in repeats[_pattern(region)] if abs(repeat[0] - top) <= _SHIFT]
-        repeated = len({page for _, page, _ in level}) >= minimum or any(detected for *_, detected in level)
-        return repeated or region.kind == "furniture" or bool(_PAGE_NUMBER.fullmatch(region.text))
+        return len({page for _, page, _ in level}) >= minimum or any(detected for *_, detected in level)
 
-    def mark(sheet: Sheet, region: Region) -> Region:
-        if is_furniture(sheet, region):
-            return region._replace(kind="furniture", level=0)
-        return region._replace(kind="paragraph") if region.kind == "furniture" else region
+    def mark(sheet: Sheet, regions: list[Region]) -> Iterator[Region]:
+        may_be = [_in_margin(sheet, region) and region.kind not in {"table", "figure"} for region in regions]
+        repeated = [here and is_repeated(sheet, region) for here, region in zip(may_be, regions, strict=True)]
+        sure = [
+            here and (region.kind == "furniture" or any(map(str.isalpha, region.text)))
+            for here, region in zip(repeated, regions, strict=True)
+        ]
+        for i, region in enumerate(regions):
+            is_number = repeated[i] or (may_be[i] and _PAGE_NUMBER.fullmatch(region.text))
+            if sure[i] or (is_number and not _has_neighbor(i, regions, sure)):
+                yield region._replace(kind="furniture", level=0)
+            else:
+                yield region._replace(kind="paragraph") if region.kind == "furniture" else region
 
-    return [Page(sheet, [mark(sheet, region) for region in regions]) for sheet, regions in pages]
+    return [Page(sheet, [*mark(sheet, regions)]) for sheet, regions in pages]
+
+
+def _has_neighbor(i: int, regions: Sequence[Region], furniture: Sequence[bool]) -> bool:
+    """Return True if a region has another on its row that is not furniture, as the numbers of a table have."""
+    top, bottom = regions[i].box[1::2]
+    others = (other for j, other in enumerate(regions) if j != i and not furniture[j])
+    return any(interval_overlap((top, bottom), other.box[1::2]) > (bottom - top) / 2 for other in others)
 
 
 def _in_margin(sheet: Sheet, region: Region) -> bool:
@@ -85,7 +181,9 @@ def _in_margin(sheet: Sheet, region: Region) -> bool:
 
 
 def _pattern(region: Region) -> str:
-    return _DIGITS.sub("0", squeeze(region.text).casefold())
+    """Return the text by which a region repeats: without its digits, unless it is a heading, such as that of a chapter."""
+    text = squeeze(region.text).casefold()
+    return text if region.kind == "heading" else _DIGITS.sub("0", text)
 
 
 def _level(region: Region, usual: float) -> int:

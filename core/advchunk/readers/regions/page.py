@@ -1,13 +1,15 @@
 """Assign the lines of a page to its regions, and sort the regions into reading order."""
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import TypeAlias
 
-from advchunk.readers.regions import shapes
+from advchunk.readers.regions import rules, shapes
+from advchunk.readers.regions.clusters import FARTHEST, belong_together, cluster, cluster_rows, pairs
 from advchunk.readers.regions.order import reading_order
-from advchunk.readers.regions.prose import is_list, is_marker, is_right_to_left, region_text, split_items
+from advchunk.readers.regions.prose import region_text, split_items, split_references
+from advchunk.readers.regions.rules import Part
+from advchunk.readers.regions.setting import Setting
 from advchunk.readers.regions.shapes import (
     Box,
     Detected,
@@ -16,7 +18,6 @@ from advchunk.readers.regions.shapes import (
     Sheet,
     box_area,
     fraction_inside,
-    interval_overlap,
 )
 from advchunk.records import BlockKind
 
@@ -26,58 +27,61 @@ _PROSE = _GROWING - {"item"}
 _SAME = 0.75  # of one box inside another: both detect the same thing
 _SPECIFIC = 1.25  # score factor of labels other than text, which is unspecific
 _INSIDE = 0.5  # of a line inside a box that owns it
-# Distances in line heights.
-_LOOSE, _TIGHT = 0.4, 0.15  # beyond the usual line spacing, for lines of one paragraph, and for lines surely of one
-_FARTHEST = 2.0  # beyond the usual spacing even of widely set lines
-_SPACE, _TAB = 0.5, 3.0  # between pieces of one line, and after a bullet
-_AHEAD = 100  # lines, from the top, to search for neighbors: a page has few side by side
-
-_Part: TypeAlias = tuple[BlockKind, int, float, list[Line]]
 
 
 def build_regions(
-    sheet: Sheet,
-    lines: Sequence[Line],
-    detections: Iterable[Detected],
-    *,
-    hyphenated: Collection[str] = (),
-    right_to_left: bool = False,
+    sheet: Sheet, lines: Sequence[Line], detections: Iterable[Detected], setting: Setting | None = None
 ) -> list[Region]:
     """Return the regions of a page in reading order; each line is in one.
 
     Detections are only approximate: of two in the same place the more confident one counts, a table or figure absorbs
     everything inside it except its caption, and a paragraph absorbs lines just outside its box that continue it. Lines
-    outside detections become paragraphs. The boxes of regions are those of their lines. ``hyphenated`` are the hyphenated words of
-    the document (`prose.join_lines`).
+    outside detections become paragraphs. Then `rules` correct what the lines disprove. The boxes of regions are those of
+    their lines. ``setting`` is that of the document, by default of the lines.
     """
-    detections, leading = _deduplicate(detections), _line_spacing(lines)
-    owners = _grow(detections, lines, _find_owners(detections, lines), leading + _LOOSE)
+    setting = (setting or Setting.of(lines)).on_page(lines)
+    detections = _deduplicate(detections)
+    owners = _grow(detections, lines, _find_owners(detections, lines), setting.reach)
     owned = defaultdict[int, list[Line]](list)
     for line, owner in zip(lines, owners, strict=True):
         owned[owner].append(line)
-    parts, pictures = list[_Part](), list[Region]()
+    pictures = [
+        Region(detection.kind, sheet.page, detection.box, "", detection.score)
+        for i, detection in enumerate(detections)
+        if detection.kind in _ATOMIC and not owned[i]
+    ]
+    parts = rules.join_headings(rules.correct([*_parts(detections, owned, setting)], setting))
+    regions = [_region(sheet, part, group, setting) for part in parts for group in _split(part, setting)]
+    return sort_regions(sheet, [*regions, *pictures], right_to_left=setting.right_to_left)
+
+
+def _parts(detections: Sequence[Detected], owned: Mapping[int, list[Line]], setting: Setting) -> list[Part]:
+    """Return the lines of each detection, divided into paragraphs, and those of none, -1, as paragraphs."""
+    parts = list[Part]()
     for i, detection in enumerate(detections):
         kind, level = shapes.label_kind(detection.label)
-        if not owned[i]:
-            if kind in _ATOMIC:
-                pictures.append(Region(kind, sheet.page, detection.box, "", detection.score))
-            continue
-        if kind in {"heading", "paragraph"} and is_list(owned[i]):
-            kind, level = "item", 0
-        groups = _cluster(owned[i], leading + _LOOSE) if kind in _PROSE else [owned[i]]
-        parts += [(kind, level, detection.score, group) for group in groups]
-    loose = _cluster(owned[-1], leading + _LOOSE)
-    parts += [("item" if is_list(group) else "paragraph", 0, 1.0, group) for group in loose]
-    regions = list[Region]()
-    for kind, level, score, part in _merge_single_lines(parts, leading + _TIGHT):
-        for group in split_items(part, right_to_left=right_to_left) if kind == "item" else [part]:
-            if kind == "figure":
-                text = _figure_text(group, hyphenated, right_to_left, leading + _LOOSE)
-            else:
-                text = region_text(kind, group, hyphenated, right_to_left=right_to_left)
-            box, size = shapes.bounding_box(line.box for line in group), median(line.height for line in group)
-            regions.append(Region(kind, sheet.page, box, text, score, level, size))
-    return sort_regions(sheet, [*regions, *pictures], right_to_left=right_to_left)
+        if lines := owned.get(i):
+            groups = cluster_rows(lines, setting.reach) if kind in _PROSE else [lines]
+            parts += [Part(kind, level, detection.score, group) for group in groups]
+    parts += [Part("paragraph", 0, 1.0, group) for group in cluster(owned.get(-1, []), setting.reach)]
+    return _merge_single_lines(parts, setting.near)
+
+
+def _split(part: Part, setting: Setting) -> list[list[Line]]:
+    if part.kind == "item":
+        return split_items(part.lines, right_to_left=setting.right_to_left)
+    if part.kind == "reference":
+        return split_references(part.lines, right_to_left=setting.right_to_left)
+    return [part.lines]
+
+
+def _region(sheet: Sheet, part: Part, lines: list[Line], setting: Setting) -> Region:
+    if part.kind == "figure":
+        text = _figure_text(lines, setting)
+    else:
+        text = region_text(part.kind, lines, setting.hyphenated, right_to_left=setting.right_to_left)
+    box, size = shapes.bounding_box(line.box for line in lines), median(line.height for line in lines)
+    return Region(part.kind, sheet.page, box, text, part.score, part.level, size)
 
 
 def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool = False) -> list[Region]:
@@ -90,13 +94,12 @@ def sort_regions(sheet: Sheet, regions: Sequence[Region], *, right_to_left: bool
     return [part[i] for part, order in zip(parts, orders, strict=True) for i in order]
 
 
-def _figure_text(lines: Sequence[Line], hyphenated: Collection[str], right_to_left: bool, leading: float) -> str:
+def _figure_text(lines: Sequence[Line], setting: Setting) -> str:
     """Return the texts of a figure, one per line; a figure that is really a whole page is read by its columns."""
-    texts = _cluster(lines, leading)
-    order = reading_order(
-        [shapes.bounding_box(line.box for line in text) for text in texts], right_to_left=right_to_left
-    )
-    return "\n".join(region_text("paragraph", texts[i], hyphenated, right_to_left=right_to_left) for i in order)
+    texts = cluster(lines, setting.reach)
+    boxes, mirrored = [shapes.bounding_box(line.box for line in text) for text in texts], setting.right_to_left
+    order = reading_order(boxes, right_to_left=mirrored)
+    return "\n".join(region_text("paragraph", texts[i], setting.hyphenated, right_to_left=mirrored) for i in order)
 
 
 def _deduplicate(detections: Iterable[Detected]) -> list[Detected]:
@@ -124,91 +127,36 @@ def _find_owners(detections: Sequence[Detected], lines: Iterable[Line]) -> list[
     return owners
 
 
-def _line_spacing(lines: Sequence[Line]) -> float:
-    """Return the usual distance from a line of this page to the next below, in line heights."""
-    gaps, by_top = list[float](), sorted(lines, key=lambda line: line.box[1])
-    for i, line in enumerate(by_top):
-        for below in by_top[i + 1 : i + 1 + _AHEAD]:
-            if below.box[1] > line.box[3] + _FARTHEST * line.height:
-                break
-            if below.box[1] > (line.box[1] + line.box[3]) / 2 and _belong_together(line, below, _FARTHEST):
-                gaps.append(max(-interval_overlap(line.box[1::2], below.box[1::2]), 0) / line.height)
-                break
-    return median(gaps or [0.0])
-
-
 def _grow(detections: Sequence[Detected], lines: Sequence[Line], owners: Sequence[int], leading: float) -> list[int]:
     """Return the owners of lines after paragraphs absorb the lines that continue them, the most confident first."""
     kinds = [detection.kind for detection in detections]
     # A heading absorbs only pieces on its line, such as its number.
-    reach = {i: leading if kind in _GROWING else -_FARTHEST for i, kind in enumerate(kinds) if kind not in _ATOMIC}
+    reach = {i: leading if kind in _GROWING else -FARTHEST for i, kind in enumerate(kinds) if kind not in _ATOMIC}
     grown, neighbors = list(owners), defaultdict[int, list[int]](list)
-    for i, j in _pairs(lines, leading):
+    for i, j in pairs(lines, leading):
         neighbors[i].append(j)
         neighbors[j].append(i)
     queue = deque(sorted((i for i, owner in enumerate(owners) if owner in reach), key=owners.__getitem__))
     while queue:
         i = queue.popleft()
         for j in neighbors[i]:
-            if grown[j] < 0 and _belong_together(lines[i], lines[j], reach[grown[i]]):
+            if grown[j] < 0 and belong_together(lines[i], lines[j], reach[grown[i]]):
                 grown[j] = grown[i]
                 queue.append(j)
     return grown
 
 
-def _merge_single_lines(parts: Sequence[_Part], leading: float) -> list[_Part]:
+def _merge_single_lines(parts: Sequence[Part], leading: float) -> list[Part]:
     """Merge each paragraph of a single line into a paragraph close to it."""
-    merged, single = list[_Part](), list[_Part]()
+    merged, single = list[Part](), list[Part]()
     for part in parts:
-        (single if part[0] == "paragraph" and len(part[3]) == 1 else merged).append(part)
+        (single if part.kind == "paragraph" and len(part.lines) == 1 else merged).append(part)
     for part in single:
-        (line,) = part[3]
-        for kind, _, _, others in merged:
-            if kind == "paragraph" and any(_belong_together(line, other, leading) for other in others):
-                others.append(line)
+        (line,) = part.lines
+        for other in merged:
+            if other.kind == "paragraph" and any(belong_together(line, near, leading) for near in other.lines):
+                other.lines.append(line)
                 break
         else:
             merged.append(part)
     return merged
-
-
-def _belong_together(a: Line, b: Line, leading: float) -> bool:
-    """Return True if two lines are pieces of one, or neighbors in one paragraph."""
-    height = min(a.height, b.height)
-    across, down = interval_overlap(a.box[::2], b.box[::2]), interval_overlap(a.box[1::2], b.box[1::2])
-    if down > height / 2:
-        first, last = sorted((a, b), key=lambda line: line.box[0])
-        marker = last if is_right_to_left([a.text, b.text]) else first  # it marks only the text after it
-        return across > -height * (_TAB if is_marker(marker.text) else _SPACE)
-    similar = max(a.height, b.height) <= 1.25 * height
-    return similar and down > -leading * height and across > min(a.box[2] - a.box[0], b.box[2] - b.box[0]) / 2
-
-
-def _cluster(lines: Sequence[Line], leading: float) -> list[list[Line]]:
-    """Group lines into paragraphs."""
-    root = list(range(len(lines)))
-
-    def find(i: int) -> int:
-        while root[i] != i:
-            root[i] = i = root[root[i]]
-        return i
-
-    for i, j in _pairs(lines, leading):
-        first, second = sorted((find(i), find(j)))
-        root[second] = first
-    clusters = defaultdict[int, list[Line]](list)
-    for i, line in enumerate(lines):
-        clusters[find(i)].append(line)
-    return list(clusters.values())
-
-
-def _pairs(lines: Sequence[Line], leading: float) -> Iterator[tuple[int, int]]:
-    """Yield each pair of lines that belong together, once."""
-    by_top = sorted(range(len(lines)), key=lambda i: lines[i].box[1])
-    for place, i in enumerate(by_top):
-        end = lines[i].box[3] + max(leading, 0) * lines[i].height
-        for j in by_top[place + 1 : place + 1 + _AHEAD]:
-            if lines[j].box[1] > end:
-                break
-            if _belong_together(lines[i], lines[j], leading):
-                yield i, j

@@ -3,6 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
 from unicodedata import bidirectional, east_asian_width
 
 from advchunk.readers.hyphens import HYPHENATED, keeps_hyphen
@@ -14,8 +16,11 @@ _DIVIDED = re.compile(r"(?<!\w)(?P<left>\w++)(?P<hyphen>-) ?\n(?=(?P<right>\w++)
 _UNSPACED = frozenset("WF")  # East Asian wide characters: a line of them ends with a space only if it is intended
 _BULLET = re.compile(r"[•‣◦▪■□●○∙]")
 _MARKER = re.compile(r"\s*(?:[•‣◦▪■□●○∙–—*-]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
+_REFERENCE = re.compile(r"\s*(?:\[\d{1,4}\]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2})*")
+_SEEN_ROWS = 100  # of a table, in which its columns are seen
 _TOUCHING = 0.12  # gap between pieces of a line without a space, in line heights
+_BLANK_LINE = 1.7  # distances of lines of code: a larger one is a blank line
 _OPENERS, _CLOSERS = "\"'“«([", "\"'”’»)]}"
 _ENDS = frozenset(".!?…:;。！？؟।")
 
@@ -91,8 +96,26 @@ def region_text(
     rows = group_rows(lines, right_to_left=right_to_left)
     if kind == "table":
         return _table(rows)
+    if kind == "code" and all(line.font.mono for line in lines):
+        return _code(rows)
     texts = ["".join(_pieces(row)) for row in rows]
     return "\n".join(map(squeeze, texts)) if kind in {"code", "formula"} else join_lines(texts, hyphenated)
+
+
+def _code(rows: Sequence[Sequence[Line]]) -> str:
+    """Write rows in a monospaced font, with the indentation, columns and blank lines that their positions show."""
+    lines, texts = [line for row in rows for line in row], list[str]()
+    left = min(line.box[0] for line in lines)
+    width = median((line.box[2] - line.box[0]) / len(line.text.strip()) for line in lines)
+    tops = [min(line.box[1] for line in row) for row in rows]
+    pitch = min((below - above for above, below in pairwise(tops)), default=0.0)
+    for above, top, row in zip([tops[0], *tops], tops, rows, strict=False):
+        text = ""
+        for line in row:
+            column = round((line.box[0] - left) / width)
+            text = text.ljust(max(column, len(text) + bool(text))) + line.text.strip()
+        texts += [""] * (top - above > _BLANK_LINE * pitch) + [text]
+    return "\n".join(texts)
 
 
 def _pieces(row: Sequence[Line]) -> Iterator[str]:
@@ -111,11 +134,20 @@ def is_marker(text: str) -> bool:
     return (_MARKER.fullmatch(text.strip() + " ") or _NUMBER.fullmatch(text.strip())) is not None
 
 
+def starts_with_bullet(text: str) -> bool:
+    """Return True if a text begins with a bullet.
+
+    >>> starts_with_bullet("• tea"), starts_with_bullet("1. tea")
+    (True, False)
+    """
+    return _BULLET.match(text) is not None
+
+
 def is_list(lines: Sequence[Line]) -> bool:
     """Return True if the first line begins with a bullet, or the first and another one with a number."""
     starts = [row[0].text for row in group_rows(lines)] if lines else [""]
     marked = [bool(_MARKER.match(start + " ")) for start in starts]
-    return bool(_BULLET.match(starts[0])) or (marked[0] and sum(marked) > 1)
+    return starts_with_bullet(starts[0]) or (marked[0] and sum(marked) > 1)
 
 
 def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
@@ -128,8 +160,19 @@ def split_items(lines: Sequence[Line], *, right_to_left: bool = False) -> list[l
     return items
 
 
+def split_references(lines: Sequence[Line], *, right_to_left: bool = False) -> list[list[Line]]:
+    """Group the lines of a bibliography into its references if they are numbered, else return them as one."""
+    references = list[list[Line]]()
+    for row in group_rows(lines, right_to_left=right_to_left):
+        if not references or (_REFERENCE.match(row[0].text + " ") and _REFERENCE.match(references[0][0].text + " ")):
+            references.append([])
+        references[-1] += row
+    return references
+
+
 def _table(rows: Sequence[Sequence[Line]]) -> str:
     """Write rows as a table with the columns of the fullest rows; a single column is written line by line."""
+    rows = _split_cells(rows)
     width = max(map(len, rows), default=0)
     if width < 2:
         return "\n".join(squeeze(line.text) for row in rows for line in row)
@@ -141,3 +184,27 @@ def _table(rows: Sequence[Sequence[Line]]) -> str:
             column = max(range(width), key=lambda i: interval_overlap(line.box[::2], columns[i][::2]))
             texts[column] = squeeze(f"{texts[column]} {line.text}")
     return pipe_table(cells)
+
+
+def _split_cells(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Divide lines into cells at the gaps that run through most rows: narrow columns have gaps no wider than some spaces."""
+    fine = [[cell for line in row for cell in (line.cells or (line,))] for row in rows]
+    seen, split = fine[:_SEEN_ROWS], list[list[Line]]()
+
+    def is_gutter(left: float, right: float) -> bool:
+        middle = (left + right) / 2
+        crossed = sum(any(cell.box[0] < middle < cell.box[2] for cell in row) for row in seen)
+        beside = sum(row[0].box[0] < middle < row[-1].box[2] for row in seen)
+        return 2 * crossed < beside
+
+    for row in rows:
+        split.append([])
+        for line in row:
+            split[-1].append(line.cells[0] if line.cells else line)
+            for cell in line.cells[1:]:
+                last = split[-1][-1]
+                if is_gutter(last.box[2], cell.box[0]):
+                    split[-1].append(cell)
+                else:
+                    split[-1][-1] = Line(f"{last.text} {cell.text}", bounding_box([last.box, cell.box]))
+    return split

@@ -13,7 +13,8 @@ from advchunk.readers import docling, json
 from advchunk.readers.json import Object
 from advchunk.readers.regions.document import Page, build_document
 from advchunk.readers.regions.page import build_regions, sort_regions
-from advchunk.readers.regions.prose import hyphenated_words, is_right_to_left, join_lines
+from advchunk.readers.regions.prose import is_right_to_left, join_lines
+from advchunk.readers.regions.setting import Setting
 from advchunk.readers.regions.shapes import (
     Box,
     Detected,
@@ -133,7 +134,7 @@ def _layout_page(page: Object, number: int) -> Page:
         empty = ((block, box) for block, box in blocks if not block.text("text").strip())
         detections = [Detected(block.name("type"), box, _score(block)) for block, box in empty]
         lines = [Line(block.text("text"), box) for block, box in texts]
-        return Page(sheet, build_regions(sheet, lines, detections, right_to_left=right_to_left))
+        return Page(sheet, build_regions(sheet, lines, detections))
     regions = list[Region]()
     for block, box in texts:
         kind, level = label_kind(block.name("type"))
@@ -186,11 +187,10 @@ def _doctr_page(page: Object) -> Page:
 
     blocks = [(box_of(block), _block_lines(block, box_of)) for block in page.objects("blocks")]
     lines = [line for _, block_lines in blocks for line in block_lines]
-    texts = [line.text for line in lines]
-    hyphenated, right_to_left = hyphenated_words(texts), is_right_to_left(texts)
+    setting = Setting.of(lines)
 
     def build(lines: Sequence[Line], detections: Iterable[Detected]) -> list[Region]:
-        return build_regions(sheet, lines, detections, hyphenated=hyphenated, right_to_left=right_to_left)
+        return build_regions(sheet, lines, detections, setting)
 
     layout = [Detected(item.text("type"), box_of(item), item.number("confidence")) for item in page.objects("layout")]
     tables = [_table(table, sheet.page, box_of(table)) for table in page.objects("tables")]
@@ -204,7 +204,7 @@ def _doctr_page(page: Object) -> Page:
             for block in page.objects("blocks")
             for item in block.objects("artifacts")
         ]
-    return Page(sheet, sort_regions(sheet, [*regions, *tables], right_to_left=right_to_left))
+    return Page(sheet, sort_regions(sheet, [*regions, *tables], right_to_left=setting.right_to_left))
 
 
 def _block_lines(block: Object, box_of: Callable[[Object], Box]) -> list[Line]:

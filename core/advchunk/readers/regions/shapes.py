@@ -13,11 +13,29 @@ Box: TypeAlias = tuple[float, float, float, float]
 """Left, top, right, bottom, origin top left."""
 
 
+class Font(NamedTuple):
+    """A font: its name, "" if unknown, and whether it is monospaced and bold."""
+
+    name: str = ""
+    mono: bool = False
+    bold: bool = False
+
+
 class Line(NamedTuple):
-    """A piece of text on one baseline, without a gap wider than it is high."""
+    """A piece of text on one baseline, without a gap wider than it is high.
+
+    Parameters
+    ----------
+    font : of most of the text.
+    is_level : False if the line runs up or down the page.
+    cells : the parts of the line between gaps wider than a space, which may be cells of a table; () if there are no such gaps.
+    """
 
     text: str
     box: Box
+    font: Font = Font()
+    is_level: bool = True
+    cells: "tuple[Line, ...]" = ()
 
     @property
     def height(self) -> float:

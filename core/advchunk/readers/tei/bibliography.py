@@ -4,9 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element
 
+from advchunk.readers.hyphens import keeps_hyphen
 from advchunk.readers.writing import squeeze
 
 _ISO = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
+_DIVIDED = re.compile(
+    r"(?<!\w)(?P<left>[^\W\d_]++)- (?!(?:and|or|to|und|et)\b)(?=(?P<right>[^\W\d_]++))"
+)  # at the end of a line
+_NO_WORDS = frozenset[str]()
 _FORMATTED = frozenset({"author", "biblScope", "date", "editor", "idno", "ptr", "title"})
 
 
@@ -72,6 +77,7 @@ def _title(paper: Element) -> str:
 def format_reference(source: Element) -> str:
     """Return a reference as it was printed, if GROBID has that, or else its parts with punctuation."""
     printed = next((plain_text(note) for note in source.iter("note") if note.get("type") == "raw_reference"), "")
+    printed = _DIVIDED.sub(lambda match: match["left"] + "-" * keeps_hyphen(match, _NO_WORDS), printed)
     ids = list(dict.fromkeys(filter(None, map(_identifier, source.iter("idno")))))
     if printed:
         return " ".join([printed, *(id for id in ids if id.startswith("doi:") and id[4:] not in printed)])

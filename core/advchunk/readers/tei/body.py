@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.papers import SectionHeading, parse_heading
+from advchunk.readers.papers import NumberedHeadings, SectionHeading, parse_heading
 from advchunk.readers.tables import Cell, parse_span, spanned_table
 from advchunk.readers.tei.bibliography import format_reference, plain_text
 from advchunk.readers.tei.places import parse_coords
@@ -30,6 +30,7 @@ _PREFERRED = frozenset({"corr", "expan", "lem", "reg"})  # of alternatives
 _SCRIPT = re.compile(r"\bsu[bp]")  # "superscript", "sup", "vertical-align:super"
 _TITLES = {"acknowledgement": "Acknowledgements", "availability": "Data availability"}  # of divisions without head
 _UNSPLIT = frozenset({"caption", "heading", "table"})
+_ETHICS = re.compile(r"ethic|consent", re.IGNORECASE)  # often a part of Methods, but else not of the paper
 _NUMBER = re.compile(r"(?:[0-9]{1,3}|[IVX]{1,5}|[A-Z])(?:\.[0-9]{1,3})*")
 _MARKER = re.compile(r"[-*•·–◦▪‣]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)]", re.IGNORECASE)  # fmt: skip
 
@@ -69,7 +70,7 @@ class Paper:
             0,
             parse_heading(""),
         )  # of the last heading of the body, and its last top-level heading
-        self._numbers = set[str]()  # of headings so far
+        self._numbers = NumberedHeadings()
         self._floats = dict[str, Element]()  # collected by GROBID, by id
         self._nesting, self._label = 0, ""  # of lists
         for abstract in root.iter("abstract"):
@@ -150,17 +151,16 @@ class Paper:
 
     def _heading_level(self, number: str, heading: SectionHeading, depth: int) -> int:
         if number:
-            parts = number.split(".")
-            above = sum(".".join(parts[:count]) in self._numbers for count in range(1, len(parts)))
-            lettered = self._roman and len(parts[0]) == 1 and parts[0].isalpha() and parts[0] not in "IVX"
-            self._numbers.add(number)
-            return max(depth, 1 + above + lettered)
+            first = number.partition(".")[0]
+            lettered = self._roman and len(first) == 1 and first.isalpha() and first not in "IVX"
+            return max(depth, self._numbers.level_of(number, 1) + lettered)
         if not (self._in_body and self._flat and self._level):
             return depth
         names = self._section.names
         below = {
             "part": self._numbered or bool(set(heading.names) & set(names)),
             "": self._numbered or names not in {(), ("Introduction",)},
+            "matter": "Methods" in names and bool(_ETHICS.search(heading.title)),
         }
         return max(self._level, 2) if below.get(heading.rank) else depth
 

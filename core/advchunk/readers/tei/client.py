@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from advchunk.engine import call_in_thread
 from advchunk.engine.threads import run_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, ModelUnavailable, first_line, import_extra, require
+from advchunk.models.atomic import open_atomic
 from advchunk.models.retrying import TransientError, retry_after, retrying
 from advchunk.readers import tei
 from advchunk.readers.files import decode_text
@@ -222,10 +222,5 @@ def _read_kept(pdf: str | os.PathLike[str]) -> str | None:
 
 def _write_kept(pdf: str | os.PathLike[str], text: str) -> None:
     """Write the TEI of a PDF next to it, atomically."""
-    path = kept_at(pdf)
-    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with open_atomic(kept_at(pdf), encoding="utf-8", newline="") as file:
+        file.write(text)

@@ -79,7 +79,7 @@ class Lexicon:
 
     Parameters
     ----------
-    complementisers : words that open the clause of a verb of attribution: "that".
+    complementizers : words that open the clause of a verb of attribution: "that".
     attribution, addressing : forms of verbs of saying and thinking, and those that take an addressee: "told".
     subjects : words that can be the subject of a clause by themselves: "nobody".
     pronouns : the ``subjects`` that are always subjects, and followed by a verb: "he".
@@ -93,7 +93,7 @@ class Lexicon:
     """
 
     connectives: Mapping[str, Connective] = field(default_factory=dict)
-    complementisers: frozenset[str] = frozenset()
+    complementizers: frozenset[str] = frozenset()
     attribution: frozenset[str] = frozenset()
     addressing: frozenset[str] = frozenset()
     subjects: frozenset[str] = frozenset()

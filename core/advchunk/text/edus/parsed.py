@@ -1,6 +1,5 @@
 """Find clauses in dependency parses."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,6 @@ from advchunk.text.edus.lexicon import COMMAS, SPACED_BREAKS, Lexicon, Token
 from advchunk.text.edus.rules import find_enclosed
 from advchunk.text.sentences import spacy_documents
 
-_SURROGATE = re.compile("[\ud800-\udfff]")  # which spaCy cannot encode
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "nsubj:pass", "csubj", "csubjpass", "expl"})
 _VERBS = frozenset({"VERB", "AUX"})
 
@@ -20,7 +18,7 @@ _VERBS = frozenset({"VERB", "AUX"})
 def parsed_edus(text: str, nlp: Any, lexicon: Lexicon) -> Units:
     """Tile a text with elementary discourse units, by the parses of a spaCy pipeline (see `Edus`)."""
     ends = set(tiling.paragraphs(text).edges.tolist())
-    for start, doc in spacy_documents(text, _SURROGATE.sub("\ufffd", text), nlp):
+    for start, doc in spacy_documents(text, nlp):
         parsed = doc.has_annotation("DEP") or len(doc) <= 1
         require(parsed, "the spaCy pipeline must have a parser to find discourse units", nlp.pipe_names)
         ends.add(start)

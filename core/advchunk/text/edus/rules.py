@@ -114,7 +114,7 @@ class _Sentence:
         j = self.adverb(end)
         if j >= len(self.words) or not self.clause(self.last, i):
             return False
-        if self.words[j] in self.lexicon.complementisers and self.words[self.last] in self.lexicon.complementisers:
+        if self.words[j] in self.lexicon.complementizers and self.words[self.last] in self.lexicon.complementizers:
             return self.clause(j + 1, self.stop(j))
         if j in self.connectives:  # "and when he came, she left"
             return self.connectives[j][0].kind == "subordinator" and self.clause(self.connectives[j][1], self.stop(j))
@@ -165,7 +165,7 @@ class _Sentence:
 
     def reported(self, i: int) -> bool:
         """After a verb of saying or thinking: "He said | that it rained", "He thinks | it will"."""
-        if self.words[i] in self.lexicon.complementisers:
+        if self.words[i] in self.lexicon.complementizers:
             return self.says_that(i) and self.clause(i + 1, self.stop(i))
         opens = self.words[i] in self.lexicon.subjects or self.words[i] in self.lexicon.determiners
         verb = opens and bool(self.lexicon.verbs) and self.says(i - 1, i)
@@ -173,7 +173,7 @@ class _Sentence:
         if not verb or noun:
             return False
         end = min(self.pause(i), i + _REPORT)
-        of_noun = (j for j in range(i, end) if self.words[j] in self.lexicon.complementisers)  # "the view that"
+        of_noun = (j for j in range(i, end) if self.words[j] in self.lexicon.complementizers)  # "the view that"
         return self.clause(i + 1, next(of_noun, end))
 
     def quoted(self, i: int) -> bool:

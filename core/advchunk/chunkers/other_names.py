@@ -1,0 +1,70 @@
+"""Help with names that are misspelled, or those of other libraries: parameters and methods.
+
+The table ``other_names.json`` has the names of LangChain's text splitters, LlamaIndex's node parsers, chonkie and semchunk.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from advchunk.errors import ConfigurationError, did_you_mean
+
+_SUFFIX = re.compile(r"-?(text|markdown-element)?-?(splitter|chunker|node-?parser)(-node-?parser)?$")
+
+
+def check_names(owner: str, names: Iterable[str], accepted: Collection[str]) -> None:
+    """Raise `ConfigurationError` with a hint unless all names are parameters that ``owner`` accepts.
+
+    >>> check_names("recursive", ["separators"], ["max_tokens", "sentence_splitter"])
+    Traceback (most recent call last):
+    advchunk.errors.ConfigurationError: recursive has no parameter 'separators': there are no separators: chunks end at \
+blocks (markup=), sentences (sentence_splitter=) and words
+    """
+    for name in names:
+        if name not in accepted:
+            hint = parameter_hint(name, accepted) or "; it has " + ", ".join(accepted)
+            msg = f"{owner} has no parameter {name!r}{hint}"
+            raise ConfigurationError(msg)
+
+
+def parameter_hint(name: str, accepted: Collection[str]) -> str:
+    """Return a hint about a name that is not accepted: our name for it, an explanation, or the closest name.
+
+    >>> parameter_hint("embed_model", ["embedder", "max_tokens"])
+    '; here this is embedder'
+    >>> parameter_hint("max_token", ["max_tokens"])
+    "; did you mean 'max_tokens'?"
+    """
+    for entry in _table()["parameters"]:
+        if name in entry["names"]:
+            ours = next((ours for ours in entry.get("ours", ()) if ours in accepted), None)
+            note = entry.get("note") or ("" if ours else entry.get("otherwise"))
+            if ours or note:
+                return (f"; here this is {ours}" if ours else "") + (f": {note}" if note else "")
+    return did_you_mean(name, accepted)
+
+
+def method_hint(name: str, methods: Collection[str]) -> str:
+    """Return a hint about a method that does not exist: those with this word in their name or in the table, or the closest.
+
+    >>> method_hint("TokenTextSplitter", ["recursive", "sliding-window"])
+    "; did you mean 'sliding-window'?"
+    """
+    word = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
+    word = _SUFFIX.sub("", word) or word
+    table = _table()["methods"]
+    alike = [method for method in methods if word in table.get(method, ())]
+    alike = alike or [method for method in methods if word in (method, *method.split("-"))]
+    if not alike:
+        return did_you_mean(word, methods)
+    *others, last = map(repr, alike)
+    return f"; did you mean {', '.join(others)}{' or ' * bool(others)}{last}?"
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    table: Mapping[str, Any] = json.loads(files("advchunk.chunkers").joinpath("other_names.json").read_text("utf-8"))
+    return table

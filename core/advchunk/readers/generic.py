@@ -1,0 +1,63 @@
+"""Read XML of any other kind: titles become headings, and the text of all other elements paragraphs; attributes are dropped."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from advchunk.readers.writing import Writer, squeeze
+from advchunk.readers.xml import parse_xml
+from advchunk.records import Document
+
+_log = logging.getLogger("advchunk")
+_TITLES = frozenset(["title", "head", "heading", "h1", "h2", "h3", "h4", "h5", "h6"])
+_PRESERVED = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
+    """Read XML whose elements are unknown; that they are is logged.
+
+    An element is part of a paragraph if there is text right before or after it, and a paragraph otherwise. Titles are at the
+    level of their element among those that have a title. Text with ``xml:space="preserve"`` is code. For errors, see
+    `parse_xml`.
+
+    >>> document = read("<note><title>Tea</title><step>Heat <b>water</b>.</step><step>Wait.</step></note>")
+    >>> [(block.kind, block.level, document.text[slice(*block.span)]) for block in document.blocks]
+    [('heading', 1, 'Tea'), ('paragraph', 0, 'Heat water.'), ('paragraph', 0, 'Wait.')]
+    """
+    root, writer = parse_xml(text, namespaces=False), Writer("xml")
+    _log.warning("%s: <%s> is XML of an unknown kind; its text is read as paragraphs", id or "XML", root.tag)
+    line = _write(root, writer, 0)
+    writer.add("paragraph", squeeze(line))
+    return writer.document(id, metadata)
+
+
+def _write(element: Element, writer: Writer, level: int) -> str:
+    """Write an element's blocks, and return the text after the last one."""
+    if element.tag.lower() in _TITLES:
+        writer.add("heading", squeeze("".join(element.itertext())), max(level, 1))
+        return ""
+    if element.get(_PRESERVED) == "preserve":
+        writer.add("code", "".join(element.itertext()))
+        return ""
+    level += any(child.tag.lower() in _TITLES for child in element)
+    line = element.text or ""
+    for child, is_inline in _children(element):
+        if is_inline:
+            line += "".join(child.itertext())
+        else:
+            writer.add("paragraph", squeeze(line))
+            writer.add("paragraph", squeeze(_write(child, writer, level)))
+            line = ""
+        line += child.tail or ""
+    return line
+
+
+def _children(element: Element) -> Iterator[tuple[Element, bool]]:
+    """Yield each child, and whether it is inline: beside text, and not made up of elements only."""
+    before = element.text or ""
+    for child in element:
+        after = child.tail or ""
+        has_text = not len(child) or bool((child.text or "").strip())
+        yield child, has_text and bool(before.strip() or after.strip())
+        before = after

@@ -1,0 +1,67 @@
+"""The words of a language that say whether a stop ends a sentence."""
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+
+# Languages that write ordinals with a stop: "3. Oktober".
+_ORDINALS = {
+    *("bs", "cs", "da", "de", "et", "fi", "hr", "hu", "is", "lb"),
+    *("lt", "lv", "nb", "nn", "no", "sk", "sl", "sr", "tr"),
+}
+_KIN = {"bs": "hr", "sr": "hr", "nb": "no", "nn": "no", "gl": "pt", "mk": "bg", "be": "ru", "lb": "de", "af": "nl"}
+_CONTINUING = {"ja": ("と", "って", "という")}  # particles after a quotation
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a language that decide whether a stop after or before them ends a sentence."""
+
+    never_last: frozenset[str]
+    abbreviations: frozenset[str]
+    before_number: frozenset[str]
+    starters: frozenset[str]
+    strong_starters: frozenset[str]
+    before_capital: frozenset[str]
+    calendar: frozenset[str]
+    after_quotation: frozenset[str]
+    short: frozenset[str]
+    spoken_openers: re.Pattern[str]
+    ordinals: bool
+    nouns_capital: bool
+    continuing: tuple[str, ...]
+
+    @cached_property
+    def special(self) -> frozenset[str]:
+        """All words after which a stop may not end the sentence."""
+        return self.abbreviations | self.before_number
+
+
+@cache
+def get_words(code: str) -> Words:
+    """Return the words of a language by its two- or three-letter code; those of English if there are none."""
+    table = json.loads(files("advchunk.text.sentences").joinpath("words.json").read_text(encoding="utf-8"))
+    shared: dict[str, str] = table["any"]
+    own: dict[str, str] = table.get(_KIN.get(code, code), table["en"])
+
+    def words(name: str) -> frozenset[str]:
+        return frozenset(f"{shared.get(name, '')} {own.get(name, '')}".split())
+
+    openers = "|".join(sorted(words("spoken openers") or words("starters")))
+    return Words(
+        never_last=words("never last"),
+        abbreviations=words("never last") | words("may be last"),
+        before_number=words("before a number"),
+        starters=words("starters"),
+        strong_starters=words("strong starters"),
+        before_capital=words("before any capital"),
+        calendar=words("calendar"),
+        after_quotation=words("after a quotation"),
+        short=words("short words"),
+        spoken_openers=re.compile(rf"\s(?=(?:{openers})\s)", re.IGNORECASE),
+        ordinals=code in _ORDINALS,
+        nouns_capital=code in {"de", "lb"},
+        continuing=_CONTINUING.get(code, ()),
+    )

@@ -1,0 +1,61 @@
+"""The embedded default, and precomputed vectors, as LangChain embeddings."""
+
+from collections.abc import Iterable
+from itertools import cycle
+
+from langchain_core.embeddings import Embeddings
+
+from advchunk.models.counters import replace_surrogates
+from advchunk.models.embedders import Embedder
+from advchunk.models.static import StaticEmbedder, default_embedder
+from advchunk.models.wordpiece import WordPiece
+from advchunk.records import Floats
+
+
+class DefaultEmbeddings(Embeddings):
+    """The embedded default, for vector stores and everything else that takes `Embeddings`; it needs no key or download.
+
+    >>> len(DefaultEmbeddings().embed_query("Green tea."))
+    256
+    """
+
+    model_name = StaticEmbedder.model_name
+
+    @property
+    def tokenizer(self) -> WordPiece:
+        """The tokenizer of the model."""
+        return default_embedder().tokenizer
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of texts."""
+        vectors: list[list[float]] = default_embedder().embed(list(map(replace_surrogates, texts))).tolist()
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query."""
+        return self.embed_documents([text])[0]
+
+
+class ChunkEmbeddings(Embeddings):
+    """Serves precomputed vectors of chunks or sentences to any vector store; the embedder embeds all other texts.
+
+    A vector store asks by text alone. Equal texts with different vectors therefore get their vectors in turn, in the order
+    in which they were made; a store that adds texts in another order may swap them.
+    """
+
+    def __init__(self, embedder: Embedder, rows: Iterable[tuple[str, Floats]]) -> None:
+        vectors = dict[str, list[Floats]]()
+        for text, row in rows:
+            vectors.setdefault(text, []).append(row)
+        self._embedder, self._vectors = embedder, {text: cycle(rows) for text, rows in vectors.items()}
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of texts, precomputed if there are any."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        embedded = dict(zip(missing, self._embedder.embed(missing), strict=True)) if missing else {}
+        return [(embedded[text] if text in embedded else next(self._vectors[text])).tolist() for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query."""
+        vector: list[float] = self._embedder.embed([text])[0].tolist()
+        return vector

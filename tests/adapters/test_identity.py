@@ -1,0 +1,204 @@
+"""What changed in an embedded text is indexed again, and nothing else is, in both frameworks."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+from langchain_core.indexing import InMemoryRecordManager, aindex, index
+from langchain_core.vectorstores import InMemoryVectorStore
+from llama_index.core import Document as LlamaDocument
+from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+from llama_index.core.schema import MetadataMode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import SimpleVectorStore
+
+from advchunk.enrich import Summaries
+from langchain_advchunk import ChunkEnricher, DefaultEmbeddings, RecursiveSplitter, chunk_key
+from llamaindex_advchunk import ChunkEnricher as NodeEnricher
+from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
+
+SPLITTER = RecursiveSplitter(max_tokens=20, include_context=True)
+PARSER = RecursiveNodeParser(max_tokens=20, include_context=True)
+GREEN, BLACK = (
+    "Green tea is hot and some people drink it cold.\n\n",
+    "Black tea is strong and many people add some milk.\n\n",
+)
+MILK, COWS = (
+    "Milk is white and most people drink it cold.\n\n",
+    "Cows give milk and eat grass and other green plants.\n\n",
+)
+TEA_SECTION, MILK_SECTION = f"# Tea\n\n{GREEN}{BLACK}", f"# Milk\n\n{MILK}{COWS}"
+TEXT = TEA_SECTION + MILK_SECTION  # one chunk per sentence
+EDITS = {  # the edited text and title, and the number of chunks of which the embedded text changes
+    "nothing": ((TEXT, "A"), 0),
+    "title": ((TEXT, "B"), 4),
+    "heading": ((TEXT.replace("# Tea", "# Leaves"), "A"), 2),
+    "body": ((TEXT.replace("strong", "bitter"), "A"), 1),
+    "offsets": ((f"# Rain\n\nRain falls on hills and on towns and on fields.\n\n{TEXT}", "A"), 1),
+    "order of sections": ((MILK_SECTION + TEA_SECTION, "A"), 0),
+    "order of paragraphs": ((TEA_SECTION + f"# Milk\n\n{COWS}{MILK}", "A"), 2),  # one of them with its heading
+}
+edits = pytest.mark.parametrize(("edited", "changed"), EDITS.values(), ids=EDITS)
+relaxed = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+class Store:
+    """An index of LangChain, and the texts in its vector store."""
+
+    def __init__(self):
+        self.records, self.vectors = InMemoryRecordManager("n"), InMemoryVectorStore(DefaultEmbeddings())
+        self.records.create_schema()
+        self.options = {"cleanup": "full", "source_id_key": "source", "key_encoder": chunk_key}
+
+    def added(self, chunks):
+        return index(chunks, self.records, self.vectors, **self.options)["num_added"]
+
+    def added_async(self, chunks):
+        return asyncio.run(aindex(chunks, self.records, self.vectors, **self.options))["num_added"]
+
+    def texts(self):
+        return Counter(entry["text"] for entry in self.vectors.store.values())
+
+
+def split(text, title, splitter=SPLITTER):
+    return splitter.split_documents([Document(text, id="d", metadata={"source": "s", "title": title})])
+
+
+def texts(chunks):
+    return Counter(chunk.page_content for chunk in chunks)
+
+
+sentences = st.sampled_from(["Tea is hot.", "Milk is white.", "Cows eat grass.", "See above."])
+sections = st.tuples(st.sampled_from(["Tea", "Milk"]), st.lists(sentences, min_size=1, max_size=4))
+documents = st.tuples(
+    st.lists(sections, min_size=1, max_size=4).map(
+        lambda parts: "\n\n".join(f"# {heading}\n\n" + "\n\n".join(body) for heading, body in parts)
+    ),
+    st.sampled_from(["Drinks", "Food"]),
+)
+
+
+@relaxed
+@given(before=documents, after=documents, context=st.booleans())
+def test_index_adds_the_chunks_whose_embedded_text_is_new_and_removes_the_old(before, after, context):
+    splitter, store = RecursiveSplitter(max_tokens=9, include_context=context), Store()
+    old, new = split(*before, splitter), split(*after, splitter)
+    assert store.added(old) == len(old)
+    assert store.added(new) == (texts(new) - texts(old)).total()
+    assert store.texts() == texts(new)
+
+
+@edits
+@pytest.mark.parametrize("added", [Store.added, Store.added_async])
+def test_index_adds_again_only_what_an_edit_changed(edited, changed, added):
+    store, new = Store(), split(*edited)
+    assert added(store, split(TEXT, "A")) == 4
+    assert added(store, new) == (texts(new) - texts(split(TEXT, "A"))).total() == changed
+    assert store.texts() == texts(new)
+
+
+def test_a_title_that_is_not_embedded_changes_nothing():
+    store, plain = Store(), RecursiveSplitter(max_tokens=20)
+    assert store.added(split(TEXT, "A", plain)) > 0
+    assert store.added(split(TEXT, "B", plain)) == 0
+
+
+class Scribe:
+    """A chat model whose summaries name its edition."""
+
+    def __init__(self, edition):
+        self.edition, self.model_name = edition, f"scribe {edition}"
+
+    def __call__(self, prompt):
+        if "<needs>\n" in prompt:
+            return f'{{"summary": "Edition {self.edition}."}}'
+        return '{"needs": "", "says": "x"}'
+
+
+def test_index_adds_again_the_chunks_whose_summary_changed():
+    chunks, store = split(TEXT, "A"), Store()
+    editions = [ChunkEnricher(Summaries(llm=Scribe(i))).transform_documents(chunks) for i in (1, 2)]
+    assert [store.added(version) for version in (chunks, editions[0], editions[0], editions[1])] == [4, 4, 0, 4]
+    assert store.texts() == texts(editions[1])
+    assert [chunk.id for chunk in editions[1]] == [chunk.id for chunk in chunks]
+    assert all("Edition 2." in text for text in store.texts())
+
+
+def test_ids_do_not_depend_on_where_the_text_is():
+    old, new = (split(text, "A") for text in (TEXT, EDITS["offsets"][0][0]))
+    assert {chunk.id for chunk in old} < {chunk.id for chunk in new}
+
+
+# LlamaIndex.
+
+
+class Recording(DefaultEmbedding):
+    """Counts the texts that are embedded."""
+
+    _count: int = 0
+
+    def _get_text_embeddings(self, texts):
+        self._count += len(texts)
+        return super()._get_text_embeddings(texts)
+
+
+def pipeline(*transformations):
+    return IngestionPipeline(
+        transformations=[*transformations, Recording()],
+        docstore=SimpleDocumentStore(),
+        docstore_strategy=DocstoreStrategy.UPSERTS,
+        vector_store=SimpleVectorStore(),
+    )
+
+
+def document(text, title, id_="d"):
+    return LlamaDocument(text=text, id_=id_, metadata={"title": title})
+
+
+def run(line, documents):
+    return line.run(documents=documents)
+
+
+def arun(line, documents):
+    return asyncio.run(line.arun(documents=documents))
+
+
+@edits
+@pytest.mark.parametrize("run", [run, arun])
+def test_a_pipeline_replaces_the_nodes_of_an_edited_document_alone(edited, changed, run):
+    line, other = pipeline(PARSER), document("Other text.", "O", "other")
+    assert len(run(line, [document(TEXT, "A"), other])) == 5
+    before = {*line.vector_store.data.embedding_dict}
+    nodes = run(line, [document(*edited), other])
+    expected = PARSER([document(*edited)]) if edited != (TEXT, "A") else []
+    assert [(node.node_id, node.hash) for node in nodes] == [(node.node_id, node.hash) for node in expected]
+    stored = line.vector_store.data.embedding_dict
+    current = PARSER([document(*edited), other])
+    assert stored.keys() == {node.node_id for node in current}
+    assert len(stored.keys() - before) == changed
+    for node in current:
+        text = node.get_content(MetadataMode.EMBED)
+        assert stored[node.node_id] == pytest.approx(DefaultEmbedding().get_text_embedding(text))
+
+
+@edits
+def test_hashes_and_ids_of_nodes_change_with_what_is_embedded(edited, changed):
+    old, new = PARSER([document(TEXT, "A")]), PARSER([document(*edited)])
+    embedded = [{node.get_content(MetadataMode.EMBED) for node in nodes} for nodes in (old, new)]
+    assert len(embedded[1] - embedded[0]) == changed
+    assert len({node.node_id for node in new} - {node.node_id for node in old}) == changed
+    assert len({node.hash for node in new} - {node.hash for node in old}) >= changed
+
+
+def test_a_pipeline_with_an_enricher_stores_the_new_summaries():
+    hashes = list[str]()
+    for edition in (1, 2):
+        line = pipeline(PARSER, NodeEnricher(enricher=Summaries(llm=Scribe(edition))))
+        nodes = line.run(documents=[document(TEXT, "A")])
+        assert {node.metadata["summary"] for node in nodes} == {f"Edition {edition}."}
+        assert line.run(documents=[document(TEXT, "A")]) == []
+        hashes += [node.hash for node in nodes]
+    assert len(set(hashes)) == 2 * len(nodes)

@@ -1,0 +1,148 @@
+"""Parameters of all chunkers, front ends and enrichers: a value that cannot mean anything is refused, and named."""
+
+import inspect
+import math
+import re
+from itertools import product
+from typing import get_args, get_type_hints
+
+import pytest
+
+import langchain_advchunk
+import llamaindex_advchunk
+from advchunk import ConfigurationError, create
+from advchunk.chunkers.biomedical.reranking import Boosts
+from advchunk.chunkers.params import hints
+from advchunk.chunkers.registry import TABLE, params_of
+from advchunk.enrich import Rewriting, Summaries
+from stand_ins import STAND_INS
+
+SIZES = {
+    "min_tokens",
+    "overlap_tokens",
+    "target_tokens",
+    "min_segment_tokens",
+    "min_segment_length",
+    "max_section_tokens",
+}
+NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, "3", [3]]
+NUMBERS = [-1, 0, 1, 0.5, 10**9]
+
+
+def numeric(types):
+    """Return the names of the parameters that are numbers, with their types."""
+    return {name: hint for name, hint in types.items() if {int, float} & {hint, *get_args(hint)}}
+
+
+@pytest.fixture(params=["core", "langchain", "llamaindex"])
+def front_end(request, name):
+    """Return the class of each chunker in each front end, with the models that it needs."""
+    chunker = TABLE[name].chunker
+    stem, models = chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
+    classes = {
+        "core": chunker,
+        "langchain": getattr(langchain_advchunk, f"{stem}Splitter"),
+        "llamaindex": getattr(llamaindex_advchunk, f"{stem}NodeParser"),
+    }
+    return lambda **params: classes[request.param](**{**models, **params})
+
+
+def refusal(build, **params):
+    """Return the message of the error that ``params`` raise, or None."""
+    try:
+        build(**params)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def test_a_number_is_finite_and_neither_text_nor_a_truth_value(front_end, name):
+    for parameter, value in product(numeric(hints(TABLE[name].chunker)), NOT_NUMBERS):
+        message = refusal(front_end, **{parameter: value})
+        assert message, (parameter, value)
+        assert parameter in message
+        assert repr(value) in message
+
+
+def test_a_number_alone_is_accepted_or_refused_by_its_own_name(front_end, name):
+    for parameter, value in product(numeric(hints(TABLE[name].chunker)), NUMBERS):
+        message = refusal(front_end, **{parameter: value}) or f"{parameter} {value}"
+        assert parameter in message
+        assert str(value) in message
+
+
+@pytest.mark.parametrize("value", [16, 17, 50, 119, 450, 5_000])
+def test_any_maximum_alone_is_accepted(front_end, value):
+    assert front_end(max_tokens=value).max_tokens == value
+
+
+def test_a_default_shrinks_with_the_maximum_until_it_can_hold(name):
+    text = "The cat naps on the sofa, and the kitten purrs. " * 20
+    for most in (16, 50):
+        chunks = create(name, experimental=True, **{**STAND_INS.get(name, {}), "max_tokens": most}).chunk(text)
+        assert all(chunk.tokens <= most for chunk in chunks)
+        assert len(chunks) <= 3 * sum(chunk.tokens for chunk in chunks) / most
+
+
+def test_no_size_exceeds_the_maximum_of_a_chunk(front_end, name):
+    for parameter in SIZES & set(hints(TABLE[name].chunker)):
+        message = refusal(front_end, max_tokens=512, **{parameter: 600})
+        assert message, parameter
+        assert re.search(rf"{parameter} must be .*max_tokens.*600", message, re.DOTALL)
+
+
+def test_sizes_of_a_chunk_are_those_that_are_tested():
+    named = {parameter for entry in TABLE.values() for parameter in hints(params_of(entry.chunker))}
+    others = {"max_tokens", "max_tokens_per_segment", "short_tokens", "window_tokens"}
+    assert {parameter for parameter in named if "tokens" in parameter} - others <= SIZES
+
+
+@pytest.mark.parametrize(
+    ("name", "bad", "rule"),
+    [
+        (
+            "semantic-cluster",
+            {"method": "hdbscan", "linkage": "average"},
+            "linkage can be given with method='hac' only",
+        ),
+        ("discourse", {"connectives": {5: "weak"}}, "connectives must be a mapping with text keys or None, got {5"),
+        ("llm-chaptering", {"temperature": 50}, "temperature must be in 0..2, got 50"),
+        ("universal-semantic", {"threshold": 0.3, "threshold_percentile": 20}, "only one of threshold and thresh"),
+        ("universal-semantic", {"min_chunk_size": 300, "max_chunk_size": 200}, "min_chunk_size must be in 0..200, got"),
+        ("recursive", {"min_tokens": 20, "max_tokens": 10}, "min_tokens must be in 0..max_tokens, got 20"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_parameters_that_contradict_each_other_are_refused(name, bad, rule):
+    with pytest.raises(ConfigurationError, match=re.escape(rule)):
+        TABLE[name].chunker(**{**STAND_INS.get(name, {}), **bad})
+
+
+def test_the_maximum_of_a_segment_and_of_a_chunk_follow_each_other():
+    def sizes(**params):
+        chunker = create("semantic-cluster", experimental=True, **params)
+        return chunker.max_tokens, chunker.max_tokens_per_segment
+
+    assert sizes() == (800, 800)
+    assert sizes(max_tokens_per_segment=1200) == sizes(max_tokens=1200) == (1200, 1200)
+    assert sizes(max_tokens_per_segment=300) == (300, 300)
+    assert sizes(max_tokens=300) == (300, 800)
+
+
+@pytest.mark.parametrize("enricher", [Summaries, Rewriting])
+def test_numbers_of_enrichers_are_numbers(enricher):
+    resolved = {
+        key: hint for key, hint in get_type_hints(enricher).items() if key in inspect.signature(enricher).parameters
+    }
+    for parameter, value in product(numeric(resolved), [*NOT_NUMBERS, *NUMBERS]):
+        message = refusal(enricher, llm=lambda prompt: prompt, **{parameter: value})
+        assert message or value in NUMBERS, (parameter, value)
+        assert message is None or (parameter in message and repr(value) in message)
+    assert "temperature must be in 0..2, got 50" in refusal(enricher, llm=lambda prompt: prompt, temperature=50)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1, "1", True])
+def test_boosts_are_finite_numbers(value):
+    for bad in ({"quality": value}, {"sections": {"Results": value}}, {"recency": ((2, value),)}):
+        assert "boosts must be finite numbers >= 0" in refusal(Boosts, **bad)
+    assert "years of recency must be whole numbers >= 0" in refusal(Boosts, recency=((-2, 0.1),))
