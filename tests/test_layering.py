@@ -18,6 +18,7 @@ LAYERS = [
     {"models"},
     {"readers"},
     {"layout"},
+    {"retrieval"},
     {"chunkers"},
     {"enrich", "evaluation", "__init__"},
     {"cli"},

@@ -272,6 +272,12 @@ class Chunk:
         return self.spans[-1].end if self.spans else 0
 
     @property
+    def middle(self) -> float:
+        """Mean offset of the characters; 0 for a chunk of context alone."""
+        total = sum((start + end) / 2 * (end - start) for start, end in self.spans)
+        return total / max(sum(end - start for start, end in self.spans), 1)
+
+    @property
     def passages(self) -> list[str]:
         """The text of each span."""
         ends = accumulate((end - start for start, end in self.spans), initial=0)

@@ -24,7 +24,7 @@ Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 
 # Scripts written without spaces: pairs of characters serve as words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-_WORD = rf"(?V1){_UNSPACED}+|[\p{{L}}--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
+_WORD = rf"(?V1){_UNSPACED}+|[%s--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
 
 _SNOWBALL = {  # the name of each language's Snowball list in bm25s.stopwords
     "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
@@ -127,12 +127,16 @@ def word_tokens(text: str) -> list[str]:
     >>> word_tokens("Don't move 3 boats: 天気予報")
     ["Don't", 'move', 'boats', '天気', '気予', '予報']
     """
-    word, unspaced, letter = _patterns()
-    words: list[str] = word.findall(text.replace("’", "'"))
-    if not unspaced.search(text):
-        return words
-    runs = ([run[i : i + 2] for i in range(len(run) - 1)] if unspaced.match(run) else [] for run in words)
-    return [piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run] if letter.search(piece)]
+    return _words(text, r"\p{L}")
+
+
+def searchable_words(text: str) -> list[str]:
+    """Return the words and numbers of a text, for search; for a script without spaces, pairs of characters.
+
+    >>> searchable_words("Don't move GPT-4 in 2024: 天気予報")
+    ["Don't", 'move', 'GPT', '4', 'in', '2024', '天気', '気予', '予報']
+    """
+    return _words(text, r"[\p{L}\p{N}]")
 
 
 def make_stemmer(stemmer: Stemmer, language: str) -> Callable[[str], str]:
@@ -177,8 +181,18 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
     return frozenset()
 
 
+def _words(text: str, content: str) -> list[str]:
+    """Return words that start with a character of the class ``content``."""
+    word, unspaced, valid = _patterns(content)
+    words: list[str] = word.findall(text.replace("’", "'"))
+    if not unspaced.search(text):
+        return words
+    runs = ([run[i : i + 2] for i in range(len(run) - 1)] if unspaced.match(run) else [] for run in words)
+    return [piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run] if valid.search(piece)]
+
+
 @cache
-def _patterns() -> tuple[Any, Any, Any]:
+def _patterns(content: str) -> tuple[Any, Any, Any]:
     import regex
 
-    return regex.compile(_WORD), regex.compile(_UNSPACED), regex.compile(r"\p{L}")
+    return regex.compile(_WORD % content), regex.compile(_UNSPACED), regex.compile(content)

@@ -1,0 +1,1 @@
+"""Retrieve chunks by vectors and words, re-rank them by their neighbors, and assemble passages with citations."""

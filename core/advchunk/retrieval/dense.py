@@ -1,0 +1,52 @@
+"""Search of chunks by their vectors, exactly, in memory."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from advchunk.errors import require
+from advchunk.numerics.signals import unit_rows
+from advchunk.records import Floats
+from advchunk.retrieval.rankings import DEPTH, Ranking
+
+
+class VectorIndex:
+    """Ranks chunks by the cosine of a query and their best row.
+
+    Raises `ConfigurationError` for rows of different widths, not finite, or of a chunk without any.
+
+    Parameters
+    ----------
+    rows : for each chunk, its (m, d) rows, m >= 1, of any norm.
+
+    >>> index = VectorIndex([np.array([[0.0, 1.0], [2.0, 2.0]]), np.array([[3.0, 0.0]])])
+    >>> index.search(np.array([1.0, 1.0])).chunks.tolist()
+    [0, 1]
+    """
+
+    def __init__(self, rows: Sequence[Floats]) -> None:
+        shapes = {row.shape[1:] for row in rows}
+        valid = len(shapes) <= 1 and all(row.ndim == 2 and len(row) for row in rows)
+        require(valid, "rows must be (m, d) for each chunk, with one d and m >= 1", sorted(shapes))
+        counts = [len(row) for row in rows]
+        self._first = np.cumsum([0, *counts[:-1]]) if counts else np.zeros(0, np.int64)
+        self.rows = unit_rows(np.concatenate(rows).astype(np.float32)) if rows else np.zeros((0, 0), np.float32)
+        require(bool(np.isfinite(self.rows).all()), "rows must be finite", "nan or inf")
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def search(self, query: Floats, depth: int | None = DEPTH) -> Ranking:
+        """Return the chunks most similar to a (d,) query vector, at most ``depth`` >= 1."""
+        return Ranking.from_scores(self.scores(query), depth)
+
+    def scores(self, query: Floats) -> Floats:
+        """Return the cosine of a (d,) query vector and the best row of each chunk: (n,)."""
+        if not len(self):
+            return np.zeros(0)
+        width = self.rows.shape[1]
+        require(query.shape == (width,), f"the query vector must have the {width} dimensions of the rows", query.shape)
+        # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
+        similarity = np.round(self.rows @ unit_rows(query[None].astype(np.float32))[0], 6).astype(np.float64)
+        best: Floats = np.maximum.reduceat(similarity, self._first)
+        return best

@@ -1,0 +1,163 @@
+"""Passages for a prompt: hits within a token budget, each text once, with citations."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from advchunk.errors import require
+from advchunk.records import Chunk, Span, written_metadata
+from advchunk.text.counters import Counter
+
+PassageOrder: TypeAlias = Literal["rank", "document"]
+
+_MAX_GAP = 2  # characters between chunks that join, such as the white space that splitters strip
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that was retrieved.
+
+    Parameters
+    ----------
+    document : name of its document.
+    score : by which it was ranked; comparable within one search only.
+    """
+
+    chunk: Chunk
+    document: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Hits that touch or overlap, merged to one text.
+
+    Parameters
+    ----------
+    text : the text of ``spans``, separated by blank lines if there are several.
+    document : name of the document.
+    spans : ascending and disjoint, in the document.
+    hits : in reading order.
+    score : of the best hit.
+    tokens : of ``text``.
+    """
+
+    text: str
+    document: str
+    spans: tuple[Span, ...]
+    hits: tuple[Hit, ...]
+    score: float
+    tokens: int
+
+    @property
+    def page(self) -> Any:
+        """The page where the passage starts; None if the documents have no pages."""
+        return _value(self.hits[0].chunk.metadata, "page")
+
+    @property
+    def heading(self) -> str:
+        """The path of headings above the passage, such as "Guide > Install"; "" without headings."""
+        path = _value(self.hits[0].chunk.metadata, "title_path")
+        return " > ".join(path) if isinstance(path, (list, tuple)) else str(path or "")
+
+    @property
+    def citation(self) -> str:
+        """Source, heading, page and offsets in one line, such as "guide.md, Guide > Install, page 3, characters 120-480"."""
+        places = ", ".join(f"{start}-{end}" for start, end in self.spans)
+        page = None if self.page is None else f"page {self.page}"
+        return ", ".join(
+            part for part in (self.document, self.heading, page, places and f"characters {places}") if part
+        )
+
+
+def assemble(
+    hits: Iterable[Hit],
+    budget: int,
+    counter: Counter,
+    *,
+    order: PassageOrder = "rank",
+    texts: Mapping[str, str] | None = None,
+) -> list[Passage]:
+    """Merge hits, best first, to passages of at most ``budget`` tokens in all.
+
+    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget. Hits
+    of a document that overlap, touch, or have only white space between them, become one passage, in which no text occurs
+    twice. Without the text of a document, a gap of up to two characters counts as white space. Context, such as headings, is
+    not part of a passage. Raises `ConfigurationError` for a budget under 1 or another order.
+
+    Parameters
+    ----------
+    budget : tokens of all passages, by ``counter``, >= 1.
+    order : "rank" sorts passages by their best hit; "document" by their document, in the order of its best hit, and place.
+    texts : by document, the text that the spans refer to, from which gaps are filled.
+
+    >>> from advchunk import RecursiveChunker
+    >>> chunks = RecursiveChunker(max_tokens=4).chunk("One two. Three four. Five six. Seven eight.")
+    >>> hits = [Hit(chunks[i], "a.txt", 1 / (i + 1)) for i in (0, 3, 1)]
+    >>> for passage in assemble(hits, 12, RecursiveChunker().counter):
+    ...     print(passage.text, "|", passage.citation)
+    One two. Three four.  | a.txt, characters 0-21
+    Seven eight. | a.txt, characters 31-43
+    """
+    require(budget >= 1, "budget must be >= 1", budget)
+    require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
+    passages, seen = list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
+    for hit in hits:
+        key = hit.document, hit.chunk.spans, hit.chunk.text
+        if key in seen or not hit.chunk.text.strip():
+            continue
+        seen.add(key)
+        text = (texts or {}).get(hit.document)
+        beside = [passage for passage in passages if passage.document == hit.document and _touch(passage, hit, text)]
+        merged = _merge([hit, *(old for passage in beside for old in passage.hits)], text, counter)
+        candidates = [*(passage for passage in passages if passage not in beside), merged]
+        if sum(passage.tokens for passage in candidates) <= budget:
+            passages = candidates
+    passages.sort(key=lambda passage: -passage.score)
+    if order == "rank":
+        return passages
+    rank = {passage.document: -i for i, passage in reversed(list(enumerate(passages)))}
+    return sorted(passages, key=lambda passage: (-rank[passage.document], passage.spans))
+
+
+def _touch(passage: Passage, hit: Hit, text: str | None) -> bool:
+    """Return True if a hit overlaps a passage, or only white space is between them."""
+    return any(
+        _fill(first.end, second.start, text) is not None
+        for span in hit.chunk.spans
+        for own in passage.spans
+        for first, second in [sorted((span, own))]
+    )
+
+
+def _fill(end: int, start: int, text: str | None) -> str | None:
+    """Return the text between two spans, "" if they overlap; None if they do not join."""
+    if start <= end:
+        return ""
+    if text is not None:
+        return None if text[end:start].strip() else text[end:start]
+    return ("", " ", "\n\n")[start - end] if start - end <= _MAX_GAP else None
+
+
+def _merge(hits: Sequence[Hit], text: str | None, counter: Counter) -> Passage:
+    """Return the passage of hits in one document."""
+    pieces = sorted(
+        (span, piece) for hit in hits for span, piece in zip(hit.chunk.spans, hit.chunk.passages, strict=True)
+    )
+    spans, texts = list[Span](), list[str]()
+    for (start, end), piece in pieces:
+        fill = _fill(spans[-1].end, start, text) if spans else None
+        if fill is None:
+            spans.append(Span(start, end))
+            texts.append(piece)
+        elif end > spans[-1].end:
+            texts[-1] += fill + piece[max(spans[-1].end - start, 0) :]
+            spans[-1] = Span(spans[-1].start, end)
+    whole = "\n\n".join(texts) if spans else hits[0].chunk.text  # a chunk without a place is a passage of its own
+    ordered = tuple(sorted(hits, key=lambda hit: hit.chunk.spans))
+    return Passage(whole, hits[0].document, tuple(spans), ordered, max(hit.score for hit in hits), counter(whole))
+
+
+def _value(metadata: Mapping[str, Any], name: str) -> Any:
+    """Return a value that advchunk wrote to metadata, else one that the document came with."""
+    return written_metadata(metadata).get(name, metadata.get(name))

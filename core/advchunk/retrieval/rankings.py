@@ -1,0 +1,110 @@
+"""Rankings of chunks, and their fusion."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias, get_args
+
+import numpy as np
+
+from advchunk.errors import require
+from advchunk.records import Floats, Ints
+
+FusionMethod: TypeAlias = Literal["standardized", "reciprocal"]
+
+DEPTH = 100
+"""Chunks of a ranking that fusion and neighbors use."""
+
+_RECIPROCAL = 60  # k of Cormack et al.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """Chunks found for a query, best first.
+
+    Parameters
+    ----------
+    chunks : (n,) indices of chunks, each once.
+    scores : (n,) their scores, not rising; on any scale, higher is better.
+    """
+
+    chunks: Ints
+    scores: Floats
+
+    @classmethod
+    def from_scores(cls, scores: Floats, depth: int | None = None, *, above: float = -np.inf) -> Self:
+        """Return the chunks with the highest scores; equal scores are ordered by index.
+
+        Parameters
+        ----------
+        scores : (c,) one for each chunk.
+        depth : chunks to return, >= 1; None for all.
+        above : only chunks with a higher score are returned.
+
+        >>> Ranking.from_scores(np.array([0.5, 2.0, 0.0, 2.0]), 3, above=0).chunks.tolist()
+        [1, 3, 0]
+        """
+        require(depth is None or depth >= 1, "depth must be >= 1 or None", depth)
+        chunks = np.flatnonzero(scores > above)
+        if depth is not None and depth < len(chunks):
+            # All that tie with the last are kept until they are ordered.
+            least = np.partition(scores[chunks], len(chunks) - depth)[len(chunks) - depth]
+            chunks = chunks[scores[chunks] >= least]
+        chunks = chunks[np.argsort(-scores[chunks], kind="stable")][:depth]
+        return cls(chunks, scores[chunks])
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def first(self, depth: int) -> Self:
+        """Return the first ``depth`` chunks."""
+        return type(self)(self.chunks[:depth], self.scores[:depth])
+
+
+def fuse(
+    rankings: Sequence[Ranking],
+    weights: Sequence[float] | None = None,
+    *,
+    method: FusionMethod = "standardized",
+    depth: int = DEPTH,
+) -> Ranking:
+    """Merge rankings of different retrievers, such as vectors and words, into one.
+
+    "standardized" adds scores after each ranking's are shifted and scaled to a minimum of 0 and a standard deviation of 1
+    among its first ``depth`` chunks; a chunk that a ranking lacks adds 0. "reciprocal" adds 1 / (60 + rank) (Cormack et al.
+    2009, reciprocal rank fusion, SIGIR). Ranks forget by how much a chunk leads, so "reciprocal" loses several points
+    where one ranking is much better than the other (benchmarks/RETRIEVERS.md).
+
+    Raises `ConfigurationError` for no rankings, and for weights that do not match or are negative.
+
+    Parameters
+    ----------
+    weights : one for each ranking, >= 0; None for equal ones.
+    depth : chunks of each ranking to use, >= 1.
+
+    >>> words = Ranking(np.array([7, 3]), np.array([9.0, 4.0]))
+    >>> vectors = Ranking(np.array([3, 5, 7]), np.array([0.9, 0.8, 0.1]))
+    >>> fuse([words, vectors]).chunks.tolist()
+    [3, 7, 5]
+    """
+    require(len(rankings) > 0, "rankings must not be empty", len(rankings))
+    require(depth >= 1, "depth must be >= 1", depth)
+    require(method in get_args(FusionMethod), f"method must be one of {get_args(FusionMethod)}", method)
+    weights = [1.0] * len(rankings) if weights is None else weights
+    valid = len(weights) == len(rankings) and min(weights) >= 0
+    require(valid, f"weights must be {len(rankings)} numbers >= 0", weights)
+    used = [ranking.first(depth) for ranking in rankings]
+    parts = [weight * _rescale(ranking, method) for weight, ranking in zip(weights, used, strict=True)]
+    chunks, owners = np.unique(np.concatenate([ranking.chunks for ranking in used]), return_inverse=True)
+    scores: Floats = np.bincount(owners, np.concatenate(parts), len(chunks)).astype(np.float64)
+    ranking = Ranking.from_scores(scores)
+    return Ranking(chunks[ranking.chunks], ranking.scores)
+
+
+def _rescale(ranking: Ranking, method: FusionMethod) -> Floats:
+    if method == "reciprocal":
+        return 1 / (_RECIPROCAL + 1.0 + np.arange(len(ranking)))
+    if not len(ranking):
+        return np.zeros(0)
+    spread = float(np.std(ranking.scores))
+    # Without a spread, all that were found are equally good, and better than the others.
+    return (ranking.scores - ranking.scores[-1]) / spread if spread > 0 else np.ones(len(ranking))
