@@ -1,1 +1,31 @@
-"""Retrieve chunks by vectors and words, re-rank them by their neighbors, and assemble passages with citations."""
+"""Retrieve chunks by vectors and words, re-rank them by their neighbors, and assemble passages with citations.
+
+>>> from advchunk import RecursiveChunker
+>>> from advchunk.retrieval import Retriever
+>>> guide = RecursiveChunker(max_tokens=8).chunk("Boil the water. Add green tea. Wait two minutes. Pour it into cups.")
+>>> Retriever({"guide.txt": guide}).search("How long should I wait?", k=1)[0].chunk.text
+'Wait two minutes. '
+"""
+
+from advchunk.retrieval.dense import VectorIndex
+from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.neighbors import rerank_by_neighbors
+from advchunk.retrieval.passages import Hit, Passage, assemble
+from advchunk.retrieval.places import Places
+from advchunk.retrieval.rankings import Ranking, fuse
+from advchunk.retrieval.retriever import Retriever
+from advchunk.retrieval.search import combine
+
+__all__ = [
+    "Hit",
+    "LexicalIndex",
+    "Passage",
+    "Places",
+    "Ranking",
+    "Retriever",
+    "VectorIndex",
+    "assemble",
+    "combine",
+    "fuse",
+    "rerank_by_neighbors",
+]
