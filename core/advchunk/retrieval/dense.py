@@ -30,8 +30,9 @@ class VectorIndex:
         require(valid, "rows must be (m, d) for each chunk, with one d and m >= 1", sorted(shapes))
         counts = [len(row) for row in rows]
         self._first = np.cumsum([0, *counts[:-1]]) if counts else np.zeros(0, np.int64)
-        self.rows = unit_rows(np.concatenate(rows).astype(np.float32)) if rows else np.zeros((0, 0), np.float32)
-        require(bool(np.isfinite(self.rows).all()), "rows must be finite", "nan or inf")
+        flat = np.concatenate(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
+        require(bool(np.isfinite(flat).all()), "rows must be finite", "nan or inf")
+        self.rows = unit_rows(flat)
 
     def __len__(self) -> int:
         return len(self._first)

@@ -1,5 +1,6 @@
 """Passages for a prompt: hits within a token budget, each text once, with citations."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
@@ -10,6 +11,7 @@ from advchunk.text.counters import Counter
 
 PassageOrder: TypeAlias = Literal["rank", "document"]
 
+_log = logging.getLogger("advchunk")
 _MAX_GAP = 2  # characters between chunks that join, such as the white space that splitters strip
 
 
@@ -80,10 +82,11 @@ def assemble(
 ) -> list[Passage]:
     """Merge hits, best first, to passages of at most ``budget`` tokens in all.
 
-    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget. Hits
-    of a document that overlap, touch, or have only white space between them, become one passage, in which no text occurs
-    twice. Without the text of a document, a gap of up to two characters counts as white space. Context, such as headings, is
-    not part of a passage. Raises `ConfigurationError` for a budget under 1 or another order.
+    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget; if
+    none fits, a warning is logged. Hits of a document that overlap, touch, or have only white space between them, become one
+    passage, in which no text occurs twice. Without the text of a document, a gap of up to two characters counts as white
+    space. Context, such as headings, is not part of a passage. Raises `ConfigurationError` for a budget under 1 or another
+    order.
 
     Parameters
     ----------
@@ -102,6 +105,7 @@ def assemble(
     require(budget >= 1, "budget must be >= 1", budget)
     require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
     passages, seen = list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
+    first_refused: Passage | None = None
     for hit in hits:
         key = hit.document, hit.chunk.spans, hit.chunk.text
         if key in seen or not hit.chunk.text.strip():
@@ -113,6 +117,10 @@ def assemble(
         candidates = [*(passage for passage in passages if passage not in beside), merged]
         if sum(passage.tokens for passage in candidates) <= budget:
             passages = candidates
+        elif first_refused is None:
+            first_refused = merged
+    if first_refused and not passages:
+        _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, first_refused.tokens)
     passages.sort(key=lambda passage: -passage.score)
     if order == "rank":
         return passages

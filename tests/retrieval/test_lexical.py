@@ -1,0 +1,118 @@
+import json
+from math import log
+
+import numpy as np
+import pytest
+from growth import least_seconds
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError
+from advchunk.retrieval import LexicalIndex
+
+WORDS = st.lists(st.sampled_from(["tea", "rum", "boat", "sail", "x42", "7"]), max_size=8).map(" ".join)
+
+
+def slow_bm25(texts, query, k1=1.5, b=0.75):
+    """Robertson and Zaragoza's formula, with Lucene's idf."""
+    words = [text.split() for text in texts]
+    mean = sum(map(len, words)) / len(words)
+    scores = []
+    for text in words:
+        score = 0.0
+        for term in query.split():
+            df = sum(term in other for other in words)
+            tf = text.count(term)
+            if tf:
+                idf = log(1 + (len(words) - df + 0.5) / (df + 0.5))
+                score += idf * tf / (tf + k1 * (1 - b + b * len(text) / mean))
+        scores.append(score)
+    return scores
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8), WORDS)
+def test_scores_are_those_of_the_formula(texts, query):
+    assert LexicalIndex(texts).scores(query) == pytest.approx(slow_bm25(texts, query), rel=1e-5)
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=6), st.data(), WORDS)
+def test_adding_and_removing_equals_a_new_index(first, then, data, query):
+    index = LexicalIndex(first)
+    index.search(query)
+    index.add(then)
+    gone = data.draw(st.sets(st.integers(0, len(index) - 1))) if len(index) else set()
+    index.remove(gone)
+    left = [text for i, text in enumerate([*first, *then]) if i not in gone]
+    assert len(index) == len(left)
+    assert index.scores(query) == pytest.approx(LexicalIndex(left).scores(query))
+
+
+def test_stems_numbers_and_identifiers_are_found_and_stop_words_are_not():
+    index = LexicalIndex(["He sailed in 1987.", "The GPT-4 model", "It was not."])
+    assert index.search("sailing").chunks.tolist() == [0]
+    assert index.search("1987").chunks.tolist() == [0]
+    assert index.search("gpt 4").chunks.tolist() == [1]
+    assert not len(index.search("was it not the"))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "query"),
+    [
+        ("de", "Die Häuser standen leer.", "Haus leer stehend"),
+        ("zh", "今天的天气预报", "天气"),
+        ("xx", "tea leaves", "leaves"),
+    ],
+)
+def test_languages(language, text, query):
+    assert LexicalIndex([text, "other"], language).search(query).chunks.tolist() == [0]
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["the"], ["", "tea", "\ud800"]])
+def test_nothing_to_find(texts):
+    index = LexicalIndex(texts)
+    assert not len(index.search("rum \ud800"))
+    assert not len(index.search(""))
+
+
+@given(st.lists(WORDS, max_size=6), WORDS)
+def test_saved_and_loaded(tmp_path_factory, texts, query):
+    folder = tmp_path_factory.mktemp("index")
+    index = LexicalIndex(texts, "de")
+    index.save(folder)
+    loaded = LexicalIndex.load(folder)
+    assert loaded.language == "de"
+    assert loaded.scores(query).tolist() == index.scores(query).tolist()
+    loaded.add(["tea"])
+    index.add(["tea"])
+    assert loaded.scores("tea").tolist() == index.scores("tea").tolist()
+
+
+def test_damaged_files_are_refused(tmp_path):
+    index = LexicalIndex(["tea and rum"])
+    index.save(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"LexicalIndex\.save saved"):
+        LexicalIndex.load(tmp_path / "other")
+    np.savez(tmp_path / "terms.npz", ids=np.array([9]), edges=np.array([0, 1]))
+    with pytest.raises(ConfigurationError, match=r"terms\.npz must match"):
+        LexicalIndex.load(tmp_path)
+    np.savez(tmp_path / "terms.npz", ids=np.array([{}], dtype=object), edges=np.array([0, 1]))  # a pickle
+    with pytest.raises(ConfigurationError, match=r"LexicalIndex\.save saved"):
+        LexicalIndex.load(tmp_path)
+    index.save(tmp_path)
+    settings = json.loads((tmp_path / "lexical.json").read_text(encoding="utf-8"))
+    (tmp_path / "lexical.json").write_text(json.dumps({**settings, "format": 99}), encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="format must be 1"):
+        LexicalIndex.load(tmp_path)
+
+
+def test_only_texts_of_the_index_can_be_removed():
+    with pytest.raises(ConfigurationError, match=r"texts must be numbers from 0 to 0, got \[1\]"):
+        LexicalIndex(["tea"]).remove([0, 1])
+
+
+def test_indexing_takes_time_in_proportion_to_the_texts():
+    def seconds(count):
+        texts = [f"tea {i % 997} rum {i % 89} boat sails w{i}" for i in range(count)]
+        return least_seconds(lambda: LexicalIndex(texts).search("tea 7"), 2)
+
+    assert seconds(16_000) < 8 * seconds(4_000) + 0.05

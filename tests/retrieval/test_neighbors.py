@@ -1,0 +1,131 @@
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import Chunk, ConfigurationError, Span
+from advchunk.retrieval import Places, Ranking, rerank_by_neighbors
+
+
+def ranked(chunks, scores):
+    return Ranking(np.array(chunks, dtype=np.int64), np.array(scores, dtype=np.float64))
+
+
+def slow_rule(ranking, documents, middles, *, temperature=0.2, reach=200.0, weight=0.2, depth=100):
+    """The formula of the docstring, chunk by chunk."""
+    hits = list(zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True))[:depth]
+    top, last = hits[0][1], hits[-1][1]
+    p = {i: exp((score - top) / (temperature * (top - last))) for i, score in hits}
+    scores = {}
+    for i in range(len(documents)):
+        near = [j for j in p if documents[j] == documents[i] and abs(middles[i] - middles[j]) <= 3 * reach]
+        if i in p or near:
+            others = (j for j in p if j != i and documents[j] == documents[i])
+            support = sum(p[j] * exp(-abs(middles[i] - middles[j]) / reach) for j in others)
+            scores[i] = p.get(i, 0) + weight * support
+    return scores
+
+
+@st.composite
+def searches(draw):
+    n = draw(st.integers(1, 12))
+    documents = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
+    middles = draw(st.lists(st.integers(0, 3000).map(float), min_size=n, max_size=n))
+    chunks = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True))
+    scores = sorted(draw(st.lists(st.integers(-50, 50), min_size=len(chunks), max_size=len(chunks))), reverse=True)
+    return np.array(documents), np.array(middles), ranked(chunks, scores)
+
+
+@given(searches(), st.integers(1, 12))
+def test_the_rule_equals_its_formula(search, depth):
+    documents, middles, ranking = search
+    result = rerank_by_neighbors(ranking, Places(documents, middles), depth=depth)
+    used = ranking.scores[:depth]
+    if used[0] == used[-1]:
+        assert result.chunks.tolist() == ranking.chunks.tolist()
+        return
+    expected = slow_rule(ranking, documents, middles, depth=depth)
+    got = dict(zip(result.chunks.tolist(), result.scores.tolist(), strict=True))
+    assert {i: got[i] for i in expected} == pytest.approx(expected)
+    assert set(got) == set(expected) | set(ranking.chunks.tolist())
+    assert len(got) == len(result)
+    assert np.all(np.diff(result.scores) <= 0)
+
+
+@given(searches())
+def test_the_scale_of_scores_changes_nothing(search):
+    documents, middles, ranking = search
+    places = Places(documents, middles)
+    moved = Ranking(ranking.chunks, 0.001 * ranking.scores - 7)
+    scores = [rerank_by_neighbors(r, places).scores for r in (ranking, moved)]
+    if ranking.scores[0] > ranking.scores[-1]:
+        assert scores[0] == pytest.approx(scores[1])
+
+
+@given(searches())
+def test_hits_only_returns_the_hits(search):
+    documents, middles, ranking = search
+    result = rerank_by_neighbors(ranking, Places(documents, middles), hits_only=True)
+    assert sorted(result.chunks.tolist()) == sorted(ranking.chunks.tolist())
+
+
+def test_chunks_of_other_documents_do_not_count():
+    scores = ranked([0, 1, 2, 3], [1.0, 0.99, 0.98, 0.0])
+    one = Places(np.array([0, 1, 1, 2]), np.zeros(4))
+    assert rerank_by_neighbors(scores, one).chunks[0] == 1
+    apart = Places(np.array([0, 1, 2, 3]), np.zeros(4))
+    assert rerank_by_neighbors(scores, apart).chunks.tolist() == [0, 1, 2, 3]
+
+
+def test_a_chunk_between_two_hits_is_found():
+    places = Places(np.zeros(9, dtype=int), 100.0 * np.arange(9))
+    result = rerank_by_neighbors(ranked([3, 5, 8], [1.0, 0.98, 0.0]), places)
+    assert result.chunks[:3].tolist() == [3, 5, 4]
+
+
+def test_without_weight_the_order_stays():
+    places = Places(np.zeros(4, dtype=int), 10.0 * np.arange(4))
+    assert rerank_by_neighbors(ranked([2, 0, 3], [3.0, 2.0, 1.0]), places, weight=0).chunks.tolist() == [2, 0, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "rule"),
+    [
+        ({"temperature": 0}, "temperature must be > 0"),
+        ({"reach": 0}, "reach must be > 0"),
+        ({"reach": float("inf")}, "reach must be > 0 and <= 100,000"),
+        ({"weight": -1}, "weight must be >= 0"),
+        ({"depth": 0}, "depth must be >= 1"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        rerank_by_neighbors(ranked([0], [1.0]), Places(np.zeros(1, dtype=int), np.zeros(1)), **parameters)
+
+
+def test_a_ranking_of_chunks_without_places_is_refused():
+    with pytest.raises(ConfigurationError, match="must be of the 1 chunks with places"):
+        rerank_by_neighbors(ranked([1], [1.0]), Places(np.zeros(1, dtype=int), np.zeros(1)))
+
+
+def test_places_count_tokens_of_the_document():
+    chunks = [Chunk("a" * 40, (Span(0, 40),), 10), Chunk("b" * 40, (Span(120, 160),), 10)]
+    places = Places.of([*chunks, chunks[0]], ["x", "x", "y"])
+    assert places.documents.tolist() == [0, 0, 1]
+    assert places.middles.tolist() == [5.0, 35.0, 5.0]  # a token for four characters, gaps included
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 500)), min_size=1, max_size=20), st.integers(0, 300), st.data()
+)
+def test_near_equals_a_search_of_all(places, distance, data):
+    documents, middles = (np.array(values) for values in zip(*places, strict=True))
+    hits = data.draw(st.lists(st.integers(0, len(places) - 1), min_size=1, unique=True))
+    expected = [
+        i
+        for i in range(len(places))
+        if any(documents[i] == documents[j] and abs(int(middles[i]) - int(middles[j])) <= distance for j in hits)
+    ]
+    assert Places(documents, middles.astype(float)).near(np.array(hits), distance).tolist() == expected

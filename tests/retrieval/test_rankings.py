@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from advchunk import ConfigurationError
+from advchunk.retrieval import Ranking, VectorIndex, combine, fuse
+
+SCORES = st.integers(0, 12).flatmap(
+    lambda n: arrays(np.float64, n, elements=st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]))
+)
+
+
+def ranking(**scores):
+    chunks = [int(name[1:]) for name in scores]
+    return Ranking(np.array(chunks, dtype=np.int64), np.array(list(scores.values()), dtype=np.float64))
+
+
+@given(SCORES, st.integers(1, 15), st.sampled_from([-np.inf, 0.0, 1.0]))
+def test_the_best_are_first_and_ties_are_ordered_by_index(scores, depth, above):
+    best = Ranking.from_scores(scores, depth, above=above)
+    expected = sorted((i for i in range(len(scores)) if scores[i] > above), key=lambda i: (-scores[i], i))[:depth]
+    assert best.chunks.tolist() == expected
+    assert best.scores.tolist() == [scores[i] for i in expected]
+
+
+def slow_fusion(rankings, weights, method):
+    total = {}
+    for ranked, weight in zip(rankings, weights, strict=True):
+        spread = np.std(ranked.scores) if len(ranked) else 0
+        for place, (chunk, score) in enumerate(zip(ranked.chunks.tolist(), ranked.scores.tolist(), strict=True)):
+            standardized = (score - ranked.scores[-1]) / spread if spread else 1
+            part = 1 / (61 + place) if method == "reciprocal" else standardized
+            total[chunk] = total.get(chunk, 0) + weight * part
+    return total
+
+
+@given(st.lists(SCORES, min_size=1, max_size=3), st.sampled_from(["standardized", "reciprocal"]))
+def test_fusion_equals_its_definition(lists, method):
+    rankings = [Ranking.from_scores(scores) for scores in lists]
+    weights = [1.0, 2.0, 0.5][: len(rankings)]
+    fused = fuse(rankings, weights, method=method)
+    expected = slow_fusion(rankings, weights, method)
+    assert fused.scores.tolist() == pytest.approx(sorted(expected.values(), reverse=True))
+    assert {i: pytest.approx(expected[i]) for i in expected} == dict(
+        zip(fused.chunks.tolist(), fused.scores, strict=True)
+    )
+
+
+def test_scale_and_shift_of_scores_change_nothing():
+    words, vectors = ranking(c7=9.0, c3=4.0, c1=1.0), ranking(c3=0.9, c5=0.8, c7=0.1)
+    moved = Ranking(vectors.chunks, 1000 * vectors.scores - 5)
+    assert fuse([words, vectors]).chunks.tolist() == fuse([words, moved]).chunks.tolist()
+
+
+def test_only_the_first_chunks_are_used():
+    assert sorted(fuse([ranking(c1=3.0, c2=2.0, c3=1.0), ranking(c4=1.0)], depth=2).chunks.tolist()) == [1, 2, 4]
+
+
+def test_an_empty_ranking_adds_nothing():
+    empty = Ranking.from_scores(np.zeros(0))
+    assert fuse([empty, ranking(c4=1.0, c2=0.5)]).chunks.tolist() == [4, 2]
+    assert not len(fuse([empty]))
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (lambda: fuse([]), "rankings must not be empty"),
+        (lambda: fuse([ranking(c1=1.0)], [1.0, 2.0]), "weights must be 1 numbers >= 0"),
+        (lambda: fuse([ranking(c1=1.0)], [-1.0]), "weights must be 1 numbers >= 0"),
+        (lambda: fuse([ranking(c1=1.0)], method="max"), "method must be one of"),
+        (lambda: fuse([ranking(c1=1.0)], depth=0), "depth must be >= 1"),
+        (lambda: Ranking.from_scores(np.ones(3), 0), "depth must be >= 1"),
+        (lambda: combine(None, None), "a ranking by vectors or by words must be given"),
+    ],
+)
+def test_bad_values_are_refused(call, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        call()
+
+
+def test_vectors_rank_by_the_best_row_of_each_chunk():
+    rng = np.random.default_rng(0)
+    rows, query = [rng.normal(size=(n, 8)) for n in (1, 3, 2, 1)], rng.normal(size=8)
+    cosines = [max(float(row @ query) / np.linalg.norm(row) / np.linalg.norm(query) for row in group) for group in rows]
+    found = VectorIndex(rows).search(query)
+    assert found.chunks.tolist() == np.argsort(cosines)[::-1].tolist()
+    assert found.scores == pytest.approx(sorted(cosines, reverse=True), abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    "rows", [[np.ones((1, 2)), np.ones((1, 3))], [np.ones((0, 2))], [np.ones(2)], [np.full((1, 2), np.nan)]]
+)
+def test_rows_that_do_not_fit_are_refused(rows):
+    with pytest.raises(ConfigurationError, match="rows must be"):
+        VectorIndex(rows)
+
+
+def test_a_query_of_other_dimensions_is_refused():
+    with pytest.raises(ConfigurationError, match="must have the 2 dimensions"):
+        VectorIndex([np.ones((1, 2))]).search(np.ones(3))
+
+
+def test_an_index_of_nothing_finds_nothing():
+    assert not len(VectorIndex([]).search(np.ones(3)))
