@@ -10,7 +10,7 @@
 from advchunk.retrieval.dense import VectorIndex
 from advchunk.retrieval.lexical import LexicalIndex
 from advchunk.retrieval.neighbors import rerank_by_neighbors
-from advchunk.retrieval.passages import Hit, Passage, assemble
+from advchunk.retrieval.passages import Hit, Passage, assemble_passages
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import Ranking, fuse
 from advchunk.retrieval.retriever import Retriever
@@ -24,7 +24,7 @@ __all__ = [
     "Ranking",
     "Retriever",
     "VectorIndex",
-    "assemble",
+    "assemble_passages",
     "combine",
     "fuse",
     "rerank_by_neighbors",

@@ -72,7 +72,7 @@ class Passage:
         )
 
 
-def assemble(
+def assemble_passages(
     hits: Iterable[Hit],
     budget: int,
     counter: Counter,
@@ -97,7 +97,7 @@ def assemble(
     >>> from advchunk import RecursiveChunker
     >>> chunks = RecursiveChunker(max_tokens=4).chunk("One two. Three four. Five six. Seven eight.")
     >>> hits = [Hit(chunks[i], "a.txt", 1 / (i + 1)) for i in (0, 3, 1)]
-    >>> for passage in assemble(hits, 12, RecursiveChunker().counter):
+    >>> for passage in assemble_passages(hits, 12, RecursiveChunker().counter):
     ...     print(passage.text, "|", passage.citation)
     One two. Three four.  | a.txt, characters 0-21
     Seven eight. | a.txt, characters 31-43

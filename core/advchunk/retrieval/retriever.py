@@ -21,7 +21,7 @@ from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.dense import VectorIndex
 from advchunk.retrieval.lexical import LexicalIndex
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, SearchMode, combine
@@ -128,12 +128,12 @@ class Retriever:
         return self._hits(await self._arank(query), k)
 
     def passages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
-        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble`)."""
-        return assemble(self._hits(self.rank(query)), budget, self._counter, order=order)
+        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble_passages`)."""
+        return assemble_passages(self._hits(self.rank(query)), budget, self._counter, order=order)
 
     async def apassages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        return assemble(self._hits(await self._arank(query)), budget, self._counter, order=order)
+        return assemble_passages(self._hits(await self._arank(query)), budget, self._counter, order=order)
 
     def rank(self, query: str) -> Ranking:
         """Return the ranking of the chunks, numbered in the order in which they were added."""
