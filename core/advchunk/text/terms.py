@@ -24,7 +24,6 @@ Stemmer: TypeAlias = Literal["snowball", "porter", "none"]
 
 # Scripts written without spaces: pairs of characters serve as words.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
-_WORD = rf"(?V1){_UNSPACED}+|[%s--{_UNSPACED}](?:[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|['’](?=\p{{L}}))*"
 
 _SNOWBALL = {  # the name of each language's Snowball list in bm25s.stopwords
     "da": "DANISH", "de": "GERMAN", "en": "EN_PLUS", "es": "SPANISH", "fr": "FRENCH", "it": "ITALIAN", "ko": "KOREAN",
@@ -183,16 +182,22 @@ def stop_words(which: StopWords, language: str) -> frozenset[str]:
 
 def _words(text: str, content: str) -> list[str]:
     """Return words that start with a character of the class ``content``."""
-    word, unspaced, valid = _patterns(content)
-    words: list[str] = word.findall(text.replace("’", "'"))
-    if not unspaced.search(text):
+    spaced, mixed, unspaced, valid = _patterns(content)
+    text = text.replace("’", "'")
+    if text.isascii() or not unspaced.search(text):
+        words: list[str] = spaced.findall(text)
         return words
+    words = mixed.findall(text)
     runs = ([run[i : i + 2] for i in range(len(run) - 1)] if unspaced.match(run) else [] for run in words)
     return [piece for run, pairs in zip(words, runs, strict=True) for piece in pairs or [run] if valid.search(piece)]
 
 
 @cache
-def _patterns(content: str) -> tuple[Any, Any, Any]:
+def _patterns(content: str) -> tuple[Any, Any, Any, Any]:
+    """Return patterns of the words of texts without scripts without spaces, which is faster, and of the words of any text."""
     import regex
 
-    return regex.compile(_WORD % content), regex.compile(_UNSPACED), regex.compile(content)
+    spaced = rf"{content}[\p{{L}}\p{{M}}\p{{N}}]*+(?:'(?=\p{{L}})[\p{{L}}\p{{M}}\p{{N}}]++)*+"
+    within = rf"[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]|'(?=\p{{L}})"
+    mixed = rf"(?V1){_UNSPACED}+|[{content}--{_UNSPACED}](?:{within})*"
+    return tuple(map(regex.compile, (spaced, mixed, _UNSPACED, content)))
