@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import llama_index.core
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
@@ -17,7 +17,8 @@ from advchunk.chunkers.registry import TABLE
 from algorithms import ALGORITHMS
 from stand_ins import STAND_INS
 
-settings.register_profile("advchunk", deadline=None)  # the machine may be busy with other tests
+# The machine may be busy with other tests.
+settings.register_profile("advchunk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -11,6 +11,7 @@ import pytest
 
 import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
+from servers import LONG, SHORT
 from stand_ins import STAND_INS
 
 TEXT = (
@@ -224,7 +225,7 @@ def test_hanging_model_does_not_block_await():
 
     class Hangs(Model):
         def embed(self, texts):
-            released.wait(60)
+            released.wait(LONG)
             late.append(texts)
             return super().embed(texts)
 
@@ -289,12 +290,12 @@ def test_hanging_document_does_not_affect_others(awaited):
 
         def embed(self, texts):
             if any("hang" in text for text in texts):
-                released.wait(60)
+                released.wait(LONG)
             return np.ones((len(texts), 2))
 
     documents = [f"Fact {i}. It {'hang' if i == 1 else 'rain'}s." for i in range(3)]
     chunker = advchunk.UniversalSemanticChunker(
-        embedder=Hangs(), timeout=0.5, fallback=advchunk.RecursiveChunker(max_tokens=3000)
+        embedder=Hangs(), timeout=SHORT, fallback=advchunk.RecursiveChunker(max_tokens=3000)
     )
     results = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
     assert [chunks[0].metadata.get("chunker") for chunks in results] == [None, "recursive", None]
