@@ -1,5 +1,6 @@
 """Shared fixtures: offline models, planted texts, and one interface to all three front ends."""
 
+import gc
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ settings.register_profile("advchunk", deadline=None, suppress_health_check=[Heal
 settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
 
 # Two topics in one paragraph, so that layout gives no hint.
 CATS = (
@@ -84,6 +86,13 @@ def llamaindex(name, texts, tokenizer=None, **params):
 
 
 FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen_heap():
+    """Exempt what is loaded by now, such as large libraries, from the passes of the garbage collector: they are slow."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=names())

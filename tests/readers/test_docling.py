@@ -626,9 +626,9 @@ def paths(value, at=()):
 
 @pytest.mark.parametrize("value", [7, "x", [], {}, None, True, [7], {"$ref": "#/body"}], ids=repr)
 def test_any_wrong_value_anywhere_is_read_or_refused(value):
-    every = [path for path in paths(REPORT) if path]
-    assert len(every) > 500
-    for path in every:
+    every = {tuple(part for part in path if isinstance(part, str)): path for path in paths(REPORT) if path}
+    assert len(every) > 50
+    for path in every.values():  # one of each kind, whatever its places in lists
         try:
             document = docling.document(changed(path, value))
         except ConfigurationError:
