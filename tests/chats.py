@@ -8,6 +8,12 @@ from dataclasses import dataclass
 _AROUND = 3  # lines
 
 
+def every_fourth_line(prompt):
+    """Return an answer of `LLMChapteringChunker` that needs no fallback."""
+    numbers = re.findall(r"(?m)^\[(\d+)\]", prompt.rpartition("<lines>")[2])
+    return "\n".join(f"## {number} Cats" for number in numbers[::4])
+
+
 @dataclass(frozen=True)
 class Editor:
     """A stand-in that begins a section with each line that, like those after it, has no word of those before it."""

@@ -1,12 +1,13 @@
 """Shared fixtures: offline models, planted texts, and one interface to all three front ends."""
 
+import gc
 import os
 from pathlib import Path
 from typing import NamedTuple
 
 import llama_index.core
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
@@ -17,10 +18,12 @@ from advchunk.chunkers.registry import TABLE
 from algorithms import ALGORITHMS
 from stand_ins import STAND_INS
 
-settings.register_profile("advchunk", deadline=None)  # the machine may be busy with other tests
+# The machine may be busy with other tests.
+settings.register_profile("advchunk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
 
 # Two topics in one paragraph, so that layout gives no hint.
 CATS = (
@@ -83,6 +86,13 @@ def llamaindex(name, texts, tokenizer=None, **params):
 
 
 FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _frozen_heap():
+    """Exempt what is loaded by now, such as large libraries, from the passes of the garbage collector: they are slow."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=names())

@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 LONG = 60  # seconds; a test that waits this long has failed, however busy the machine is
+SHORT = 2  # seconds; a time-out that only what hangs exceeds, however busy the machine is
 
 
 def says(text, usage=(7, 3), **message):

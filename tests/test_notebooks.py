@@ -24,4 +24,4 @@ def test_is_stripped(path):
 @notebooks
 def test_runs(path):
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": FOLDER}}).execute()
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": FOLDER}}).execute()

@@ -15,7 +15,7 @@ from advchunk.models.chat import Budget
 from advchunk.models.endpoint import OpenAIChat
 from chats import Editor
 from conftest import CATS, COURTS
-from servers import Endpoint, Redis, breaks_off, drips, fails, hangs, reading, replies, resets, says
+from servers import SHORT, Endpoint, Redis, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 TEXT = CATS + COURTS
 BAD = TEXT.replace("cat", "dog").replace("Cat", "Dog")
@@ -66,8 +66,8 @@ FAILURES = {
     "broken JSON": (replies(200, '{"choices": [{"mess'), "ModelUnavailable: .*JSON"),
     "cut off": (breaks_off, "ModelUnavailable: .*APIConnectionError"),
     "reset": (resets, "ModelUnavailable: .*APIConnectionError"),
-    "too slow": (hangs(), "ModelUnavailable: .*no answer in 0.5 s"),
-    "a byte at a time": (drips(), "ModelUnavailable: .*no answer in 0.5 s"),
+    "too slow": (hangs(), f"ModelUnavailable: .*no answer in {SHORT} s"),
+    "a byte at a time": (drips(), f"ModelUnavailable: .*no answer in {SHORT} s"),
     "no text": (says(None), "BadModelOutput: .*answered without text"),
     "empty": (says(""), "BadModelOutput: a chat model must answer with text"),
     "refusal": (says(None, refusal="I will not."), "BadModelOutput: .*refused: I will not"),
@@ -89,7 +89,7 @@ def test_a_failure_costs_no_document(failure, run, caplog):
 
     documents = [Document(TEXT, "first"), Document(BAD, "the bad one"), Document(TEXT * 2, "last")]
     with Endpoint(moody) as endpoint, caplog.at_level(logging.WARNING, "advchunk"):
-        chat = chat_at(endpoint, timeout=0.5) if "no answer" in message else chat_at(endpoint)
+        chat = chat_at(endpoint, timeout=SHORT, retries=0) if "no answer" in message else chat_at(endpoint)
         results = run(LLMChapteringChunker(llm=chat), documents)
     for document, chunks in zip(documents, results, strict=True):
         assert "".join(chunk.text for chunk in chunks) == document.text

@@ -1,19 +1,14 @@
 """The time of every reader and chunker grows in proportion to the length of a text, whatever it repeats."""
 
-import gc
 from itertools import count, takewhile
 
 import pytest
-from growth import least_seconds
 
 from advchunk import Document, create, names
 from advchunk.readers import formats, pubmed
+from chats import every_fourth_line
+from growing import check_growth, repeated
 from stand_ins import STAND_INS
-
-SMALL, LARGE = 8_000, 32_000  # characters
-MOST = 6  # ratio of processor times; proportional growth is 4, growth with the square 16
-FLOOR = 0.1  # seconds within which a large text is fast enough
-TRIES = 5
 
 # Words, characters and clauses without the end of a sentence, for chunkers whose time grows with the square of the sentences.
 UNBROKEN = ["x", "🇯🇵"]
@@ -72,32 +67,10 @@ def growing(mark):
     return lambda length: " ".join(takewhile(lambda run: len(run) ** 2 < 2 * length, (mark * n for n in count(1))))
 
 
-def repeated(token):
-    return lambda length: token * (length // len(token))
-
-
-def check_growth(process, text):
-    """Fail unless a text of four times the length takes less than six times as long; the machine may be busy."""
-    gc.collect()
-    gc.disable()  # its passes over all objects of the test session are not the reader's
-    try:
-        large = least_seconds(lambda: process(text(LARGE)), 1)
-        small = float("inf")
-        for _ in range(TRIES):
-            if large <= FLOOR:
-                return
-            small = min(small, least_seconds(lambda: process(text(SMALL)), 2))
-            if large < MOST * small:
-                return
-            large = min(large, least_seconds(lambda: process(text(LARGE)), 1))
-        pytest.fail(f"{LARGE} characters take {large:.2f} s, {SMALL} take {small:.2f} s")
-    finally:
-        gc.enable()
-
-
 @pytest.mark.parametrize("token", UNBROKEN)
 def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
-    chunker = create(name, experimental=True, fallback=None, **STAND_INS.get(name, {}))
+    params = {"llm": every_fourth_line, "support": 100.0} if name == "llm-chaptering" else STAND_INS.get(name, {})
+    chunker = create(name, experimental=True, fallback=None, **params)
     check_growth(chunker.chunk, repeated(token))
 
 
@@ -105,7 +78,7 @@ def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
 @pytest.mark.parametrize("name", BY_LAYOUT)
 def test_chunkers_by_layout_take_time_in_proportion_to_the_blocks(name, token):
     chunker = create(name, experimental=True, markup="markdown")
-    check_growth(chunker.chunk, lambda length: repeated(token)(length // 4))  # blocks take much longer than characters
+    check_growth(chunker.chunk, repeated(token), 2000)  # blocks take much longer than characters
 
 
 @pytest.mark.parametrize("element", ["<p>A b.</p>", "<div><head>A</head><p>B c.</p></div>"])

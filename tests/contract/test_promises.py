@@ -27,7 +27,7 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.models.counters import as_counter
 from stand_ins import STAND_INS
 
-relaxed = settings(max_examples=20, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 words = st.lists(
     st.sampled_from(["cat", "dog", "tax", "law", "née", "東京", "🦛", "👨\u200d👩\u200d👧", "a", "`x`", "| b |"]),
     max_size=9,

@@ -33,7 +33,7 @@ json_values = st.recursive(
 users_metadata = st.dictionaries(st.sampled_from(OURS) | st.text(max_size=4), json_values, max_size=len(OURS)).filter(
     lambda metadata: not written_keys(metadata)
 )
-relaxed = settings(max_examples=4, suppress_health_check=list(HealthCheck))
+relaxed = settings(max_examples=2, suppress_health_check=list(HealthCheck))
 
 
 def everything():

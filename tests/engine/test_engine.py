@@ -133,7 +133,7 @@ def test_equal_items_are_asked_once():
 
 
 def test_request_joins_a_call_in_flight():
-    model = Model(batch_size=1, seconds=0.02)
+    model = Model(batch_size=1, seconds=0.5)
     assert run_async([Job(asking(model, ["a"])) for _ in range(5)], concurrency=2) == [[[1.0]]] * 5
     assert model.awaited == [("a",)]
 

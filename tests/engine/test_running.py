@@ -11,6 +11,7 @@ import pytest
 
 import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
+from servers import LONG, SHORT
 from stand_ins import STAND_INS
 
 TEXT = (
@@ -91,11 +92,11 @@ def test_blank_documents_have_no_chunks(name, blank):
 @with_model
 def test_texts_of_many_documents_share_full_batches(name):
     model = Model(batch_size=64)
-    documents = [f"Number {i} purrs.\n\nThen {i} naps. \n\nLaw {i} rules." for i in range(1000)]
+    documents = [f"Number {i} purrs.\n\nThen {i} naps. \n\nLaw {i} rules." for i in range(200)]
     results = build(name, embedder=model).chunk_many(documents)
-    assert len(results) == 1000
+    assert len(results) == 200
     distinct = {text for call in model.calls for text in call}
-    assert sum(map(len, model.calls)) == len(distinct) > 2000
+    assert sum(map(len, model.calls)) == len(distinct) > 400
     assert len(model.calls) == math.ceil(len(distinct) / 64)
 
 
@@ -224,7 +225,7 @@ def test_hanging_model_does_not_block_await():
 
     class Hangs(Model):
         def embed(self, texts):
-            released.wait(60)
+            released.wait(LONG)
             late.append(texts)
             return super().embed(texts)
 
@@ -289,12 +290,12 @@ def test_hanging_document_does_not_affect_others(awaited):
 
         def embed(self, texts):
             if any("hang" in text for text in texts):
-                released.wait(60)
+                released.wait(LONG)
             return np.ones((len(texts), 2))
 
     documents = [f"Fact {i}. It {'hang' if i == 1 else 'rain'}s." for i in range(3)]
     chunker = advchunk.UniversalSemanticChunker(
-        embedder=Hangs(), timeout=0.5, fallback=advchunk.RecursiveChunker(max_tokens=3000)
+        embedder=Hangs(), timeout=SHORT, fallback=advchunk.RecursiveChunker(max_tokens=3000)
     )
     results = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
     assert [chunks[0].metadata.get("chunker") for chunks in results] == [None, "recursive", None]

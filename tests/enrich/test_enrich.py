@@ -38,7 +38,7 @@ from advchunk.enrich.rewriting import trigram_recall
 from advchunk.enrich.summaries import shorten
 from advchunk.models.chat import Chat, Reply, Usage, as_chat
 from advchunk.records import write_metadata, written_metadata
-from servers import Endpoint, breaks_off, fails, hangs, reading, replies, says
+from servers import LONG, SHORT, Endpoint, breaks_off, fails, hangs, reading, replies, says
 
 GUIDE = """\
 # Guide to Ada
@@ -685,10 +685,10 @@ def test_timeout_applies_per_chunk(enrich, caplog):
 
     def hangs(prompt):
         if "fish" in tagged(prompt, "passage"):
-            until.wait(20)
+            until.wait(LONG)
         return Scribe().survey(prompt)
 
-    (enriched,) = enrich(Summaries(llm=Scribe(survey=hangs), timeout=0.5), [(GUIDE, cut())])
+    (enriched,) = enrich(Summaries(llm=Scribe(survey=hangs), timeout=SHORT), [(GUIDE, cut())])
     until.set()
     assert ["summary" in chunk.metadata for chunk in enriched] == ["fish" not in chunk.text for chunk in enriched]
     assert {chunk.metadata.get("summary_status") for chunk in enriched} == {None, "failed: TimeoutError"}
@@ -748,15 +748,15 @@ def interrupted():
 
 @kinds
 def test_interrupted_run_resumes_from_the_cache(kind):
-    text, chunks = naps(1000)
+    text, chunks = naps(200)
     cache, stages = {}, {Summaries: 2, Rewriting: 3}[kind]
-    first, second, third = Named(900 * stages, interrupted), Named(), Named()
+    first, second, third = Named(180 * stages, interrupted), Named(), Named()
     with pytest.raises(KeyboardInterrupt):
         kind(llm=first, cache=cache).enrich(text, chunks)
     enriched = kind(llm=second, cache=cache).enrich(text, chunks)
     assert not {*first.prompts} & {*second.prompts}
-    assert len(first.prompts) == 900 * stages
-    assert len(second.prompts) <= 102 * stages
+    assert len(first.prompts) == 180 * stages
+    assert len(second.prompts) <= 22 * stages
     assert enriched == kind(llm=third).enrich(text, chunks)
     assert len(first.prompts) + len(second.prompts) == len(third.prompts)
 
@@ -897,7 +897,8 @@ def test_failing_endpoint_loses_no_chunk(trouble, enrich, caplog):
 
     chunks = cut()
     with Endpoint(reading(step)) as endpoint:
-        llm = at(endpoint, timeout=0.5 if trouble == "too slow" else 20, concurrency=3)
+        slow = {"timeout": SHORT, "retries": 0} if trouble == "too slow" else {}
+        llm = at(endpoint, concurrency=3, **slow)
         (enriched,) = enrich(Summaries(llm=llm), [(GUIDE, chunks)])
         assert endpoint.most <= 3
     assert [chunk.text for chunk in enriched] == [chunk.text for chunk in chunks]

@@ -103,9 +103,9 @@ def test_time_and_memory_are_those_of_the_work():
     assert (cost.calls, cost.texts, cost.tokens, cost.gpu_seconds) == (None, None, None, None)
     if sys.platform == "linux":
         assert 230e6 < cost.peak_bytes < 260e6
-        _, after = measure_cost(lambda: time.sleep(0.01), None, WORDS)
+        _, after = measure_cost(lambda: time.sleep(0.1), None, WORDS)
         assert after.peak_bytes < 20e6
-        assert after.cpu_seconds < 0.01 < after.wall_seconds
+        assert after.cpu_seconds < after.wall_seconds / 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says so")

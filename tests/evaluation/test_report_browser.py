@@ -58,7 +58,7 @@ class Seen:
             f"--log-net-log={log}", "--dump-dom",
         ]  # fmt: skip
         address = f"{file.as_uri()}#{urlencode(chosen or {})}"
-        ran = subprocess.run([BROWSER, *flags, address], capture_output=True, text=True, check=True, timeout=90)
+        ran = subprocess.run([BROWSER, *flags, address], capture_output=True, text=True, check=True, timeout=300)
         self.dom = ran.stdout
         self.complaints = re.findall(r":CONSOLE\S* (.*)", ran.stderr)
         events = [event.get("params", {}) for event in json.loads(log.read_text("utf-8", "replace"))["events"]]

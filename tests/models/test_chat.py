@@ -26,7 +26,7 @@ from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelU
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
-from servers import LONG, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
+from servers import LONG, SHORT, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 KEY = "sk-planted-0123456789abcdef"
 HELLO = ChatRequest((("system", "Be brief."), ("user", "hello")), max_tokens=20)
@@ -227,7 +227,7 @@ SLOW = ("too slow", "a byte at a time")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_transient_failures_are_retried(failure, complete):
     with Endpoint(FAILURES[failure], says("hi")) as endpoint:
-        chat = chat_at(endpoint, timeout=1 if failure in SLOW else 20)
+        chat = chat_at(endpoint, timeout=SHORT if failure in SLOW else 20)
         assert complete(chat, HELLO) == ["hi"]
         assert len(endpoint.asked) == chat.usage.requests == 2
 
@@ -514,12 +514,19 @@ def test_a_call_that_may_pass_the_budget_is_not_made(complete):
 
 @both
 @pytest.mark.parametrize(
-    ("step", "charged"), [(fails(400), False), (fails(500), False), (breaks_off, True), (resets, True), (hangs(), True)]
+    ("step", "timeout", "charged"),
+    [
+        (fails(400), 20, False),
+        (fails(500), 20, False),
+        (breaks_off, 20, True),
+        (resets, 20, True),
+        (hangs(), 0.5, True),
+    ],
 )
-def test_an_answer_that_never_came_may_be_on_the_bill(step, charged, complete):
+def test_an_answer_that_never_came_may_be_on_the_bill(step, timeout, charged, complete):
     budget = Budget(tokens=10_000)
     with Endpoint(step) as endpoint:
-        complete(chat_at(endpoint, budget=budget, retries=0, timeout=1), HELLO)
+        complete(chat_at(endpoint, budget=budget, retries=0, timeout=timeout), HELLO)
     assert budget.spent == Usage(1, *(budget.max_cost(HELLO) if charged else (0, 0)))
 
 
@@ -609,7 +616,7 @@ def test_a_request_that_fails_takes_no_other_document_down(run, failure):
         return bad if "number 3\n" in body["messages"][-1]["content"] else says('{"a": 1}')
 
     with Endpoint(step) as endpoint:
-        chat = chat_at(endpoint, timeout=2 if failure in SLOW else 20, retries=int(failure not in SLOW))
+        chat = chat_at(endpoint, timeout=SHORT if failure in SLOW else 20, retries=int(failure not in SLOW))
         requests = numbered(8, schema=JSON.schema)
         chat.complete(requests[:1])
         result = run(Job(asking(chat, request), recover=instead) for request in requests)
@@ -706,7 +713,7 @@ def test_one_model_serves_one_loop_after_the_other():
 
 
 def test_a_call_that_was_given_up_ends_when_the_endpoint_was_silent_as_long():
-    with Endpoint(hangs(60)) as endpoint:
+    with Endpoint(hangs(LONG)) as endpoint:
         began = {*threading.enumerate()}
         (result,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
         assert "no answer in 0.5 s" in str(result)

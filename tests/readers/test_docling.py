@@ -4,7 +4,6 @@ import enum
 import json
 import re
 import sys
-import time
 from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from advchunk.readers import docling
 from advchunk.readers.docling import body
 from advchunk.readers.tables import Cell, filled_length, lay_out
 from advchunk.records import Place
+from growing import check_growth
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -626,9 +626,9 @@ def paths(value, at=()):
 
 @pytest.mark.parametrize("value", [7, "x", [], {}, None, True, [7], {"$ref": "#/body"}], ids=repr)
 def test_any_wrong_value_anywhere_is_read_or_refused(value):
-    every = [path for path in paths(REPORT) if path]
-    assert len(every) > 500
-    for path in every:
+    every = {tuple(part for part in path if isinstance(part, str)): path for path in paths(REPORT) if path}
+    assert len(every) > 50
+    for path in every.values():  # one of each kind, whatever its places in lists
         try:
             document = docling.document(changed(path, value))
         except ConfigurationError:
@@ -667,14 +667,17 @@ def test_shared_items_are_read_once_and_quickly():
     assert docling.document(made("#/groups/0", groups=groups, texts=[text("text", "Tea.")])).text == "Tea."
 
 
-def test_a_megabyte_is_read_within_a_second():
+def test_time_grows_with_the_number_of_paragraphs_and_cells():
     box = {"l": 1.0, "t": 9.0, "r": 5.0, "b": 2.0, "coord_origin": "BOTTOMLEFT"}
-    lines = [text("text", "The sailors drank tea.", prov=[{"page_no": 1, "bbox": box}]) for _ in range(2000)]
-    row = [cell(i // 10, i % 10, "7.1", bbox=box, row_span=1, col_span=1, column_header=i < 10) for i in range(4000)]
-    refs = [f"#/texts/{i}" for i in range(len(lines))]
-    doc = made(*refs, "#/tables/0", texts=lines, tables=[{"label": "table", "data": {"table_cells": row}}])
-    given_text = json.dumps(doc | {"pages": {"1": {"size": {"width": 10, "height": 10}}}})
-    assert len(given_text) > 1_000_000
-    started = time.process_time()
-    assert len(docling.read(given_text).blocks) == 2001
-    assert time.process_time() - started < 1
+
+    def file(n):
+        lines = [text("text", "The sailors drank tea.", prov=[{"page_no": 1, "bbox": box}]) for _ in range(n)]
+        row = [
+            cell(i // 10, i % 10, "7.1", bbox=box, row_span=1, col_span=1, column_header=i < 10) for i in range(2 * n)
+        ]
+        refs = [f"#/texts/{i}" for i in range(n)]
+        doc = made(*refs, "#/tables/0", texts=lines, tables=[{"label": "table", "data": {"table_cells": row}}])
+        return json.dumps(doc | {"pages": {"1": {"size": {"width": 10, "height": 10}}}})
+
+    assert len(docling.read(file(500)).blocks) == 501
+    check_growth(docling.read, file, 500)

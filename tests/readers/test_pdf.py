@@ -402,7 +402,7 @@ def test_nothing_but_the_running_header_is_lost_to_the_detector(detected):
 
 def test_many_pages_take_no_more_memory_than_a_few(tmp_path):
     paper = Paper()
-    for _ in range(150):
+    for _ in range(80):
         paper.page().lines(60, 100, wrapped(PROSE * 8, 90))
     path = tmp_path / "long.pdf"
     path.write_bytes(paper.data())

@@ -1,7 +1,6 @@
 """Regions of pages: their order, the lines they hold, what repeats on pages, and results of layoutparser and docTR."""
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from advchunk.readers.regions.order import reading_order
 from advchunk.readers.regions.page import build_regions
 from advchunk.readers.regions.prose import group_rows, join_lines
 from advchunk.readers.regions.shapes import Detected, Font, Line, Region, Sheet
+from growing import check_growth
 
 DATA = Path(__file__).parents[1] / "data"
 SHEET = Sheet(1, 600, 800)
@@ -138,13 +138,11 @@ def test_every_letter_is_in_one_region(lines, detections):
 
 
 def test_time_grows_with_the_number_of_lines_side_by_side():
-    def seconds(count):
-        beside = [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]
-        began = time.process_time()
-        assert sum(len(region.text.split()) for region in build_regions(SHEET, beside, [])) == count
-        return time.process_time() - began
+    def beside(count):
+        return [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]
 
-    assert seconds(2000) < 12 * seconds(500)  # 4 if linear, 16 if quadratic
+    assert sum(len(region.text.split()) for region in build_regions(SHEET, beside(500), [])) == 500
+    check_growth(lambda lines: build_regions(SHEET, lines, []), beside, 500)
 
 
 def test_a_line_goes_to_the_box_that_has_more_of_it_and_then_to_the_smaller():

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from advchunk.text import tiling
 from advchunk.text.sentences import _is_common, plain_sentences, sentences
 from advchunk.text.sentences.stops import MAX_WORD, STOP, Paragraph, Stop
 from advchunk.text.sentences.words import get_words
+from growing import check_growth, repeated
 
 MARKS = list(".!?…\"'()[]“”«»。！「」 \n\tAaIi1é中い:;-,*|<>\x00\ud800")
 TEXTS = st.lists(
@@ -261,12 +261,4 @@ def test_a_long_paragraph_is_split_as_its_parts_are():
     ],
 )
 def test_time_grows_linearly(unit):
-    def seconds(length):
-        text, times = (unit * length)[:length], list[float]()
-        for _ in range(2):
-            start = time.process_time()
-            sentences(text)
-            times.append(time.process_time() - start)
-        return min(times)
-
-    assert seconds(32_000) < max(0.2, 16 * seconds(4_000))  # 8 times the text
+    check_growth(sentences, repeated(unit))

@@ -1,0 +1,43 @@
+"""A check that time grows in proportion to a text: a ratio of processor times in one process, on a busy machine, too."""
+
+import gc
+
+import pytest
+from growth import least_seconds
+
+LENGTH = 8_000  # characters of the smaller text
+TIMES = 4  # as long is the larger one
+MOST = 8  # ratio of processor times; proportional growth is 4, growth with the square 16
+FLOOR = 0.1  # seconds within which a large text is fast enough
+TRIES = 5
+
+
+def repeated(token):
+    """Return a function that makes a text of about a length by repeating a token."""
+    return lambda length: token * (length // len(token))
+
+
+def check_growth(process, make, length=LENGTH):
+    """Fail unless a text of four times the length takes less than eight times as long; the machine may be busy.
+
+    Parameters
+    ----------
+    process : what takes the time.
+    make : makes a text, or whatever else is processed, of a given length.
+    length : of the smaller text; with growth by the square, the larger one must take longer than `FLOOR`.
+    """
+    small_text, large_text = make(length), make(TIMES * length)
+    gc.disable()  # its passes over all objects of the test session are not the reader's
+    try:
+        large = least_seconds(lambda: process(large_text), 1)
+        small = float("inf")
+        for _ in range(TRIES):
+            if large <= FLOOR:
+                return
+            small = min(small, least_seconds(lambda: process(small_text), 2))
+            if large < MOST * small:
+                return
+            large = min(large, least_seconds(lambda: process(large_text), 1))
+        pytest.fail(f"a length of {TIMES * length} takes {large:.2f} s, one of {length} takes {small:.2f} s")
+    finally:
+        gc.enable()
