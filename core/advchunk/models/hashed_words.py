@@ -1,0 +1,104 @@
+"""Vectors of words alone: each word is hashed to a few dimensions, so that texts are similar if they share rare words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import chain, count
+
+import numpy as np
+
+from advchunk.errors import require
+from advchunk.models.wordpiece import PieceCache, basic_words, default_wordpiece, splittable
+from advchunk.numerics.signals import unit_rows
+from advchunk.records import Floats, Ints
+from advchunk.text.sentences import language_code
+from advchunk.text.terms import make_stemmer, stop_words
+
+HASHES = 4  # dimensions per stem
+
+
+class HashedWords:
+    """Embed texts as bags of hashed words, without a model or statistics of a corpus.
+
+    Words are split as by BERT (a Chinese character is a word), without stop words and marks, and stemmed. A stem adds
+    sqrt(w / 4) or its negative to 4 of the d dimensions, which it is hashed to; w is the sum of ln(1 + r) over its words in
+    the text, r the rank of a word by frequency in the vocabulary of the embedded tokenizer, and that vocabulary's size
+    for other words. The root makes a repeated word count less, and ln r stands in for the inverse document frequency.
+
+    A row depends only on its own text, to the last bit. Cosines of different texts have noise of about 1 / sqrt(d).
+
+    Weinberger et al. 2009, "Feature hashing for large scale multitask learning".
+
+    Parameters
+    ----------
+    dimensions : of the vectors, >= 1.
+    language : code of the language of the stemmer and the stop words; a language without them keeps all words as they are.
+
+    >>> HashedWords().embed(["The boats sail.", "A sailing boat", "It is so."]).sum(axis=1).round(2).tolist()
+    """
+
+    batch_size = 8192
+
+    def __init__(self, dimensions: int = 512, language: str = "en") -> None:
+        require(dimensions >= 1, "dimensions must be >= 1", dimensions)
+        self.dimensions, self.language = dimensions, language_code(language)
+        self._content_words = _ContentWords(self.language)
+
+    def __reduce__(self) -> tuple[type[HashedWords], tuple[int, str]]:
+        return HashedWords, (self.dimensions, self.language)
+
+    @property
+    def model_name(self) -> str:
+        """The name used in caches and fingerprints."""
+        return f"advchunk/hashed-words-{self.dimensions}-{self.language}"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return (n, d) unit rows in float32; zeros for a text of stop words and marks only."""
+        content, numbers = self._content_words.__getitem__, defaultdict[str, int](count().__next__)
+        occurrences, bounds = list[int](), [0]
+        for text in splittable(texts):
+            occurrences.extend(map(numbers.__getitem__, chain.from_iterable(map(content, text.split()))))
+            bounds.append(len(occurrences))
+        hashes, stem_of, weight_of = self._stems(list(numbers))
+        words = np.array(occurrences, np.int64)
+        pairs = np.repeat(np.arange(len(texts)) * len(hashes), np.diff(bounds)) + stem_of[words]
+        distinct, place = np.unique(pairs, return_inverse=True)
+        row, stem = np.divmod(distinct, max(len(hashes), 1))
+        value = np.sqrt(np.bincount(place, weight_of[words], len(distinct)) / HASHES).astype(np.float32)
+        rows = np.zeros((len(texts), self.dimensions), np.float32)
+        for digest in hashes[stem].T:
+            np.add.at(rows, (row, (digest >> 1) % self.dimensions), np.where(digest & 1, value, -value))
+        return unit_rows(rows)
+
+    def _stems(self, words: Sequence[str]) -> tuple[Ints, Ints, Floats]:
+        """Return the hashes of s stems, (s, 4), in their own order, and the stem and the weight of each word: (w,) each.
+
+        The order makes a text add up its stems in the same order in any batch.
+        """
+        stem, ranks = make_stemmer("snowball", self.language), _ranks()
+        digests = b"".join(blake2b(stem(word).encode(), digest_size=8 * HASHES).digest() for word in words)
+        hashes = np.frombuffer(digests, "<i8").reshape(-1, HASHES)
+        _, first, stem_of = np.unique(hashes[:, 0], return_index=True, return_inverse=True)
+        weights = np.log1p([ranks.get(word, len(ranks)) for word in words])
+        return hashes[first], stem_of, weights
+
+
+class _ContentWords(PieceCache[str]):
+    """The words of each piece of text between two white spaces, without stop words and marks."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._left_out = {word for entry in stop_words("snowball", language) for word in basic_words(entry)}
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        words = (word for word in basic_words(piece) if word not in self._left_out and any(map(str.isalnum, word)))
+        return self.store(piece, tuple(words))
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    """Return the ranks of the tokens in the vocabulary, from 1."""
+    return {token: rank for rank, token in enumerate(default_wordpiece().vocabulary, 1)}
