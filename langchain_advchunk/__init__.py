@@ -22,7 +22,7 @@ from langchain_advchunk.base import (
     chunk_key,
     chunk_spans,
 )
-from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings
+from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings, HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher
 from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
 
@@ -33,6 +33,7 @@ __all__ = [
     "ChunkerSplitter",
     "DefaultEmbeddings",
     "EmbeddingSplitter",
+    "HybridEmbeddings",
     "LexicalSplitter",
     "LinearSplitter",
     "chunk_key",

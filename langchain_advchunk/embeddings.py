@@ -1,4 +1,4 @@
-"""The embedded default, and precomputed vectors, as LangChain embeddings."""
+"""The embedded default, hashed words beside any embedder, and precomputed vectors, as LangChain embeddings."""
 
 from collections.abc import Iterable
 from itertools import cycle
@@ -6,7 +6,7 @@ from itertools import cycle
 from langchain_core.embeddings import Embeddings
 
 from advchunk.models.counters import replace_surrogates
-from advchunk.models.embedders import Embedder
+from advchunk.models.embedders import Embedder, EmbedderLike, HybridEmbedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.models.wordpiece import WordPiece
 from advchunk.records import Floats
@@ -34,6 +34,50 @@ class DefaultEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
         return self.embed_documents([text])[0]
+
+
+class HybridEmbeddings(Embeddings):
+    """Any embeddings with hashed words beside them, for a vector store without a text index (see `HybridEmbedder`).
+
+    Store the vectors of all texts and queries with the same parameters; do not cut with them.
+
+    Parameters
+    ----------
+    embeddings : anything that embeds; None is the embedded default.
+    dimensions : of the words, >= 1.
+    weight : share of the words in a cosine, 0..1.
+    language : code of the language of the texts, for stems and stop words.
+
+    >>> len(HybridEmbeddings().embed_query("Green tea."))
+    768
+    """
+
+    def __init__(
+        self, embeddings: EmbedderLike = None, dimensions: int = 512, weight: float = 0.5, language: str = "en"
+    ) -> None:
+        self._hybrid = HybridEmbedder(embeddings, dimensions, weight, language)
+        self.model_name, self.identity = self._hybrid.model_name, self._hybrid.identity
+        self.tokenizer, self.max_tokens = self._hybrid.tokenizer, self._hybrid.max_tokens
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of texts."""
+        vectors: list[list[float]] = self._hybrid.embed(texts).tolist() if texts else []
+        return vectors
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query."""
+        (vector,) = self._hybrid.embed_question(text).tolist()
+        return list(vector)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Await `embed_documents`."""
+        vectors: list[list[float]] = (await self._hybrid.aembed(texts)).tolist() if texts else []
+        return vectors
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Await `embed_query`."""
+        (vector,) = (await self._hybrid.aembed_question(text)).tolist()
+        return list(vector)
 
 
 class ChunkEmbeddings(Embeddings):

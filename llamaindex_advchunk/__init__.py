@@ -23,7 +23,7 @@ from llamaindex_advchunk.base import (
     LinearNodeParser,
     chunk_spans,
 )
-from llamaindex_advchunk.embedding import DefaultEmbedding
+from llamaindex_advchunk.embedding import DefaultEmbedding, HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
 
@@ -33,6 +33,7 @@ __all__ = [
     "ChunkerNodeParser",
     "DefaultEmbedding",
     "EmbeddingNodeParser",
+    "HybridEmbedding",
     "LexicalNodeParser",
     "LinearNodeParser",
     "chunk_spans",

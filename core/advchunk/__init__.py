@@ -49,6 +49,7 @@ from advchunk.errors import (
     Unreadable,
 )
 from advchunk.models.chat import Budget
+from advchunk.models.embedders import HybridEmbedder
 from advchunk.models.embedding_endpoint import OpenAIEmbedder
 from advchunk.models.endpoint import OpenAIChat
 from advchunk.models.topics import TopicModel
@@ -90,6 +91,7 @@ __all__ = [
     "GrobidSectionChunker",
     "GrobidSectionParams",
     "GroupedParams",
+    "HybridEmbedder",
     "LDATopicChunker",
     "LDATopicParams",
     "LLMChapteringChunker",

@@ -235,7 +235,7 @@ def test_a_model_is_billed_by_its_own_name_and_seconds_add_up():
     for model, seconds in ((Wrapped.model, 0.5), (Wrapped(), 0.25)):
         meter(Complete((ChatRequest((("user", "hi"),)),), model), ["yes"], seconds)
     meter(Embed(("a",), default_embedder()), np.ones((1, 2)), 1.0)
-    assert meter.sent == [("large", "hi"), ("large", "hi"), ("advchunk/minilm-static-256", "a")]
+    assert meter.sent == [("large", "hi"), ("large", "hi"), ("advchunk/minilm-static-256-v2", "a")]
     assert meter.received == [("large", "yes")] * 2
     assert (meter.calls, meter.seconds) == (3, 1.75)
 
@@ -651,7 +651,7 @@ def test_tables_say_the_same(task):
     assert [table[0].split(" | ")[0] for table in tables[1:]] == ["| retrieval", "| shape", "| cost"]
     assert all(len({line.replace(r"\|", "").count("|") for line in table}) == 1 for table in tables)
     assert "money" not in tables[3][0]
-    prices = {"advchunk/minilm-static-256": 2.0}
+    prices = {"advchunk/minilm-static-256-v2": 2.0}
     assert "money" in as_markdown(rows, prices=prices)
     assert {row["candidate"]: row["money"] for row in as_rows(rows, prices)} == {
         "a": pytest.approx(
@@ -666,7 +666,7 @@ def test_the_first_line_says_what_was_run(task):
     rows = compare(evaluate([candidate("recursive"), candidate("sliding-window")], task), "recursive")
     made = {"questions": "made from the documents", "vectors": "units"}
     assert as_markdown(rows, task=task, run_info=made).splitlines()[0] == (
-        "By recall in the budget; 36 questions; a budget of 100 tokens; k = 5; embedder advchunk/minilm-static-256; "
+        "By recall in the budget; 36 questions; a budget of 100 tokens; k = 5; embedder advchunk/minilm-static-256-v2; "
         "questions made from the documents; vectors units."
     )
     named = replace(task, embedder="usem3")

@@ -88,7 +88,7 @@ def test_a_chunker_is_metered_and_its_chunks_stay_the_same():
     assert [c.vector.tolist() for c in chunks[0]] == [c.vector.tolist() for c in chunker.cut([document])[0]]
     sent = {text for _, text in meter.sent}
     assert sent == {"Cats purr. ", "Cats nap. ", "Courts rule. ", "Courts sit. "} | {c.text for c in chunks[0]}
-    assert cost.models == {"advchunk/minilm-static-256": sum(map(WORDS, sent))}
+    assert cost.models == {"advchunk/minilm-static-256-v2": sum(map(WORDS, sent))}
 
 
 def test_time_and_memory_are_those_of_the_work():

@@ -498,7 +498,7 @@ def test_identities():
     assert identity(None) == "None"
     assert identity("minilm") == "'minilm'"
     assert identity(len).startswith("builtins.len:")
-    assert identity(default_embedder()).endswith("StaticEmbedder:advchunk/minilm-static-256")
+    assert identity(default_embedder()).endswith("StaticEmbedder:advchunk/minilm-static-256-v2")
     assert model_name(object()) == ""
 
 

@@ -62,7 +62,7 @@ class GraphPartitionParams(GroupedParams):
     }
     preset: Literal["neighbors"] | None = None
     method: CommunityMethod = "louvain"
-    threshold: float = 0.7
+    threshold: float = 0.6
     neighbors: int | None = None
     resolution: float = 1.0
     seed: int = 0

