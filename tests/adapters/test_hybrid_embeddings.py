@@ -67,12 +67,12 @@ def test_a_rare_word_is_found_in_a_store_of_langchain():
 def test_a_rare_word_is_found_in_an_index_of_llamaindex(tmp_path):
     model, nodes = HybridEmbedding(), [TextNode(id_=str(i), text=text) for i, text in enumerate(TEXTS)]
     index = VectorStoreIndex(nodes, embed_model=model)
-    (found,) = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
-    assert found.node.text == TEXTS[1]
+    (hit,) = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    assert hit.node.text == TEXTS[1]
     index.storage_context.persist(str(tmp_path))
     stored = load_index_from_storage(StorageContext.from_defaults(persist_dir=str(tmp_path)), embed_model=model)
     (again,) = stored.as_retriever(similarity_top_k=1).retrieve(QUESTION)
-    assert (again.node_id, again.score) == (found.node_id, found.score)
+    assert (again.node_id, again.score) == (hit.node_id, hit.score)
 
 
 @pytest.mark.parametrize("inner", [None, "default", "function"])
@@ -83,15 +83,27 @@ def test_the_vectors_are_those_of_the_core(inner):
     core = HybridEmbedder(None if inner == "default" else function if inner else None, 64, 0.3)
     lent = {None: (None, None), "default": (DefaultEmbeddings(), DefaultEmbedding()), "function": (function, function)}
     langchain, llamaindex = lent[inner]
-    theirs = HybridEmbeddings(langchain, 64, 0.3)
-    ours = HybridEmbedding(embed_model=llamaindex, dimensions=64, weight=0.3)
+    in_langchain = HybridEmbeddings(langchain, 64, 0.3)
+    in_llamaindex = HybridEmbedding(embed_model=llamaindex, dimensions=64, weight=0.3)
     expected = core.embed(MIXED).tolist()
-    assert theirs.embed_documents(MIXED) == asyncio.run(theirs.aembed_documents(MIXED)) == expected
-    assert ours.get_text_embedding_batch(MIXED) == asyncio.run(ours.aget_text_embedding_batch(MIXED)) == expected
-    assert ours.get_text_embedding(MIXED[0]) == asyncio.run(ours.aget_text_embedding(MIXED[0])) == expected[0]
-    assert theirs.embed_query(MIXED[0]) == asyncio.run(theirs.aembed_query(MIXED[0])) == expected[0]
-    assert ours.get_query_embedding(MIXED[0]) == asyncio.run(ours.aget_query_embedding(MIXED[0])) == expected[0]
-    assert theirs.embed_documents([]) == asyncio.run(theirs.aembed_documents([])) == []
+    assert in_langchain.embed_documents(MIXED) == asyncio.run(in_langchain.aembed_documents(MIXED)) == expected
+    assert (
+        in_llamaindex.get_text_embedding_batch(MIXED)
+        == asyncio.run(in_llamaindex.aget_text_embedding_batch(MIXED))
+        == expected
+    )
+    assert (
+        in_llamaindex.get_text_embedding(MIXED[0])
+        == asyncio.run(in_llamaindex.aget_text_embedding(MIXED[0]))
+        == expected[0]
+    )
+    assert in_langchain.embed_query(MIXED[0]) == asyncio.run(in_langchain.aembed_query(MIXED[0])) == expected[0]
+    assert (
+        in_llamaindex.get_query_embedding(MIXED[0])
+        == asyncio.run(in_llamaindex.aget_query_embedding(MIXED[0]))
+        == expected[0]
+    )
+    assert in_langchain.embed_documents([]) == asyncio.run(in_langchain.aembed_documents([])) == []
 
 
 def test_queries_are_embedded_as_the_embedder_inside_embeds_them():

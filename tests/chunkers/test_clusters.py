@@ -329,8 +329,9 @@ def test_defaults_match_the_specification():
     asked = {"method": "hac", "linkage": "ward", "min_cluster_size": 3, "max_tokens_per_segment": 800}
     assert {name: defaults[name] for name in asked} == asked
     defaults = {field.name: field.default for field in fields(GraphPartitionChunker)}
-    asked = {"method": "louvain", "threshold": 0.7, "resolution": 1.0}
+    asked = {"method": "louvain", "resolution": 1.0}
     assert {name: defaults[name] for name in asked} == asked
+    assert defaults["threshold"] == 0.6  # not 0.7, because cosines of the built-in embedder are lower
 
 
 @pytest.mark.parametrize(

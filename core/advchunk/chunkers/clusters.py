@@ -58,7 +58,7 @@ class SemanticClusterParams(GroupedParams):
 
     Parameters
     ----------
-    preset : "chain", the best setting on Choi's group 3-11 (Pk .09 instead of .25): ``connectivity="chain"``,
+    preset : "chain", the best setting on Choi's group 3-11 (Pk .08 instead of .24): ``connectivity="chain"``,
         ``center=True`` and ``distance_threshold=1.75``, if these have their default values.
     max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to it
         by default.
