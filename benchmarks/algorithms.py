@@ -125,7 +125,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     ),
     "graph-partition": Algorithm(
         planted={"preset": "neighbors"},
-        shifts=lambda longest: {"preset": "neighbors"} if longest > 3 else {"threshold": 0.5},
+        shifts=lambda longest: {"preset": "neighbors"} if longest > 3 else {"threshold": 0.45},
         growth={"graph-partition": Growth(), "graph-partition, leiden": Growth({"method": "leiden"})},
         quality={
             "graph-partition, default": {},

@@ -42,7 +42,7 @@ STOP_WORDS = """a about after all also an and any are as at be because been befo
     might more most must my no not of on only or other our over own s same shall she should so some such t than
     that the their them then there these they this to too under very was we were what when where which while who
     whom why will with would you your"""
-TOLERANCE = 2e-3  # largest difference of a cosine of two sentences due to another machine's arithmetic
+TOLERANCE = 1e-3  # largest difference of a cosine of two sentences due to another machine's arithmetic
 LETTER, REMOVED, SPACE, APART = range(4)
 SENTENCES = (
     "The patients were given aspirin after the operation.",

