@@ -211,8 +211,8 @@ class HybridEmbedder:
     two texts is therefore 1 - weight times that of their meanings plus weight times that of their words, unless one of
     them lacks either. This brings most of what lexical search knows into a vector store without a text index.
 
-    Meant for vectors that are stored and searched, not for cutting: neighboring sentences share few words, so that
-    their cosines shrink by a third to a half, below the thresholds of chunkers, without telling topics apart better.
+    Meant for vectors that are stored and searched, not for cutting: sentences share few words, so that their cosines
+    shrink by a third to a half, below the thresholds of chunkers, and most chunkers cut worse (benchmarks/EMBEDDING.md).
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ class HybridEmbedder:
         return await call_in_thread(self._append_words, texts, await self.embedder.aembed(texts))
 
     def embed_question(self, text: str) -> Floats:
-        """Return the row of a question, (1, d): that of `embed`, unless the embedder of a framework embeds queries in another way."""
+        """Return the row of a question, (1, d); an embedder of LangChain or LlamaIndex embeds it as a query."""
         return self._append_words([text], _query_embedder(self.embedder).embed([text]))
 
     async def aembed_question(self, text: str) -> Floats:

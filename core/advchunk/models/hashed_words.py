@@ -37,7 +37,9 @@ class HashedWords:
     dimensions : of the vectors, >= 1.
     language : code of the language of the stemmer and the stop words; a language without them keeps all words as they are.
 
-    >>> HashedWords().embed(["The boats sail.", "A sailing boat", "It is so."]).sum(axis=1).round(2).tolist()
+    >>> rows = HashedWords().embed(["The boats sail.", "A sailing boat", "It is so."])
+    >>> (rows @ rows[0]).round(2).tolist()
+    [1.0, 1.0, 0.0]
     """
 
     batch_size = 8192
