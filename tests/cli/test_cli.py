@@ -237,7 +237,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
         (["-p", "prechunker=x"], "Python only"),
-        (["-m", "recursive", "--embedder", "minilm"], "no parameter 'embedder'"),
+        (["-m", "recursive", "--embedder", "minilm"], "recursive does not embed"),
         (["--fallback", "recursiv"], "did you mean 'recursive'?"),
     ],
 )

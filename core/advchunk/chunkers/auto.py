@@ -16,6 +16,7 @@ from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
 from advchunk.readers.formats import Markup, detect_format
 from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
+from advchunk.retrieval.vectors import ChunkVectors
 from advchunk.sizes import Limits
 
 _CHUNKERS: Mapping[str, type[Chunker]] = {
@@ -85,7 +86,14 @@ class AutoChunker(AutoParams, VectorsChunker):
         options = {name: getattr(self, name) for name in ("embedder", "batch_size", "cache", "max_tokens")}
         return UniversalSemanticChunker(**options).decide(units, limits)
 
-    def job(self, index: int, document: str | Document, on_failure: OnFailure, failed: str = "") -> Job[Explanation]:
+    def job(
+        self,
+        index: int,
+        document: str | Document,
+        on_failure: OnFailure,
+        failed: str = "",
+        vectors: ChunkVectors | None = None,
+    ) -> Job[Explanation]:
         """Return the job of the document's chunker."""
         try:
             chunker = self.chunker_for(document)
@@ -93,7 +101,7 @@ class AutoChunker(AutoParams, VectorsChunker):
             source = document.source if isinstance(document, Document) else ""
             on_failure(Failure(index, source, error))
             return Job(completed(Explanation(Document("", id=source), [])))
-        job = chunker.job(index, document, on_failure, failed)
+        job = chunker.job(index, document, on_failure, failed, vectors)
 
         def add_chunker() -> Plan[Explanation]:
             explanation, name = (yield from job.plan), chunker.algorithm

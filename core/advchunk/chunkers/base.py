@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,11 +51,11 @@ from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity
-from advchunk.models.long_texts import embed_long_texts
+from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
-from advchunk.numerics import context_vectors
 from advchunk.readers import files, formats
-from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Units, write_metadata
+from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Units, write_metadata
+from advchunk.retrieval.vectors import ChunkVectors, Vectors, check_kind
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
@@ -74,25 +73,47 @@ class Chunker(Params, ABC):
 
     Parameters
     ----------
-    tokenizer : counts tokens (see `models.counters.as_counter`); None follows the embedder.
+    tokenizer : counts tokens (see `models.counters.as_counter`); None is the embedded WordPiece, or the tokenizer of the
+        embedder if the chunker cuts by embeddings.
     sentence_splitter : splits sentences (see `text.splitters.as_tiler`); None is the accurate default.
     fallback : a chunker for documents on which this one fails or takes too long; "auto" means no fallback, except for
         an experimental chunker, where it means `UniversalSemanticChunker`; None raises the error.
+    embedder : see `models.embedders.as_embedder`; None is the embedded default. Not loaded unless it is used.
+    batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
+    cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
+    vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context", mixed
+        with the vectors of the chunks around it (`numerics.context_vectors`), which improves retrieval; "units", the same
+        with ``rows`` for its sentences, which improves it further for chunks of several sentences; "late", the mean of the
+        vectors of its tokens in the document, for models that show them (`models.token_embedders.as_token_embedder`). Costs
+        one more embedding per chunk ("late": one of the document), and for "units" one per sentence that the algorithm has
+        not embedded itself. Cuts do not depend on it. The chunks of a fallback have the same kind, by the same embedder.
     """
 
     tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
+    embedder: EmbedderLike = field(default=None, repr=False, metadata=RESOURCE)
+    batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
+    cache: CacheLike = field(default=None, repr=False, metadata=OPERATION)
+    vectors: Vectors = field(default="none", repr=False, metadata=RESOURCE)
 
     @abstractmethod
     def plan(self, document: Document) -> Plan[Explanation]:
         """Yield requests, receive answers, and return the chunks of a non-blank document, with the reasons."""
 
     def check(self) -> None:
-        """Add the rule for ``fallback``."""
+        """Add the rules for ``fallback`` and the embedder."""
         super().check()
         valid = self.fallback in (None, "auto") or isinstance(self.fallback, Chunker)
         require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
+        size = self.batch_size
+        require(size is None or is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
+        check_kind(self.vectors)
+        is_name = isinstance(self.embedder, str)  # resolved when it is needed
+        if not is_name and (self.embeds or self.embedder is not None):
+            with_cache(as_embedder(self.embedder), self.cache)
+        if not is_name and self.vectors == "late":
+            as_token_embedder(self.embedder)
 
     # Entry points.
 
@@ -169,12 +190,20 @@ class Chunker(Params, ABC):
 
     # How a document is processed.
 
-    def job(self, index: int, document: str | Document, on_failure: OnFailure, failed: str = "") -> Job[Explanation]:
+    def job(
+        self,
+        index: int,
+        document: str | Document,
+        on_failure: OnFailure,
+        failed: str = "",
+        vectors: ChunkVectors | None = None,
+    ) -> Job[Explanation]:
         """Return the job that chunks one document; on failure it runs the fallback's job, then handles the failure.
 
         Parameters
         ----------
         failed : the algorithm that failed before, if this one is its fallback.
+        vectors : how its chunks get vectors, if that is not for this chunker to say.
         """
         source = document.source if isinstance(document, Document) else ""
 
@@ -189,11 +218,13 @@ class Chunker(Params, ABC):
                 "document %d (%r): %s failed (%s: %s), trying %s",
                 index, source, self.algorithm, type(error).__name__, first_line(error), fallback.algorithm,
             )  # fmt: skip
-            return fallback.job(index, document, on_failure, self.algorithm)
+            return fallback.job(index, document, on_failure, self.algorithm, vectors)
 
-        return Job(self._process(document, failed), self.timeout, recover)
+        if vectors is None and self.vectors != "none":
+            vectors = self._chunk_vectors
+        return Job(self._process(document, failed, vectors), self.timeout, recover)
 
-    def _process(self, source: str | Document, failed: str) -> Plan[Explanation]:
+    def _process(self, source: str | Document, failed: str, vectors: ChunkVectors | None) -> Plan[Explanation]:
         document = source if isinstance(source, Document) else Document(source)
         if (metadata := inherited_metadata(document.metadata)) is not document.metadata:
             document = replace(document, metadata=metadata)
@@ -202,11 +233,26 @@ class Chunker(Params, ABC):
                 document = self.read(document)
             except ConfigurationError as error:
                 raise Unreadable(*error.args) from error
-        if not document.text.strip():
-            return Explanation(document, self.chunk_empty(document))
-        explanation = yield from self.plan(document)
-        explanation = replace(explanation, chunks=self._describe(explanation, failed))
-        return replace(explanation, chunks=(yield from self.postprocess(explanation)))
+        if document.text.strip():
+            explanation = yield from self.plan(document)
+            explanation = replace(explanation, chunks=self._describe(explanation, failed))
+            explanation = replace(explanation, chunks=(yield from self.postprocess(explanation)))
+        else:
+            explanation = Explanation(document, self.chunk_empty(document))
+        if vectors is None:
+            return explanation
+        sentences = partial(self._sentences, explanation)
+        return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
+
+    @property
+    def _chunk_vectors(self) -> ChunkVectors:
+        return ChunkVectors(self.vectors, self.embedder, self.batch_size, self.cache)
+
+    def _sentences(self, explanation: Explanation) -> Units:
+        """Return the sentences of a document: the algorithm's own units, if those are sentences."""
+        if explanation.units is not None and type(self).tile is Chunker.tile:
+            return explanation.units
+        return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
     def _describe(self, explanation: Explanation, failed: str) -> list[Chunk]:
         """Return the chunks with metadata of the document, its layout and the algorithm."""
@@ -232,6 +278,8 @@ class Chunker(Params, ABC):
     def load(self) -> None:
         """Load the resources given by name, so that an error comes before any work."""
         _ = self.counter, self.sentence_tiler
+        if self.embeds:
+            self._chunk_vectors.load()
         if isinstance(self.fallback, Chunker):
             self.fallback.load()
 
@@ -291,6 +339,11 @@ class Chunker(Params, ABC):
         return {}
 
     @property
+    def embeds(self) -> bool:
+        """True if the embedder is used."""
+        return self.vectors != "none"
+
+    @property
     def counter(self) -> Counter:
         """The token counter."""
         return default_wordpiece() if self.tokenizer is None else as_counter(self.tokenizer)
@@ -327,7 +380,8 @@ class Chunker(Params, ABC):
 
     def fingerprint(self) -> str:
         """Return 16 hex digits that change when parameters or resources change in a way that may change the chunks."""
-        named = [_identity(getattr(self, name)) for name in resources(self, changing=True)]
+        unused = () if self.embeds else ("embedder", "vectors")
+        named = [_identity(getattr(self, name)) for name in resources(self, changing=True) if name not in unused]
         return hashlib.sha256("|".join([super().fingerprint(), *named]).encode()).hexdigest()[:16]
 
 
@@ -376,70 +430,17 @@ class LinearChunker(SegmentingChunker):
 
 @dataclass(kw_only=True)
 class VectorsChunker(SegmentingChunker):
-    """Has an embedder, and can add vectors to its chunks. A subclass implements `decide`, and may call `embed_units`.
+    """Cuts by embeddings of the units: a subclass implements `decide`, and may call `embed_units`."""
 
-    Parameters
-    ----------
-    embedder : see `models.embedders.as_embedder`; None is the embedded default.
-    batch_size : texts per model call, >= 1; None uses the model's own setting, else 1024.
-    cache : keeps embeddings between runs: the path of a file, a ``dict``, or a `models.cache.Store`.
-    vectors : the kind of each chunk's ``vector``: "none"; "plain", the embedding of its ``embed_text``; "context", mixed
-        with the vectors of the chunks around it (`numerics.context_vectors`), which improves retrieval; "units", the same
-        with ``rows`` for its sentences, which improves it further for chunks of several sentences. Costs one more embedding
-        per chunk, and for "units" one per sentence that the algorithm has not embedded itself. A fallback's chunks have
-        none.
-    """
-
-    embedder: EmbedderLike = field(default=None, repr=False, metadata=RESOURCE)
-    batch_size: int | None = field(default=None, repr=False, metadata=OPERATION)
-    cache: CacheLike = field(default=None, repr=False, metadata=OPERATION)
-    vectors: Literal["none", "plain", "context", "units"] = field(default="none", repr=False, metadata=RESOURCE)
-
-    def check(self) -> None:
-        """Add the rules for the embedder."""
-        super().check()
-        size = self.batch_size
-        require(size is None or is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
-        kinds = ("none", "plain", "context", "units")
-        require(self.vectors in kinds, f"vectors must be one of {kinds}", self.vectors)
-        if not isinstance(self.embedder, str):  # a name is resolved when it is needed
-            with_cache(as_embedder(self.embedder), self.cache)
-
-    def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
-        """Add the vectors of chunks, and of their sentences."""
-        chunks = explanation.chunks
-        if self.vectors == "none" or not chunks:
-            return chunks
-        rows = yield from self.embed_texts([chunk.embed_text for chunk in chunks])
-        if self.vectors != "plain":
-            rows = context_vectors.chunk_vectors(chunks, rows)
-        chunks = [replace(chunk, vector=row) for chunk, row in zip(chunks, rows, strict=True)]
-        if self.vectors != "units":
-            return chunks
-        units = self._sentences(explanation)
-        texts, spans = units.strings(), [Span(*edges) for edges in pairwise(units.edges.tolist())]
-        unit_rows = context_vectors.sentence_rows(chunks, rows, units, (yield from self.embed_texts(texts)))
-        members = [context_vectors.units_in(chunk, units).tolist() for chunk in chunks]
-        return [
-            replace(chunk, rows=row, row_spans=tuple(spans[i] for i in own), row_texts=tuple(texts[i] for i in own))
-            for chunk, row, own in zip(chunks, unit_rows, members, strict=True)
-        ]
-
-    def _sentences(self, explanation: Explanation) -> Units:
-        """Return the sentences of a document: the algorithm's own units, if those are sentences."""
-        if explanation.units is not None and type(self).tile is Chunker.tile:
-            return explanation.units
-        return Chunker.tile(self, explanation.document, self.limits(explanation.document))
-
-    def load(self) -> None:
-        """Load the embedder too."""
-        super().load()
-        _ = self.model
+    @property
+    def embeds(self) -> bool:
+        """True: the embedder is always used."""
+        return True
 
     @property
     def model(self) -> Any:
         """The embedder with its cache."""
-        return with_cache(as_embedder(self.embedder, self.batch_size), self.cache)
+        return self._chunk_vectors.model
 
     @property
     def counter(self) -> Counter:
@@ -452,7 +453,7 @@ class VectorsChunker(SegmentingChunker):
 
     def embed_texts(self, texts: Sequence[str]) -> Plan[Floats]:
         """Ask for the vector of each text, (n, d) unit rows; texts too long for the embedder are embedded in parts."""
-        return embed_long_texts(texts, as_embedder(self.embedder), self.model)
+        return self._chunk_vectors.embed(texts)
 
 
 @dataclass(kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from advchunk.chunkers.base import SegmentingChunker
-from advchunk.chunkers.params import OPERATION, RESOURCE, Params, at_least
+from advchunk.chunkers.params import RESOURCE, Params, at_least
 from advchunk.errors import require
-from advchunk.models.cache import CacheLike, with_cache
+from advchunk.models.cache import with_cache
 from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
 from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
@@ -79,11 +79,10 @@ class ChatChunker(ChatParams, SegmentingChunker):
     ----------
     llm : base URL of an OpenAI-compatible endpoint, such as vLLM's ``http://localhost:8000/v1``, or anything
         `models.chat.as_chat` accepts; required.
-    cache : cache of the answers: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
     """
 
     llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
-    cache: CacheLike = field(default=None, repr=False, metadata=OPERATION)
 
     def check(self) -> None:
         """Add the rule for ``llm``."""

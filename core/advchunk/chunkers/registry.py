@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from advchunk.chunkers import gate
 from advchunk.chunkers.auto import AutoChunker
-from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.bayesseg import BayesSegChunker
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
@@ -96,6 +96,11 @@ def names(group: ChunkerGroup | None = None) -> list[str]:
 def required_model(name: str) -> str | None:
     """Return the model that must be passed to a chunker: "lm", "llm" or None."""
     return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
+
+
+def cuts_by_embeddings(name: str) -> bool:
+    """Return True if a chunker uses its embedder to cut, and not only for the vectors of chunks."""
+    return issubclass(_entry(name).chunker, VectorsChunker)
 
 
 def is_general_purpose(name: str) -> bool:

@@ -123,6 +123,8 @@ def _create(
 ) -> Chunker:
     """Create a chunker and load its models, or exit with an error message."""
     with report_errors():
+        unused = {"embedder", "cache"} & resources.keys() if not registry.cuts_by_embeddings(method) else set()
+        require(not unused, f"{method} does not embed, and must be used without --embedder and --cache", sorted(unused))
         chunker = registry.create(method, experimental=experimental, **params, **resources)
         if fallback:
             # With the method's timeout the fallback would time out as well.

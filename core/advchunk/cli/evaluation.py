@@ -15,6 +15,7 @@ import click
 from advchunk.chunkers import registry
 from advchunk.cli.common import format_option, parse_assignment, report_errors
 from advchunk.errors import did_you_mean, require
+from advchunk.retrieval.vectors import KINDS
 
 if TYPE_CHECKING:
     from advchunk.evaluation import Candidate, EvaluationTask, SizeMatched
@@ -48,8 +49,8 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
     help="Another method with parameters, such as recursive:overlap_tokens=50:min_tokens=20; one with max_tokens keeps this size.",
 )  # fmt: skip
 @_option(
-    "--vectors", type=click.Choice(["none", "plain", "context", "units"]), default="none",
-    help="Vectors of methods that embed: plain, mixed with neighbors (context), or also one per sentence (units).",
+    "--vectors", type=click.Choice(KINDS), default="none",
+    help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from tokens (late).",
 )  # fmt: skip
 @_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
 @_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
@@ -236,9 +237,8 @@ def _candidates(
     """Return a method with matched chunk sizes and, if ``published``, with its default sizes."""
     from advchunk.evaluation import candidate, size_matched
 
-    embeds = "vectors" in registry.describe(name)["resources"]
-    models: dict[str, Any] = {"embedder": embedder, "vectors": vectors} if embeds else {}
-    kind = [vectors] if embeds and vectors in ("context", "units") and "vectors" not in params else []
+    models: dict[str, Any] = {"embedder": embedder, "vectors": vectors}
+    kind = [vectors] if vectors in ("context", "units", "late") and "vectors" not in params else []
     label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
     settings = {**models, **params}
     if "max_tokens" in params:

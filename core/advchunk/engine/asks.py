@@ -32,6 +32,12 @@ class Embed(Ask):
         return np.asarray(rows)
 
 
+class EmbedTokens(Ask):
+    """A request for token vectors in context. Items are (t,) tuples of token ids, answered by (t, d) arrays."""
+
+    cache_size = 16
+
+
 class Score(Ask):
     """A request for the surprisal of each part of a text given what precedes it.
 
@@ -77,7 +83,13 @@ class Complete(Ask):
 
 
 # The model's method for each type of request; an "a" before its name gives the async one.
-METHODS: dict[type[Ask], str] = {Embed: "embed", Score: "score", Choose: "choose", Complete: "complete"}
+METHODS: dict[type[Ask], str] = {
+    Embed: "embed",
+    EmbedTokens: "embed_tokens",
+    Score: "score", 
+    Choose: "choose",
+    Complete: "complete",
+}
 
 Key: TypeAlias = Ask  # with no items; requests with equal keys can share a batch
 

@@ -164,7 +164,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     limit = getattr(model, "max_tokens", None)
     if limit is None and encoder is not None:
         special = getattr(tokenizer, "num_special_tokens_to_add", lambda: 0)()
-        prompt = _prompt(model) + _prompt(encoder)
+        prompt = prompt_of(model) + prompt_of(encoder)
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = batch_size or getattr(model, "batch_size", None)
@@ -333,7 +333,7 @@ def _load_sentence_transformer(name: str) -> Any:
         raise ModelUnavailable(msg) from error
 
 
-def _prompt(model: Any) -> str:
+def prompt_of(model: Any) -> str:
     """Return the prompt that a SentenceTransformer, or LlamaIndex's wrapper of one, puts before each text."""
     instruction = getattr(model, "text_instruction", None)
     default = (getattr(model, "prompts", None) or {}).get(getattr(model, "default_prompt_name", None))

@@ -1,6 +1,7 @@
-"""Vectors of chunks and sentences that include the surrounding context."""
+"""Vectors of chunks and sentences that include the surrounding context, also by late chunking."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -117,6 +118,60 @@ def sentence_rows(
         unit_rows((1 - share) * vector + share * mixed[units_in(chunk, units)])
         for chunk, vector in zip(chunks, vectors, strict=True)
     ]
+
+
+class Window(NamedTuple):
+    """Tokens ``start`` to ``end`` of a text, which a model reads at once; the vectors of ``first`` to ``last`` are used."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def token_windows(n: int, size: int | None) -> list[Window]:
+    """Return windows of ``size`` >= 1 tokens (None: all) over n tokens, each overlapping the next by half or more.
+
+    All have the same size. The vector of a token comes from the window in which it is nearest to the middle; ties go to
+    the first.
+
+    >>> token_windows(10, 6)
+    [Window(start=0, end=6, first=0, last=4), Window(start=2, end=8, first=4, last=6), Window(start=4, end=10, first=6, last=10)]
+    """
+    require(size is None or size >= 1, "size must be >= 1 or None", size)
+    if size is None or n <= size:
+        return [Window(0, n, 0, n)] * (n > 0)
+    count = 1 - (size - n) // max(size // 2, 1)  # rounded up
+    starts = np.arange(count) * (n - size) // (count - 1)
+    cuts = [0, *((starts[:-1] + starts[1:] + size - 1) // 2 + 1).tolist(), n]
+    return [Window(a, a + size, *cuts[i : i + 2]) for i, a in enumerate(starts.tolist())]
+
+
+def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:
+    """Return (c, d) unit rows, the mean vectors of the tokens of each chunk: late chunking; 0 for a chunk without tokens.
+
+    A token belongs to the chunks that contain its last character.
+
+    Günther, Mohr, Williams, Wang & Xiao 2024, "Late chunking: contextual chunk embeddings using long-context embedding
+    models", arXiv:2409.04701.
+
+    Parameters
+    ----------
+    ends : (t,) non-decreasing offsets just past each token of the document.
+    rows : (t, d) vectors of the tokens in the context of the document.
+
+    >>> from advchunk import Span
+    >>> rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]])
+    >>> pool_tokens([Chunk("ab ", (Span(0, 3),), 1), Chunk("c d", (Span(3, 6),), 2)], np.array([2, 4, 6]), rows)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    pooled = np.zeros((len(chunks), rows.shape[1]), rows.dtype)
+    for i, chunk in enumerate(chunks):
+        bounds = np.searchsorted(ends, np.array(chunk.spans, dtype=np.int64).reshape(-1, 2), "right").tolist()
+        if own := [rows[first:last] for first, last in bounds if first < last]:
+            pooled[i] = np.concatenate(own).mean(axis=0)
+    return unit_rows(pooled)
 
 
 def _middle(chunk: Chunk) -> float:

@@ -15,6 +15,7 @@ from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import Ranking, fuse
 from advchunk.retrieval.retriever import Retriever
 from advchunk.retrieval.search import combine
+from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
     "Hit",
@@ -24,6 +25,8 @@ __all__ = [
     "Ranking",
     "Retriever",
     "VectorIndex",
+    "aadd_vectors",
+    "add_vectors",
     "assemble_passages",
     "combine",
     "fuse",

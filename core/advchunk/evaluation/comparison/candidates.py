@@ -20,13 +20,14 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.models.counters import as_counter
 from advchunk.records import Chunk, Document, Span
+from advchunk.retrieval.locating import locate
 from advchunk.text import tiling
 
 CandidateGroup: TypeAlias = Literal["stable", "experimental", "baseline", "external"]
 Chunks: TypeAlias = Sequence[Sequence[Chunk]]
 
 BASELINES = ("sliding-window", "recursive")
-_CONTEXT_VECTORS = ("context", "units")  # vectors of more than a chunk's own text, named in labels
+_CONTEXT_VECTORS = ("context", "units", "late")  # vectors of more than a chunk's own text, named in labels
 _TOLERANCE = 0.02  # relative, of a matched mean size
 _MAX_TRIES = 16  # sizes tried to match a mean
 
@@ -200,25 +201,13 @@ class ExternalSplitter:
 
     def _chunk(self, index: int, document: Document) -> list[Chunk]:
         try:
-            return self._locate(document, self.split(document.text))
+            rule = f"{self.label} must return texts of the document {document.source!r}, in order"
+            spans = locate(document.text, self.split(document.text), rule)
         except Exception as error:
             error.add_note(f"in {Failure(index, document.source, error).place}")
             raise
+        return [Chunk(document.text[slice(*span)], (span,), 0, i) for i, span in enumerate(spans)]
 
-    def _locate(self, document: Document, texts: Iterable[str]) -> list[Chunk]:
-        places = [i for i, character in enumerate(document.text) if not character.isspace()]
-        squeezed = "".join([document.text[i] for i in places])
-        chunks, start, end = list[Chunk](), -1, 0
-        for text in texts:
-            if content := "".join(text.split()):
-                # Repeated text is first searched for at the end of the previous text.
-                place = end if squeezed.startswith(content, end) else squeezed.find(content, start + 1)
-                rule = f"{self.label} must return texts of the document {document.source!r}, in order"
-                require(place >= 0, rule, text[:60])
-                span = Span(places[place], places[place + len(content) - 1] + 1)
-                chunks.append(Chunk(document.text[slice(*span)], (span,), 0, len(chunks)))
-                start, end = place, place + len(content)
-        return chunks
 
 
 def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
@@ -237,13 +226,11 @@ def _without_vectors(candidate: Candidate, task: EvaluationTask) -> Chunker | Ca
     """Return a chunker with the same cuts, without chunk vectors and with cached model answers; else the ``cut``."""
     if candidate.chunker is None:
         return candidate.cut
-    changes: dict[str, Any] = {"vectors": "none"} if hasattr(candidate.chunker, "vectors") else {}
-    chunker: Any = replace(candidate.chunker, **changes)
-    if hasattr(chunker, "cache") and chunker.cache is None:
+    chunker = replace(candidate.chunker, vectors="none")
+    if chunker.cache is None:
         with suppress(ConfigurationError):  # of a model without a name
             chunker = replace(chunker, cache=task.embedding_cache)
-    plain: Chunker = chunker
-    return plain
+    return chunker
 
 
 def match_size(make: Callable[[int], Candidate], mean: float, task: EvaluationTask) -> tuple[Candidate, float]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
 from advchunk.models.identity import model_name
 from advchunk.records import Document
-
-Vectors: TypeAlias = Literal["none", "plain", "context", "units"]
+from advchunk.retrieval.vectors import Vectors
 
 _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
@@ -31,7 +30,7 @@ _MIN_SETTLING = 100  # questions: fewer settle nothing
 
 @dataclass(frozen=True)
 class Option:
-    """A chunker, its size, and the vectors of its chunks ("none" for chunkers that do not embed)."""
+    """A chunker, its size, and the vectors of its chunks: "none" or, if it cuts by embeddings, "plain" for those of their texts."""
 
     chunker: str
     max_tokens: int
@@ -289,7 +288,7 @@ def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Optio
     for name in names:
         require(name in registry.TABLE, f"chunkers must be registered{did_you_mean(name, registry.TABLE)}", name)
     kinds: dict[str, tuple[Vectors, ...]] = {
-        name: ("units", "context", "plain") if "vectors" in registry.describe(name)["resources"] else ("none",)
+        name: ("units", "context", "plain" if registry.cuts_by_embeddings(name) else "none")
         for name in names
     }
     by_distance = sorted(set(sizes), key=lambda size: (abs(np.log2(size / 100)), size))  # most optima are near 100

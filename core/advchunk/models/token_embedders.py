@@ -1,0 +1,160 @@
+"""Embedders that show the vector of each token in its context, for late chunking."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any, Protocol
+
+import numpy as np
+
+from advchunk.engine import call_in_thread
+from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
+from advchunk.models.counters import replace_surrogates, untruncated
+from advchunk.models.embedders import EmbedderLike, as_embedder, prompt_of
+from advchunk.models.identity import identity, sentence_transformer
+from advchunk.records import Floats, Ints
+
+_BATCH_SIZE = 32  # windows per call
+
+
+class TokenEmbedder(Protocol):
+    """The further methods of a custom embedder that shows token vectors.
+
+    ``max_tokens`` is the longest window it reads, without the special tokens that it adds itself; None is unlimited.
+    """
+
+    max_tokens: int | None
+
+    def tokenize(self, text: str, /) -> tuple[Sequence[int], Sequence[tuple[int, int]]]:
+        """Return the t token ids of a text, without special tokens, and the (start, end) of each in the text."""
+        ...
+
+    def embed_tokens(self, windows: Sequence[tuple[int, ...]], /) -> Iterable[Any]:
+        """Return the (t, d) vectors of the tokens of each window of t token ids."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTokenEmbedder:
+    """A token embedder, sync and async, that returns what it must or raises `BadModelOutput`.
+
+    Instances are equal if they wrap the same model, so that the engine can merge their requests.
+    """
+
+    model: Any
+    owner: Any = field(repr=False)  # the embedder it belongs to
+    batch_size: int = field(default=_BATCH_SIZE, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CheckedTokenEmbedder) and self.owner is other.owner
+
+    def __hash__(self) -> int:
+        return hash(type(self.owner))
+
+    @property
+    def model_name(self) -> str:
+        """The name of the embedder, for the record of costs."""
+        return identity(self.owner)
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The tokens of the longest window; None if unlimited."""
+        limit: int | None = self.model.max_tokens
+        return limit
+
+    def tokenize(self, text: str) -> tuple[tuple[int, ...], Ints]:
+        """Return the t token ids of a text, and the (t,) non-decreasing offsets just past each token."""
+        ids, offsets = self.model.tokenize(replace_surrogates(text))
+        ends = np.array([end for _, end in offsets], dtype=np.int64)
+        if len(ids) != len(ends) or np.any(np.diff(ends, prepend=0, append=len(text)) < 0):
+            msg = f"tokenize must return ids and as many ascending offsets within {len(text)} characters, got {len(ids)} ids"
+            raise BadModelOutput(msg)
+        return tuple(map(int, ids)), ends
+
+    def embed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Floats]:
+        """Return the (t, d) float32 vectors of the tokens of each window."""
+        answer = [np.asarray(rows, dtype=np.float32) for rows in self.model.embed_tokens(windows)]
+        shapes = [rows.shape for rows in answer]
+        lengths = [len(window) for window in windows]
+        is_valid = all(len(shape) == 2 for shape in shapes) and [shape[0] for shape in shapes] == lengths
+        if not is_valid or len({shape[1] for shape in shapes}) > 1 or not all(np.isfinite(r).all() for r in answer):
+            msg = f"embed_tokens must return finite (t, d) vectors for windows of t = {lengths} tokens, got {shapes}"
+            raise BadModelOutput(msg)
+        return answer
+
+    async def aembed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Floats]:
+        """Await `embed_tokens`, which runs in a thread."""
+        return await call_in_thread(self.embed_tokens, windows)
+
+
+def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = None) -> CheckedTokenEmbedder:
+    """Coerce an embedder that shows token vectors.
+
+    Parameters
+    ----------
+    embedder : a SentenceTransformer with a fast tokenizer that averages token vectors (mean pooling), its name, or a
+        framework's wrapper of one; or an object that has the methods of `TokenEmbedder` too.
+    batch_size : windows per call, >= 1; None is 32.
+
+    Raises
+    ------
+    ConfigurationError : the embedder is anything else, such as the embedded default, whose token vectors do not depend on
+        the text around them.
+    """
+    model = as_embedder(embedder).model
+    batch_size = batch_size or _BATCH_SIZE
+    if hasattr(model, "embed_tokens") and hasattr(model, "tokenize"):
+        return CheckedTokenEmbedder(model, model, batch_size)
+    encoder = sentence_transformer(model)
+    modules = list(encoder) if isinstance(encoder, Iterable) else []
+    kinds = [type(module).__name__ for module in modules]
+    has_tokenizer = getattr(getattr(encoder, "tokenizer", None), "is_fast", False)
+    if has_tokenizer and kinds[1:2] == ["Pooling"] and {*kinds[2:]} <= {"Normalize"} and _averages(modules[1]):
+        return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model) + prompt_of(encoder)), encoder, batch_size)
+    msg = (
+        "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean pooling, "
+        f'such as embedder="minilm", or an object with tokenize and embed_tokens, got {identity(model)}'
+    )
+    raise ConfigurationError(msg)
+
+
+def _averages(pooling: Any) -> bool:
+    mode = getattr(pooling, "pooling_mode", None) or pooling.get_pooling_mode_str()
+    return bool(mode == "mean")
+
+
+class _Transformer:
+    """The transformer of a SentenceTransformer, before pooling."""
+
+    def __init__(self, encoder: Any, prompt: str) -> None:
+        self._encoder = encoder
+        self._tokenizer = untruncated(encoder.tokenizer.backend_tokenizer)
+        self._tokenizer.encode_special_tokens = True  # special tokens in a text are text
+        mask = self._tokenizer.encode("a").special_tokens_mask
+        ids = self._tokenizer.encode("a").ids
+        n_before, n_after = (len(list(takewhile(bool, some))) for some in (mask, mask[::-1]))
+        self._before = [*ids[:n_before], *self.tokenize(prompt)[0]]
+        self._after = ids[len(ids) - n_after :]
+        limit = encoder.max_seq_length
+        self.max_tokens = max(limit - len(self._before) - len(self._after), 1) if limit else None
+
+    def tokenize(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return the token ids of a text, and their offsets."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoding.ids, encoding.offsets
+
+    def embed_tokens(self, windows: Sequence[tuple[int, ...]]) -> list[Any]:
+        """Return the output of the transformer for each window."""
+        torch = import_extra("torch", "transformers")
+        rows = [[*self._before, *window, *self._after] for window in windows]
+        width, pad = max(map(len, rows)), self._encoder.tokenizer.pad_token_id or 0
+        features = {
+            "input_ids": torch.tensor([row + [pad] * (width - len(row)) for row in rows]),
+            "attention_mask": torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows]),
+        }
+        self._encoder.eval()
+        with torch.inference_mode():
+            moved = {name: tensor.to(self._encoder.device) for name, tensor in features.items()}
+            tokens = self._encoder[0](moved)["token_embeddings"].float().cpu().numpy()
+        first = len(self._before)
+        return [some[first : first + len(window)] for some, window in zip(tokens, windows, strict=True)]
