@@ -25,6 +25,7 @@ from langchain_advchunk.base import (
 from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings, HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher
 from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
+from langchain_advchunk.vectors import vectors_for
 
 __all__ = [
     "AdvchunkSplitter",
@@ -38,5 +39,6 @@ __all__ = [
     "LinearSplitter",
     "chunk_key",
     "chunk_spans",
+    "vectors_for",
 ]
 __all__ += splitters.__all__

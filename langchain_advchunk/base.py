@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set, Sized
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
@@ -26,6 +27,7 @@ from advchunk.models.causal import CausalLMLike
 from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.records import Floats, Span, write_metadata, written_metadata
+from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from langchain_advchunk.embeddings import ChunkEmbeddings
@@ -129,6 +131,60 @@ class AdvchunkSplitter(TextSplitter, ABC):
                 pieces += self._convert(queue.pop(), chunks)
         return pieces
 
+    def split_with_vectors(
+        self, documents: Iterable[Document], vectors: Literal["plain", "context", "late"] = "context"
+    ) -> tuple[list[Document], ChunkEmbeddings]:
+        """Return the chunks of ``documents``, with embeddings to pass to a vector store along with them.
+
+        With ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))``, chunks are searched by their
+        own vectors ("plain"), by these mixed with the vectors of the chunks around them ("context",
+        `advchunk.numerics.context_vectors.add_context`), or by those of their tokens in the document ("late").
+        """
+        documents = list(documents)
+        core, results = self._chunk_with(vectors, documents)
+        pieces = self._convert_many(documents, results)
+        rows = [(piece.page_content, chunk.vector) for piece, chunk in zip(pieces, chain(*results), strict=True)]
+        return pieces, serve_rows(rows, core.embedder, core.batch_size)
+
+    def split_with_rows(
+        self, documents: Iterable[Document], id_key: str = "doc_id"
+    ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
+        """Return the chunks of ``documents``, their sentences, and embeddings for the vector store of the sentences.
+
+        A chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the text around it
+        (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
+        chunks into a document store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
+
+            chunks, rows, embeddings = splitter.split_with_rows(documents)
+            retriever = MultiVectorRetriever(
+                vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
+                docstore=InMemoryStore(),
+                search_kwargs={"k": 20},  # sentences, from fewer chunks
+            )
+            retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
+
+        Parameters
+        ----------
+        id_key : metadata key of a row that holds the id of its chunk; no key of the documents' metadata.
+        """
+        documents = list(documents)
+        check_id_key(id_key, documents)
+        core, results = self._chunk_with("units", documents)
+        pieces = self._convert_many(documents, results)
+        pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
+        is_verbatim = (
+            self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans for document, chunk in pairs
+        )
+        chunks = [chunk for _, chunk in pairs]
+        rows = [row for each in zip(pieces, chunks, is_verbatim, strict=True) for row in sentence_rows(*each, id_key)]
+        served = ((row.page_content, vector) for row, vector in rows)
+        return pieces, [row for row, _ in rows], serve_rows(served, core.embedder, core.batch_size)
+
+    def _chunk_with(self, vectors: Vectors, documents: Iterable[Document]) -> tuple[Chunker, list[list[Chunk]]]:
+        core = replace(self.core(), vectors=vectors)
+        sources = [source_of(document) for document in documents]
+        return core, core.chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
+
     def _convert(self, document: Document, chunks: list[Chunk]) -> list[Document]:
         """Return the chunks of a document as LangChain documents."""
         return [
@@ -184,10 +240,14 @@ class LinearSplitter(AdvchunkSplitter):
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
     length_function : counts tokens: a name ("words", "characters", a tiktoken encoding ...), a tokenizer, or a
-        callable; None uses the embeddings' tokenizer, else the embedded WordPiece.
+        callable; None is the embedded WordPiece, or the embeddings' tokenizer if the splitter cuts by embeddings.
     sentence_splitter : splits sentences (see `advchunk.text.splitters.as_tiler`).
     fallback : a core chunker for documents on which this one fails or takes too long; "auto" means no fallback, except
         for an experimental splitter, where it means `advchunk.UniversalSemanticChunker`; None raises the error.
+    embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...), for
+        `split_with_vectors` and `split_with_rows`; None is the embedded default, which needs no key or download.
+    batch_size : texts per model call; None uses the model's own setting, else 1024.
+    cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
 
     chunker_class: ClassVar[type[Chunker]]
@@ -196,6 +256,9 @@ class LinearSplitter(AdvchunkSplitter):
     length_function: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
+    embeddings: EmbedderLike = field(default=None, repr=False, metadata=RESOURCE)
+    batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
+    cache: CacheLike = field(default=None, repr=False, metadata=RESOURCE)
 
     def core(self) -> Chunker:
         """Return the core chunker with the parameters and resources of this splitter."""
@@ -268,90 +331,53 @@ class LanguageModelSplitter(LinearSplitter):
 
 @dataclass(kw_only=True, eq=False)
 class EmbeddingSplitter(LinearSplitter):
-    """Base of the splitters that need an embedder.
+    """Base of the splitters that cut by embeddings.
 
     Parameters
     ----------
     embeddings : LangChain ``Embeddings`` or anything else that embeds (a name, a callable, a SentenceTransformer ...);
         None is the embedded default, which needs no key or download.
-    batch_size : texts per model call; None uses the model's own setting, else 1024.
-    cache : keeps embeddings between runs: the path of a file, a ``dict``, or an `advchunk.models.cache.Store`.
     """
 
     embeddings: EmbedderLike = field(default=None, kw_only=False, repr=False, metadata=RESOURCE)
-    batch_size: int | None = field(default=None, repr=False, metadata=RESOURCE)
-    cache: CacheLike = field(default=None, repr=False, metadata=RESOURCE)
 
-    def split_with_vectors(
-        self, documents: Iterable[Document], vectors: Literal["plain", "context"] = "context"
-    ) -> tuple[list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, with embeddings to pass to a vector store along with them.
 
-        With ``InMemoryVectorStore.from_documents(*splitter.split_with_vectors(documents))``, chunks are searched by their
-        own vectors ("plain"), or by these mixed with the vectors of the chunks around them
-        (`advchunk.numerics.context_vectors.add_context`).
-        """
-        documents = list(documents)
-        results = self._chunk_with(vectors, documents)
-        pieces = self._convert_many(documents, results)
-        chunks = (chunk for chunks in results for chunk in chunks)
-        rows = zip((piece.page_content for piece in pieces), (chunk.vector for chunk in chunks), strict=True)
-        return pieces, self._embeddings(rows)
+def sentence_rows(
+    piece: Document, chunk: Chunk, is_verbatim: bool, id_key: str
+) -> Iterator[tuple[Document, Floats | None]]:
+    """Yield the sentences of a chunk, as documents that refer to it, with their vectors.
 
-    def split_with_rows(
-        self, documents: Iterable[Document], id_key: str = "doc_id"
-    ) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
-        """Return the chunks of ``documents``, their sentences, and embeddings for the vector store of the sentences.
+    A chunk of context alone is its own row.
 
-        A chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the text around it
-        (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The sentences go into any vector store, the
-        chunks into a document store, and LangChain's ``MultiVectorRetriever`` returns each chunk once::
+    Parameters
+    ----------
+    is_verbatim : True to add ``start_index`` and ``end_index``.
+    id_key : metadata key for the id of the chunk.
+    """
+    if chunk.rows is None:
+        metadata = write_metadata(piece.metadata, {id_key: piece.id})
+        yield Document(piece.page_content, id=piece.id, metadata=metadata), chunk.vector
+        return
+    source = {name: value for name, value in written_metadata(piece.metadata).items() if name == "source_id"}
+    sentences = zip(chunk.row_spans, chunk.row_texts, chunk.rows, strict=True)
+    for number, ((start, end), text, row) in enumerate(sentences):
+        place = {"start_index": start, "end_index": end} if is_verbatim else {}
+        metadata = write_metadata(inherited_metadata(piece.metadata), {id_key: piece.id, **source, **place})
+        yield Document(text, id=str(uuid5(UUID(chunk.id), str(number))), metadata=metadata), row
 
-            chunks, rows, embeddings = splitter.split_with_rows(documents)
-            retriever = MultiVectorRetriever(
-                vectorstore=InMemoryVectorStore.from_documents(rows, embeddings),
-                docstore=InMemoryStore(),
-                search_kwargs={"k": 20},  # sentences, from fewer chunks
-            )
-            retriever.docstore.mset([(chunk.id, chunk) for chunk in chunks])
 
-        A chunk from a fallback has no vectors: it is its own single row, embedded when it is stored.
+def serve_rows(
+    rows: Iterable[tuple[str, Floats | None]], embeddings: EmbedderLike, batch_size: int | None
+) -> ChunkEmbeddings:
+    """Return embeddings that serve precomputed vectors of texts, and embed all other texts."""
+    pairs = [(text, row) for text, row in rows if row is not None]
+    return ChunkEmbeddings(as_embedder(embeddings, batch_size), pairs)
 
-        Parameters
-        ----------
-        id_key : metadata key of a row that holds the id of its chunk; no key of the documents' metadata.
-        """
-        documents = list(documents)
-        users = any(id_key in inherited_metadata(document.metadata) for document in documents)
-        require(not users, "id_key must not be a key of the documents' own metadata", id_key)
-        results = self._chunk_with("units", documents)
-        pieces = self._convert_many(documents, results)
-        pairs = [(document, chunk) for document, chunks in zip(documents, results, strict=True) for chunk in chunks]
-        rows, vectors = list[Document](), list[Floats | None]()
-        for (document, chunk), piece in zip(pairs, pieces, strict=True):
-            if chunk.rows is None:
-                metadata = write_metadata(piece.metadata, {id_key: piece.id})
-                rows.append(Document(piece.page_content, id=piece.id, metadata=metadata))
-                vectors.append(None)
-                continue
-            vectors.extend(chunk.rows)
-            is_verbatim = self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans
-            for number, ((start, end), text) in enumerate(zip(chunk.row_spans, chunk.row_texts, strict=True)):
-                values: dict[str, Any] = {id_key: piece.id} | ({"source_id": document.id} if document.id else {})
-                values |= {"start_index": start, "end_index": end} if is_verbatim else {}
-                metadata = write_metadata(inherited_metadata(piece.metadata), values)
-                row_id = str(uuid5(UUID(chunk.id), str(number)))
-                rows.append(Document(text, id=row_id, metadata=metadata))
-        return pieces, rows, self._embeddings(zip((row.page_content for row in rows), vectors, strict=True))
 
-    def _chunk_with(self, vectors: str, documents: Iterable[Document]) -> list[list[Chunk]]:
-        core: Chunker = replace(self.core(), vectors=vectors)  # type: ignore[call-arg]
-        sources = [_source(document) for document in documents]
-        return core.chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
-
-    def _embeddings(self, rows: Iterable[tuple[str, Floats | None]]) -> ChunkEmbeddings:
-        pairs = [(text, row) for text, row in rows if row is not None]
-        return ChunkEmbeddings(as_embedder(self.embeddings, self.batch_size), pairs)
+def check_id_key(id_key: str, documents: Iterable[Document]) -> None:
+    """Raise `ConfigurationError` if documents have metadata of their own under ``id_key``."""
+    users = any(id_key in inherited_metadata(document.metadata) for document in documents)
+    require(not users, "id_key must not be a key of the documents' own metadata", id_key)
 
 
 def chunk_key(document: Document) -> str:
@@ -392,7 +418,7 @@ class _Queue:
         """Yield the documents for a core chunker."""
         for document in self._documents:
             self._read.append(document)
-            yield _source(document)
+            yield source_of(document)
 
     def progress(self, show: bool) -> ProgressReporter:
         """Return the progress bar over the documents."""
@@ -410,6 +436,7 @@ class _WithSpecial:
         return len(self.encoding.encode(text, allowed_special=self.allowed, disallowed_special=()))
 
 
-def _source(document: Document) -> Source:
+def source_of(document: Document) -> Source:
+    """Return a document for a core chunker."""
     # The id omits the page number, which changes when a page is inserted; equal texts are numbered anyway.
     return Source(document.page_content, document.id or "", metadata=document.metadata)

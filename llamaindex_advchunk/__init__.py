@@ -26,6 +26,7 @@ from llamaindex_advchunk.base import (
 from llamaindex_advchunk.embedding import DefaultEmbedding, HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
+from llamaindex_advchunk.vectors import vectors_for
 
 __all__ = [
     "AdvchunkNodeParser",
@@ -37,5 +38,6 @@ __all__ = [
     "LexicalNodeParser",
     "LinearNodeParser",
     "chunk_spans",
+    "vectors_for",
 ]
 __all__ += node_parsers.__all__

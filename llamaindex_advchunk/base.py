@@ -38,6 +38,7 @@ from advchunk.models.counters import TokenizerLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.models.identity import identity
 from advchunk.records import Span, remove_written, write_metadata, written_keys, written_metadata
+from advchunk.retrieval.vectors import Vectors
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 
@@ -187,23 +188,8 @@ class AdvchunkNodeParser(TextSplitter):
             if chunk.rows is None:
                 yield node
                 continue
-            above = {NodeRelationship.PARENT: node.as_related_node_info()}
             is_verbatim = shift is not None and chunk.spans_in(text) == chunk.spans
-            rows = zip(chunk.row_spans, chunk.row_texts, chunk.rows, strict=True)
-            for number, ((start, end), sentence, row) in enumerate(rows):
-                yield IndexNode(
-                    id_=str(uuid5(UUID(chunk.id), str(number))),
-                    embedding=row.tolist(),
-                    text=sentence,
-                    start_char_idx=(shift or 0) + start if is_verbatim else None,
-                    end_char_idx=(shift or 0) + end if is_verbatim else None,
-                    extra_info=write_metadata(inherited_metadata(node.metadata), {}),
-                    relationships={NodeRelationship.SOURCE: node.relationships[NodeRelationship.SOURCE], **above},
-                    excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
-                    excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
-                    index_id=node.node_id,
-                    obj=node,
-                )
+            yield from sentence_nodes(node, chunk, (shift or 0) if is_verbatim else None)
 
     def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk) -> TextNode:
         shift = _offset_in_root(parent)
@@ -269,19 +255,37 @@ class LinearNodeParser(AdvchunkNodeParser):
     """Base of the parsers that need no model.
 
     `core` returns the core chunker, with the parameters that a ``preset`` sets.
+
+    With ``vectors="units"`` a chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the
+    text around it (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one
+    per sentence, with the chunk as their ``obj``: put them into any index, and its retriever returns each chunk once.
+    ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
     """
 
     chunker_class: ClassVar[type[Chunker]]
     chunk_size: int | None = Field(default=None, description="LlamaIndex's name for max_tokens.")
     chunk_overlap: int | None = Field(default=None, description="LlamaIndex's name for overlap_tokens.")
     tokenizer: Annotated[TokenizerLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="Counts tokens; None follows the embed model."
+        default=None,
+        exclude=True,
+        description="Counts tokens; None is the embedded WordPiece, or that of an embed model that cuts.",
     )
     sentence_splitter: Annotated[SplitterLike, UNCHECKED] = Field(
         default=None, exclude=True, description="Splits sentences."
     )
     fallback: Annotated[Chunker | Literal["auto"] | None, UNCHECKED] = Field(
         default="auto", exclude=True, description="A core chunker for documents on which this one fails."
+    )
+    embed_model: Annotated[EmbedderLike, UNCHECKED] = Field(
+        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
+    )
+    batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
+    cache: Annotated[CacheLike, UNCHECKED] = Field(
+        default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store."
+    )
+    vectors: Vectors = Field(
+        default="none",
+        description="Sets the embedding of each node: its own, mixed with its neighbors', one per sentence, or pooled from its tokens.",
     )
 
     @model_validator(mode="before")
@@ -327,25 +331,7 @@ class LanguageModelNodeParser(LinearNodeParser):
 
 
 class EmbeddingNodeParser(LinearNodeParser):
-    """Base of the parsers that need an embedder.
-
-    With ``vectors="units"`` a chunk is retrieved by its nearest sentence, whose vector contains some of its chunk and of the
-    text around it (`advchunk.numerics.context_vectors.sentence_rows`): "small to big". The nodes are then `IndexNode`s, one
-    per sentence, with the chunk as their ``obj``: put them into any index, and its retriever returns each chunk once.
-    ``similarity_top_k`` counts sentences. To store each chunk only once, in memory, use ``VectorStoreIndex(objects=nodes)``.
-    """
-
-    embed_model: Annotated[EmbedderLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="BaseEmbedding or anything that embeds; None is the embedded default."
-    )
-    batch_size: int | None = Field(default=None, exclude=True, description="Texts per model call.")
-    cache: Annotated[CacheLike, UNCHECKED] = Field(
-        default=None, exclude=True, description="Keeps embeddings: a path, a dict, or a Store."
-    )
-    vectors: Literal["none", "plain", "context", "units"] = Field(
-        default="none",
-        description="Sets the embedding of each node: its own, mixed with its neighbors', or one per sentence.",
-    )
+    """Base of the parsers that cut by embeddings."""
 
 
 def _raise(error: Any) -> None:
@@ -354,6 +340,32 @@ def _raise(error: Any) -> None:
     if isinstance(cause, ConfigurationError):
         raise cause
     require(False, f"{'.'.join(map(str, error['loc']))}: {error['msg']}", error["input"])
+
+
+def sentence_nodes(node: TextNode, chunk: Chunk, shift: int | None) -> Iterator[IndexNode]:
+    """Yield a node for each sentence of a chunk, with its vector, that refers to the chunk's node.
+
+    Parameters
+    ----------
+    shift : added to the offsets of sentences; None leaves them out.
+    """
+    source = {NodeRelationship.SOURCE: node.source_node} if node.source_node else {}
+    above = {NodeRelationship.PARENT: node.as_related_node_info()}
+    rows = zip(chunk.row_spans, chunk.row_texts, chunk.rows if chunk.rows is not None else (), strict=True)
+    for number, ((start, end), sentence, row) in enumerate(rows):
+        yield IndexNode(
+            id_=str(uuid5(UUID(chunk.id), str(number))),
+            embedding=row.tolist(),
+            text=sentence,
+            start_char_idx=None if shift is None else shift + start,
+            end_char_idx=None if shift is None else shift + end,
+            extra_info=write_metadata(inherited_metadata(node.metadata), {}),
+            relationships={**source, **above},
+            excluded_embed_metadata_keys=node.excluded_embed_metadata_keys,
+            excluded_llm_metadata_keys=node.excluded_llm_metadata_keys,
+            index_id=node.node_id,
+            obj=node,
+        )
 
 
 def chunk_spans(node: TextNode) -> tuple[Span, ...]:

@@ -22,7 +22,6 @@ from advchunk import (
     Document,
     MSTSemanticChunker,
     OptimalSemanticChunker,
-    RecursiveChunker,
     SemanticThresholdChunker,
     Span,
     UniversalSemanticChunker,
@@ -32,8 +31,8 @@ from advchunk.models.static import default_embedder
 from advchunk.numerics.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Units
-from langchain_advchunk import MSTSemanticSplitter, OptimalSemanticSplitter
-from llamaindex_advchunk import OptimalSemanticNodeParser
+from langchain_advchunk import BiomedicalAbstractSplitter, MSTSemanticSplitter, OptimalSemanticSplitter
+from llamaindex_advchunk import BiomedicalAbstractNodeParser, OptimalSemanticNodeParser
 
 TEXT = (
     "Cats purr. Cats nap all day. A cat eats fish.\n\nJudges sit in court. Courts rule on law. A judge ruled.\n\n" * 3
@@ -225,15 +224,6 @@ def test_vectors_change_the_fingerprint_and_bad_ones_are_refused():
         OptimalSemanticChunker(vectors="mixed")
 
 
-def test_a_fallback_has_no_vectors():
-    def refuses(texts):
-        raise RuntimeError(texts[0])
-
-    chunks = OptimalSemanticChunker(vectors="context", embedder=refuses, fallback=RecursiveChunker()).chunk(TEXT)
-    assert chunks[0].vector is None
-    assert OptimalSemanticChunker(vectors="units", embedder=refuses, fallback=RecursiveChunker()).chunk(TEXT) == chunks
-
-
 def test_llama_index_has_them_as_embeddings():
     parser = OptimalSemanticNodeParser(max_tokens=20, vectors="context")
     nodes = parser([LlamaIndexDocument(text=TEXT, id_="a")])
@@ -340,20 +330,16 @@ def test_langchain_tells_equal_sentences_of_two_chunks_apart():
     assert embeddings.embed_documents(["Yes. "]) == [served[first]]
 
 
-def test_a_fallbacks_chunk_is_its_own_row():
-    def no_chunks(texts):
-        if any(text == TEXT for text in texts):
-            raise RuntimeError(TEXT)
-        return default_embedder().embed(texts)
-
-    splitter = OptimalSemanticSplitter(no_chunks, fallback=RecursiveChunker(max_tokens=20))
-    (chunks, rows, _, retriever) = found_by_rows(splitter, [LangChainDocument(TEXT)], k=1)
-    assert [row.page_content for row in rows] == [chunk.page_content for chunk in chunks]
-    assert retriever.invoke(chunks[1].page_content)[0].page_content == chunks[1].page_content  # which recurs
-    parser = OptimalSemanticNodeParser(embed_model=no_chunks, fallback=RecursiveChunker(max_tokens=20), vectors="units")
-    nodes = parser([LlamaIndexDocument(text=TEXT)])
-    assert [node.text for node in nodes] == [chunk.page_content for chunk in chunks]
-    assert {node.embedding for node in nodes} == {None}
+def test_a_chunk_of_context_alone_is_its_own_row():
+    splitter = BiomedicalAbstractSplitter()
+    titled = LangChainDocument("", metadata={"title": "Tea and sleep"})
+    (chunk,), (row,), embeddings = splitter.split_with_rows([titled])
+    assert row.page_content == chunk.page_content
+    assert row.metadata["doc_id"] == chunk.id
+    own = default_embedder().embed([chunk.page_content])
+    assert np.array(embeddings.embed_documents([row.page_content])) == pytest.approx(own, abs=1e-6)
+    (node,) = BiomedicalAbstractNodeParser(vectors="units")([LlamaIndexDocument(text=" ", metadata=titled.metadata)])
+    assert node.embedding == pytest.approx(own[0].tolist(), abs=1e-6)
 
 
 class ByFirstWord(BaseEmbedding):

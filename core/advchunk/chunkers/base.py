@@ -55,7 +55,7 @@ from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
 from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Units, write_metadata
-from advchunk.retrieval.vectors import ChunkVectors, Vectors, check_kind
+from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
@@ -108,7 +108,7 @@ class Chunker(Params, ABC):
         require(valid, "fallback must be a Chunker, 'auto' or None", self.fallback)
         size = self.batch_size
         require(size is None or is_integer(size, 1), "batch_size must be a whole number >= 1 or None", size)
-        check_kind(self.vectors)
+        require(self.vectors in KINDS, f"vectors must be one of {KINDS}", self.vectors)
         is_name = isinstance(self.embedder, str)  # resolved when it is needed
         if not is_name and (self.embeds or self.embedder is not None):
             with_cache(as_embedder(self.embedder), self.cache)

@@ -86,7 +86,7 @@ class Complete(Ask):
 METHODS: dict[type[Ask], str] = {
     Embed: "embed",
     EmbedTokens: "embed_tokens",
-    Score: "score", 
+    Score: "score",
     Choose: "choose",
     Complete: "complete",
 }

@@ -120,7 +120,7 @@ def sentence_rows(
     ]
 
 
-class Window(NamedTuple):
+class TokenWindow(NamedTuple):
     """Tokens ``start`` to ``end`` of a text, which a model reads at once; the vectors of ``first`` to ``last`` are used."""
 
     start: int
@@ -129,22 +129,22 @@ class Window(NamedTuple):
     last: int
 
 
-def token_windows(n: int, size: int | None) -> list[Window]:
+def token_windows(n: int, size: int | None) -> list[TokenWindow]:
     """Return windows of ``size`` >= 1 tokens (None: all) over n tokens, each overlapping the next by half or more.
 
     All have the same size. The vector of a token comes from the window in which it is nearest to the middle; ties go to
     the first.
 
-    >>> token_windows(10, 6)
-    [Window(start=0, end=6, first=0, last=4), Window(start=2, end=8, first=4, last=6), Window(start=4, end=10, first=6, last=10)]
+    >>> token_windows(7, 6)
+    [TokenWindow(start=0, end=6, first=0, last=4), TokenWindow(start=1, end=7, first=4, last=7)]
     """
     require(size is None or size >= 1, "size must be >= 1 or None", size)
     if size is None or n <= size:
-        return [Window(0, n, 0, n)] * (n > 0)
+        return [TokenWindow(0, n, 0, n)] * (n > 0)
     count = 1 - (size - n) // max(size // 2, 1)  # rounded up
     starts = np.arange(count) * (n - size) // (count - 1)
     cuts = [0, *((starts[:-1] + starts[1:] + size - 1) // 2 + 1).tolist(), n]
-    return [Window(a, a + size, *cuts[i : i + 2]) for i, a in enumerate(starts.tolist())]
+    return [TokenWindow(a, a + size, *cuts[i : i + 2]) for i, a in enumerate(starts.tolist())]
 
 
 def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Find the places of texts, such as the chunks of another library, in their document."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from advchunk.errors import require
@@ -28,24 +28,22 @@ class Finder:
         """True if nothing but white space follows the latest part."""
         return self._end >= self._last
 
-    def find(self, part: str, start: int | None = None) -> Span | None:
-        """Return the span of a part that is not blank, without white space around it; None if it is not found.
+    def has(self, part: str, spans: Sequence[Span]) -> bool:
+        """Return True if a part is the text of its spans, and does not start before the previous part."""
+        found = spans[0].start >= self._start and "".join(self.text[start:end] for start, end in spans) == part
+        if found:
+            self._start, self._end = spans[0].start, spans[-1].end
+        return found
 
-        Parameters
-        ----------
-        start : offset at which the part is known to start; it is searched for if it does not.
-        """
-        if start is not None and start >= 0 and self.text.startswith(part, start):
-            span = Span(start, start + len(part))
-        else:
-            places, squeezed = self._squeezed
-            content, end = "".join(part.split()), bisect_left(places, self._end)
-            is_next = squeezed.startswith(content, end)
-            place = end if is_next else squeezed.find(content, bisect_right(places, self._start))
-            if place < 0 or not content:
-                return None
-            span = Span(places[place], places[place + len(content) - 1] + 1)
-        self._start, self._end = span
+    def find(self, part: str) -> Span | None:
+        """Return the span of a part, without white space around it; None if it is blank or not found."""
+        places, squeezed = self._squeezed
+        content, end = "".join(part.split()), bisect_left(places, self._end)
+        is_next = squeezed.startswith(content, end)
+        place = end if is_next else squeezed.find(content, bisect_right(places, self._start))
+        if place < 0 or not content:
+            return None
+        self._start, self._end = span = Span(places[place], places[place + len(content) - 1] + 1)
         return span
 
     @cached_property
@@ -55,12 +53,14 @@ class Finder:
         return places, "".join([self.text[i] for i in places])
 
 
-def locate(text: str, parts: Iterable[str], rule: str = "texts must be parts of their document, in order") -> list[Span]:
-    """Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left out.
+def locate(
+    text: str, parts: Iterable[str], rule: str = "texts must be parts of their document, in order"
+) -> list[Span]:
+    r"""Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left out.
 
     Raises `ConfigurationError` with the ``rule`` for a part that is not found.
 
-    >>> locate("One. Two.\\n\\nThree.", ["One.\\nTwo.", "Two. Three."])
+    >>> locate("One. Two.\n\nThree.", ["One.\nTwo.", "Two. Three."])
     [Span(start=0, end=9), Span(start=5, end=17)]
     """
     finder, spans = Finder(text), list[Span]()

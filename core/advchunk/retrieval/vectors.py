@@ -87,7 +87,9 @@ class ChunkVectors:
         rows = context_vectors.sentence_rows(chunks, vectors, units, (yield from self.embed(texts)))
         members = [context_vectors.units_in(chunk, units).tolist() for chunk in chunks]
         return [
-            replace(chunk, rows=own, row_spans=tuple(spans[i] for i in places), row_texts=tuple(texts[i] for i in places))
+            replace(
+                chunk, rows=own, row_spans=tuple(spans[i] for i in places), row_texts=tuple(texts[i] for i in places)
+            )
             if places
             else chunk
             for chunk, own, places in zip(chunks, rows, members, strict=True)
@@ -108,11 +110,6 @@ class ChunkVectors:
             rows = rows if rows.shape[1] else np.zeros((len(chunks), alone.shape[1]), np.float32)
             rows[without] = alone
         return rows
-
-
-def check_kind(kind: object) -> None:
-    """Raise `ConfigurationError` unless ``kind`` is one of `Vectors`."""
-    require(kind in KINDS, f"vectors must be one of {KINDS}", kind)
 
 
 def add_vectors(
@@ -178,12 +175,12 @@ def _jobs(
     tiler: Tiler,
 ) -> Iterator[Job[list[Chunk]]]:
     """Return the job of adding vectors to the chunks of each document."""
-    check_kind(vectors.kind)
+    require(vectors.kind in KINDS, f"kind must be one of {KINDS}", vectors.kind)
     count = len(chunks_by_document)
     rule = f"documents must be as many as the sequences of chunks, {count}, or None"
     require(documents is None or len(documents) == count, rule, documents if documents is None else len(documents))
     vectors.load()
-    pairs = zip(chunks_by_document, documents or [None] * count, strict=True)
+    pairs = zip(chunks_by_document, [None] * count if documents is None else documents, strict=True)
     return (Job(_add(vectors, list(chunks), document, tiler)) for chunks, document in pairs)
 
 

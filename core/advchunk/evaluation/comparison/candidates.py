@@ -209,7 +209,6 @@ class ExternalSplitter:
         return [Chunk(document.text[slice(*span)], (span,), 0, i) for i, span in enumerate(spans)]
 
 
-
 def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
     """Return the mean size of a candidate's chunks; computed once for all kinds of vectors, which do not change it."""
     splitter = _without_vectors(candidate, task)

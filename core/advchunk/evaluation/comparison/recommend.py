@@ -288,8 +288,7 @@ def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Optio
     for name in names:
         require(name in registry.TABLE, f"chunkers must be registered{did_you_mean(name, registry.TABLE)}", name)
     kinds: dict[str, tuple[Vectors, ...]] = {
-        name: ("units", "context", "plain" if registry.cuts_by_embeddings(name) else "none")
-        for name in names
+        name: ("units", "context", "plain" if registry.cuts_by_embeddings(name) else "none") for name in names
     }
     by_distance = sorted(set(sizes), key=lambda size: (abs(np.log2(size / 100)), size))  # most optima are near 100
     options = [Option(name, size, kind) for size in by_distance for name in reversed(names) for kind in kinds[name]]

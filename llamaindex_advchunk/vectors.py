@@ -1,0 +1,98 @@
+"""Vectors for the nodes of any node parser."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from llama_index.core.schema import BaseNode, MetadataMode, TextNode
+
+from advchunk import Chunk, Span
+from advchunk.engine.runner import IdGenerator
+from advchunk.errors import require
+from advchunk.models.cache import CacheLike
+from advchunk.models.embedders import EmbedderLike
+from advchunk.retrieval.locating import Finder
+from advchunk.retrieval.vectors import add_vectors
+from llamaindex_advchunk.base import chunk_spans, sentence_nodes
+
+
+def vectors_for(
+    nodes: Sequence[BaseNode],
+    kind: Literal["plain", "context", "units", "late"] = "units",
+    embed_model: EmbedderLike = None,
+    documents: Sequence[BaseNode] | None = None,
+    *,
+    batch_size: int | None = None,
+    cache: CacheLike = None,
+) -> list[BaseNode]:
+    """Return the nodes of any node parser with an ``embedding``; for "units", an `IndexNode` for each sentence of each.
+
+    They go into any index, as the nodes of our parsers with ``vectors=kind`` do (`LinearNodeParser`)::
+
+        nodes = SentenceSplitter()(documents)
+        index = VectorStoreIndex(vectors_for(nodes, "units", documents=documents))
+
+    A node is embedded with the metadata that its embedder sees. The nodes themselves are not changed; those without text are
+    returned as they are, after the others.
+
+    Parameters
+    ----------
+    nodes : in the order in which the parser returned them.
+    kind : see `advchunk.retrieval.vectors.ChunkVectors`.
+    embed_model : ``BaseEmbedding`` or anything that embeds; None is the embedded default.
+    documents : the documents, or nodes, that were parsed. A node is located by its ``start_char_idx``, else by its text,
+        ignoring white space. Without documents, text is known from the nodes alone, and those without ``start_char_idx`` are
+        taken to follow one another.
+    batch_size : texts per model call.
+    cache : keeps embeddings: a path, a dict, or a Store.
+
+    Raises
+    ------
+    ConfigurationError : a node is not part of its document.
+    """
+    groups, rest = dict[str, list[TextNode]](), list[BaseNode]()
+    for node in nodes:
+        if isinstance(node, TextNode) and node.text.strip():
+            groups.setdefault(node.ref_doc_id or "", []).append(node)
+        else:
+            rest.append(node)
+    texts = None if documents is None else {d.node_id: d.get_content(MetadataMode.NONE) for d in documents}
+    if texts is not None:
+        unknown = [source for source in groups if source not in texts]
+        require(not unknown, "documents must have the source of each node", unknown)
+    sources = None if texts is None else [texts[source] for source in groups]
+    located = [_locate(group, None if texts is None else texts[source]) for source, group in groups.items()]
+    results = add_vectors(located, kind, embed_model, documents=sources, batch_size=batch_size, cache=cache)
+    ids, entries = IdGenerator(), list[BaseNode]()
+    for (source, group), chunks in zip(groups.items(), results, strict=True):
+        shift = 0 if texts is not None or _are_placed(group) else None
+        for node, chunk in zip(group, ids.assign(source, chunks), strict=True):
+            if chunk.rows is not None:
+                entries += sentence_nodes(node, chunk, shift)
+            elif chunk.vector is not None:
+                entries.append(node.model_copy(update={"embedding": chunk.vector.tolist()}))
+    return [*entries, *rest]
+
+
+def _are_placed(nodes: Sequence[TextNode]) -> bool:
+    """Return True if each node has the offset of its text."""
+    return all(
+        spans and sum(end - start for start, end in spans) == len(node.text)
+        for node, spans in zip(nodes, map(chunk_spans, nodes), strict=True)
+    )
+
+
+def _locate(nodes: Sequence[TextNode], text: str | None) -> list[Chunk]:
+    """Return the nodes of a document as chunks of its text, or if that is unknown, of what they say of it."""
+    finder, chunks, end, are_placed = Finder(text or ""), list[Chunk](), 0, _are_placed(nodes)
+    for node in nodes:
+        spans, content = chunk_spans(node), node.text
+        if text is None:
+            spans = spans if are_placed else (Span(end, end + len(content)),)
+        elif not spans or not finder.has(content, spans):
+            span = finder.find(content)
+            require(span is not None, "nodes must be parts of their document, in order", content[:80])
+            spans = (span,) if span else ()
+            content = "".join(text[start:end] for start, end in spans)
+        end = spans[-1].end + 2
+        chunks.append(Chunk(content, spans, 0, context=node.get_metadata_str(MetadataMode.EMBED)))
+    return chunks
