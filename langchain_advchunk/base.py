@@ -176,7 +176,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
             self.add_start_index and chunk.spans_in(document.page_content) == chunk.spans for document, chunk in pairs
         )
         chunks = [chunk for _, chunk in pairs]
-        rows = [row for each in zip(pieces, chunks, is_verbatim, strict=True) for row in sentence_rows(*each, id_key)]
+        rows = [row for item in zip(pieces, chunks, is_verbatim, strict=True) for row in sentence_rows(*item, id_key)]
         served = ((row.page_content, vector) for row, vector in rows)
         return pieces, [row for row, _ in rows], serve_rows(served, core.embedder, core.batch_size)
 

@@ -97,10 +97,10 @@ def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iter
         order = [
             place for place in order if _users(documents[place].metadata).items() <= _users(piece.metadata).items()
         ]
-        found = _find(piece, [(place, finders[place]) for place in order])
-        require(found is not None, "chunks must be parts of the documents, in order", piece.page_content[:80])
-        if found:
-            current, chunk = found
+        match = _find(piece, [(place, finders[place]) for place in order])
+        require(match is not None, "chunks must be parts of the documents, in order", piece.page_content[:80])
+        if match:
+            current, chunk = match
             groups[current].add(piece, chunk)
     yield from (group for group in groups if group.pieces)
 

@@ -23,7 +23,7 @@ from advchunk import (
     settings,
 )
 from advchunk.chunkers import registry
-from advchunk.chunkers.registry import required_model
+from advchunk.chunkers.registry import cuts_by_embeddings, required_model
 from advchunk.evaluation import boundary_scores, synthetic
 from servers import LONG
 from stand_ins import STAND_INS
@@ -226,7 +226,7 @@ def test_texts_without_topics_lose_nothing(name, text):
 
 
 @pytest.mark.parametrize("bad", ["nan", "shape", "text"])
-@pytest.mark.parametrize("name", [n for n in names("experimental") if "embedder" in describe(n)["resources"]])
+@pytest.mark.parametrize("name", [n for n in names("experimental") if cuts_by_embeddings(n)])
 def test_invalid_vectors_are_rejected(name, bad):
     rows = {
         "nan": lambda texts: np.full((len(texts), 3), np.nan),

@@ -15,8 +15,8 @@ def test_parts_are_found_whatever_their_white_space(text, data):
     cuts = sorted({0, len(text), *data.draw(st.lists(st.integers(0, len(text)), max_size=5))})
     parts = [text[a:b] for a, b in pairwise(cuts)]
     spans = locate(text, [" ".join(part.split()) for part in parts])
-    found = ["".join(text[start:end].split()) for start, end in spans]
-    assert found == ["".join(part.split()) for part in parts if part.strip()]
+    contents = ["".join(text[start:end].split()) for start, end in spans]
+    assert contents == ["".join(part.split()) for part in parts if part.strip()]
     assert spans == sorted(spans)
     assert all(text[start:end] == text[start:end].strip() for start, end in spans)
 

@@ -252,8 +252,8 @@ def test_rows_are_sentences_with_exact_spans_with_and_without_the_document(text,
         (added,) = add_vectors([chunks], "units", documents=documents)
         for chunk in added:
             for span, sentence in zip(chunk.row_spans, chunk.row_texts, strict=True):
-                known = text[span.start : span.end]
-                assert sentence == known if documents else len(sentence) == len(known)
+                expected = text[span.start : span.end]
+                assert sentence == expected if documents else len(sentence) == len(expected)
             assert chunk.rows is None or len(chunk.rows) == len(chunk.row_spans) > 0
 
 
@@ -487,8 +487,8 @@ def test_chunks_of_langchains_splitters_get_vectors(kind, with_documents):
         text_of = dict(zip(("guide.md", "text.md"), texts, strict=True))
         for row in rows:
             start, end = row.metadata["start_index"], row.metadata["end_index"]
-            known = text_of[row.metadata["source"]][start:end]
-            assert row.page_content == known if with_documents else row.page_content.split() == known.split()
+            expected = text_of[row.metadata["source"]][start:end]
+            assert row.page_content == expected if with_documents else row.page_content.split() == expected.split()
         assert len({row.id for row in rows}) == len(rows)
     else:
         assert rows == chunks
@@ -505,11 +505,11 @@ def test_langchains_chunks_are_located_without_a_start_index():
         RecursiveCharacterTextSplitter(**options, add_start_index=a).split_documents(PAGES) for a in (0, 1)
     )
     for kind in KINDS:
-        found, known = (langchain_vectors_for(pieces, kind, None, PAGES) for pieces in (without, exact))
-        assert [row.page_content for row in found[1]] == [row.page_content for row in known[1]]
-        texts = [row.page_content for row in found[1]]
-        assert found[2].embed_documents(texts) == known[2].embed_documents(texts)
-        starts = [[row.metadata.get("start_index") for row in rows] for _, rows, _ in (found, known)]
+        searched, exact_ones = (langchain_vectors_for(pieces, kind, None, PAGES) for pieces in (without, exact))
+        assert [row.page_content for row in searched[1]] == [row.page_content for row in exact_ones[1]]
+        texts = [row.page_content for row in searched[1]]
+        assert searched[2].embed_documents(texts) == exact_ones[2].embed_documents(texts)
+        starts = [[row.metadata.get("start_index") for row in rows] for _, rows, _ in (searched, exact_ones)]
         assert starts[0] == (starts[1] if kind == "units" else [None] * len(texts))
     _, rows, _ = langchain_vectors_for(without, "units")
     assert not any({"start_index", "end_index"} & row.metadata.keys() for row in rows)
@@ -586,8 +586,8 @@ def test_nodes_of_llama_indexes_parsers_get_vectors(kind, with_documents):
         assert all(isinstance(node, IndexNode) for node in embedded)
         assert [node.embedding for node in embedded] == [row.tolist() for chunk in added for row in chunk.rows]
         text_of = {document.node_id: document.text for document in documents}
-        known = [text_of[node.ref_doc_id][node.start_char_idx : node.end_char_idx] for node in embedded]
-        assert [node.text.split() for node in embedded] == [text.split() for text in known]
+        expected = [text_of[node.ref_doc_id][node.start_char_idx : node.end_char_idx] for node in embedded]
+        assert [node.text.split() for node in embedded] == [text.split() for text in expected]
         assert list(dict.fromkeys(node.index_id for node in embedded)) == [node.node_id for node in nodes]
     else:
         assert [node.embedding for node in embedded] == [chunk.vector.tolist() for chunk in added]
@@ -602,11 +602,11 @@ def test_llama_indexes_nodes_are_located_without_offsets_and_found():
     documents = llama_documents()
     nodes = SentenceSplitter(chunk_size=40, chunk_overlap=15, include_metadata=False)(documents)
     bare = [node.model_copy(update={"start_char_idx": None, "end_char_idx": None}) for node in nodes]
-    exact, found = (llamaindex_vectors_for(some, "units", None, documents) for some in (nodes, bare))
-    assert [node.embedding for node in found] == [node.embedding for node in exact]
-    assert [node.start_char_idx for node in found] == [node.start_char_idx for node in exact]
+    exact, searched = (llamaindex_vectors_for(some, "units", None, documents) for some in (nodes, bare))
+    assert [node.embedding for node in searched] == [node.embedding for node in exact]
+    assert [node.start_char_idx for node in searched] == [node.start_char_idx for node in exact]
     assert {node.start_char_idx for node in llamaindex_vectors_for(bare, "units")} == {None}
-    index = VectorStoreIndex(found, embed_model=llamaindex_advchunk.DefaultEmbedding())
+    index = VectorStoreIndex(searched, embed_model=llamaindex_advchunk.DefaultEmbedding())
     results = index.as_retriever(similarity_top_k=9).retrieve("black tea with milk")
     assert "milk" in results[0].node.text
     assert {result.node.node_id for result in results} <= {node.node_id for node in nodes}

@@ -30,7 +30,7 @@ KINDS: tuple[str, ...] = get_args(Vectors)
 
 @dataclass(frozen=True)
 class ChunkVectors:
-    """How the chunks of a document get vectors.
+    """The kind of the vectors of chunks, and the embedder that they come from.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def _sentences(document: Document, tiler: Tiler, limits: Limits) -> Units:
 
 
 def _text_of(chunks: Sequence[Chunk]) -> str:
-    """Return what chunks show of the text of their document, at its offsets, and line feeds elsewhere."""
+    """Return the text of a document as far as its chunks have it, at its offsets; line feeds fill the rest."""
     text = ["\n"] * max((chunk.end for chunk in chunks), default=0)
     for chunk in chunks:
         for (start, end), passage in zip(chunk.spans, chunk.passages, strict=True):
