@@ -23,7 +23,6 @@ import numpy as np
 import peers
 
 from advchunk.chunkers import registry
-from advchunk.chunkers.params import resources
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
     Candidate,
@@ -39,12 +38,10 @@ from advchunk.evaluation import (
     read_questions,
     run,
 )
-from advchunk.models.counters import as_counter
-from advchunk.models.embedders import as_embedder
-from advchunk.numerics.context_vectors import chunk_vectors
 from advchunk.records import Chunk, Document, Floats
+from advchunk.retrieval.vectors import add_vectors
 
-VECTORS = ("context", "units")  # values of `vectors` for our embedding chunkers, besides "none"
+VECTORS = ("context", "units")  # values of `vectors` for our chunkers, besides "none"
 PLAIN = ("even-split", "sliding-window", "recursive")  # our chunkers without vectors
 SIZE = 512  # default size of even-split
 
@@ -76,9 +73,8 @@ def ours(embedder: Any) -> dict[str, peers.Maker]:
     """Return a function for each of our chunkers and kinds of vectors that builds its candidate."""
     makers: dict[str, peers.Maker] = {"even-split": make_even}
     for name in filter(registry.is_general_purpose, registry.names()):
-        takes = resources(registry.TABLE[name].chunker)
-        params = {"embedder": embedder} if "embedder" in takes else {}
-        for kind in ("none", *VECTORS) if "vectors" in takes else ("none",):
+        params = {"embedder": embedder}
+        for kind in ("none", *VECTORS):
             label = name if kind == "none" else f"{name}, {kind}"
             makers[label] = partial(
                 make_candidate, name, label, params if kind == "none" else {**params, "vectors": kind}
@@ -119,15 +115,7 @@ class WithContext:
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
         """Return the chunks of each document."""
-        return [self.mix(chunks) for chunks in self.candidate.cut(documents)]
-
-    def mix(self, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Return a document's chunks with context vectors."""
-        texts = [chunk.embed_text for chunk in chunks]
-        counts = as_counter(None).counts(texts).tolist()
-        counted = [replace(chunk, tokens=n) for chunk, n in zip(chunks, counts, strict=True)]
-        rows = chunk_vectors(counted, as_embedder(self.embedder).embed(texts))
-        return [replace(chunk, vector=row) for chunk, row in zip(counted, rows, strict=True)]
+        return add_vectors(self.candidate.cut(documents), "context", self.embedder)
 
 
 def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cosine as scipy_cosine
 
 import advchunk
+from advchunk.chunkers import registry
 from advchunk.chunkers.mst.distances import MSTSemanticParams
 from advchunk.engine import BATCH_SIZE
 from advchunk.models.embedders import as_embedder
@@ -150,7 +151,7 @@ def our_tasks(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
     from llamaindex_advchunk import MSTSemanticNodeParser
 
     def chunker(name: str, params: dict[str, Any]) -> Task:
-        needs: dict[str, Any] = {"embedder": embedder} if "embedder" in advchunk.describe(name)["resources"] else {}
+        needs: dict[str, Any] = {"embedder": embedder} if registry.cuts_by_embeddings(name) else {}
         built = advchunk.create(name, **params, **needs)
         return lambda: [built.chunk(text) for text in texts]
 

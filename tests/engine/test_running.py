@@ -11,6 +11,7 @@ import pytest
 
 import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
+from advchunk.chunkers import registry
 from servers import LONG, SHORT
 from stand_ins import STAND_INS
 
@@ -39,7 +40,7 @@ class Model:
 
 
 def takes_embedder(name):
-    return "embedder" in advchunk.describe(name)["resources"]
+    return registry.cuts_by_embeddings(name)
 
 
 def build(name, **params):
