@@ -24,9 +24,11 @@ from langchain_advchunk.base import (
 )
 from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher
+from langchain_advchunk.retrievers import AdvchunkRetriever
 from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
 
 __all__ = [
+    "AdvchunkRetriever",
     "AdvchunkSplitter",
     "ChunkEmbeddings",
     "ChunkEnricher",
