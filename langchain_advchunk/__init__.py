@@ -24,10 +24,12 @@ from langchain_advchunk.base import (
 )
 from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings, HybridEmbeddings
 from langchain_advchunk.enrich import ChunkEnricher
+from langchain_advchunk.retrievers import AdvchunkRetriever
 from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
 from langchain_advchunk.vectors import vectors_for
 
 __all__ = [
+    "AdvchunkRetriever",
     "AdvchunkSplitter",
     "ChunkEmbeddings",
     "ChunkEnricher",

@@ -52,14 +52,14 @@ class ChunkEnricher(BaseDocumentTransformer):
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the enriched chunks in the same order."""
-        groups = _group_by_source(documents)
+        groups = group_by_source(documents)
         pairs = _pairs(documents, groups, kwargs.get("parents", ()))
         results = self.enricher.enrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `transform_documents`."""
-        groups = _group_by_source(documents)
+        groups = group_by_source(documents)
         pairs = _pairs(documents, groups, kwargs.get("parents", ()))
         results = await self.enricher.aenrich_many(pairs, on_error=self.on_error, progress=self.show_progress)
         return self._update(documents, groups, results)
@@ -75,8 +75,12 @@ class ChunkEnricher(BaseDocumentTransformer):
         return Document(with_context(chunk.context, text), id=document.id, metadata=metadata)
 
 
-def _group_by_source(documents: Sequence[Document]) -> list[list[int]]:
-    """Return the indices of each document's chunks: those of one ``source_id``, or runs of one source in reading order."""
+def _source(document: Document) -> str:
+    return str(document.metadata.get("source") or "")
+
+
+def group_by_source(documents: Sequence[Document], name: Callable[[Document], str] = _source) -> list[list[int]]:
+    """Return the indices of each document's chunks: those of one ``source_id``, or runs of one name in reading order."""
     groups, run, last = dict[Any, list[int]](), 0, None
     for i, document in enumerate(documents):
         metadata, keys = document.metadata, written_keys(document.metadata)
@@ -86,7 +90,7 @@ def _group_by_source(documents: Sequence[Document]) -> list[list[int]]:
         page = (
             None if keys.get("page") == "page" else metadata.get("page")
         )  # of a loader, which makes a document of each
-        source = str(metadata.get("source") or ""), page
+        source = name(document), page
         place = metadata[keys["chunk_index"]] if "chunk_index" in keys else _start_by_others(metadata)
         follows = last is not None and source == last[0]
         if place is None or last is None or last[1] is None:
@@ -106,11 +110,12 @@ def _pairs(
     for indices in groups:
         metadata = documents[indices[0]].metadata
         source_id = written_metadata(metadata).get("source_id")
-        name = source_id or str(metadata.get("source") or "")
-        yield to_document([_to_chunk(documents[i]) for i in indices], name, texts.get(source_id))
+        name = source_id or _source(documents[indices[0]])
+        yield to_document([to_framework_chunk(documents[i]) for i in indices], name, texts.get(source_id))
 
 
-def _to_chunk(document: Document) -> FrameworkChunk:
+def to_framework_chunk(document: Document) -> FrameworkChunk:
+    """Return the text of a chunk, with its spans if they are known, and its context."""
     metadata, content, written = document.metadata, document.page_content, written_metadata(document.metadata)
     spans, start = chunk_spans(document), _start_by_others(metadata)
     if not spans and start is not None:

@@ -105,3 +105,31 @@ def test_a_query_of_other_dimensions_is_refused():
 
 def test_an_index_of_nothing_finds_nothing():
     assert not len(VectorIndex([]).search(np.ones(3)))
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["similarities", "distances"])
+def test_hits_of_a_store_rank_by_their_best_score(sign):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        chunks = rng.integers(0, 8, 12)
+        scores = np.sort(rng.integers(0, 6, 12) / 4)[::-1]
+        best = {}
+        for chunk, score in zip(chunks.tolist(), scores.tolist(), strict=True):
+            best.setdefault(chunk, score)
+        expected = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+        result = Ranking.from_hits(chunks.tolist(), (sign * scores).tolist())
+        assert list(zip(result.chunks.tolist(), result.scores.tolist(), strict=True)) == expected
+
+
+def test_last_bits_of_the_scores_of_hits_do_not_order_them():
+    assert Ranking.from_hits([2, 1, 0], [0.9, 0.9 - 1e-7, 0.2]).chunks.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("scores", [[0.9, 0.1, 0.5], [0.9, float("nan"), 0.1], [0.9, 0.1]], ids=str)
+def test_scores_of_hits_must_be_finite_and_in_order(scores):
+    with pytest.raises(ConfigurationError, match="scores"):
+        Ranking.from_hits([0, 1, 2], scores)
+
+
+def test_hits_without_scores_rank_in_their_order():
+    assert Ranking.from_hits([5, 3, 5, 4]).chunks.tolist() == [5, 3, 4]

