@@ -13,6 +13,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import bm25s
@@ -39,6 +40,12 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+def build(index: LexicalIndex, texts: list[str]) -> None:
+    """Add texts to an index and make it ready."""
+    index.add(texts)
+    index.search("warm up")
+
+
 def index_with_bm25s(texts: list[str]) -> None:
     """Index with bm25s alone."""
     tokens = bm25s.tokenize(texts, stopwords="en", stemmer=Stemmer.Stemmer("english"), show_progress=False)
@@ -61,7 +68,7 @@ def main() -> None:
     texts = make_texts(args.chunks, rng)
     before = resident_megabytes()
     index = LexicalIndex()
-    indexing = seconds(lambda: (index.add(texts), index.search("warm up")))
+    indexing = seconds(partial(build, index, texts))
     after = resident_megabytes()
     places = Places(np.arange(args.chunks) // DOCUMENT, np.arange(args.chunks) % DOCUMENT * 90.0)
     places.near(np.arange(1), 1.0)
@@ -71,11 +78,10 @@ def main() -> None:
         documents = rng.integers(args.chunks // DOCUMENT, size=10)
         near = np.unique(documents[rng.integers(10, size=100)] * DOCUMENT + rng.integers(DOCUMENT, size=100))
         store = Ranking(rng.permutation(near), np.sort(rng.random(len(near)))[::-1])
-        found = list[Ranking]()
-        times["lexical"].append(seconds(lambda query=query, found=found: found.append(index.search(query))))
-        times["fusion_and_neighbors"].append(seconds(lambda store=store, found=found: combine(store, found[0], places)))
+        times["lexical"].append(seconds(partial(index.search, query)))
+        times["fusion_and_neighbors"].append(seconds(partial(combine, store, index.search(query), places)))
         times["both"].append(times["lexical"][-1] + times["fusion_and_neighbors"][-1])
-    own = seconds(lambda: index_with_bm25s(texts))
+    own = seconds(partial(index_with_bm25s, texts))
     medians = {f"{name}_ms": round(1000 * statistics.median(values), 2) for name, values in times.items()}
     result = {
         "chunks": args.chunks,

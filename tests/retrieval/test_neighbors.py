@@ -73,8 +73,8 @@ def test_hits_only_returns_the_hits(search):
 
 def test_chunks_of_other_documents_do_not_count():
     scores = ranked([0, 1, 2, 3], [1.0, 0.99, 0.98, 0.0])
-    one = Places(np.array([0, 1, 1, 2]), np.zeros(4))
-    assert rerank_by_neighbors(scores, one).chunks[0] == 1
+    shared = Places(np.array([0, 1, 1, 2]), np.zeros(4))
+    assert rerank_by_neighbors(scores, shared).chunks[0] == 1
     apart = Places(np.array([0, 1, 2, 3]), np.zeros(4))
     assert rerank_by_neighbors(scores, apart).chunks.tolist() == [0, 1, 2, 3]
 

@@ -19,14 +19,14 @@ def hits(*chunks, document="a"):
 
 
 @st.composite
-def found(draw):
+def placed_chunks(draw):
     places = draw(st.lists(st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, 80)), min_size=1, max_size=10))
     return [(chunk(start, min(start + length, len(TEXT))), draw(st.sampled_from("ab"))) for start, length in places]
 
 
-@given(found(), st.integers(1, 60), st.sampled_from(["rank", "document"]), st.booleans())
-def test_passages_are_exact_within_the_budget_and_never_repeat_text(found, budget, order, knows_text):
-    ranked = [Hit(chunk, document, 1 / (i + 1)) for i, (chunk, document) in enumerate(found)]
+@given(placed_chunks(), st.integers(1, 60), st.sampled_from(["rank", "document"]), st.booleans())
+def test_passages_are_exact_within_the_budget_and_never_repeat_text(placed, budget, order, knows_text):
+    ranked = [Hit(chunk, document, 1 / (i + 1)) for i, (chunk, document) in enumerate(placed)]
     texts = {"a": TEXT, "b": TEXT} if knows_text else None
     passages = assemble_passages(ranked, budget, WORDS, order=order, texts=texts)
     assert sum(passage.tokens for passage in passages) <= budget
@@ -34,8 +34,12 @@ def test_passages_are_exact_within_the_budget_and_never_repeat_text(found, budge
     assert len(covered) == sum(end - start for passage in passages for start, end in passage.spans)
     for passage in passages:
         assert passage.tokens == WORDS(passage.text)
-        assert "".join(passage.text.split()) == "".join("".join(TEXT[slice(*span)] for span in passage.spans).split())
+        retrieved = {
+            at for hit in passage.hits for at in range(hit.chunk.start, hit.chunk.end)
+        }  # not what lies between
+        assert "".join(passage.text.split()) == "".join("".join(TEXT[at] for at in sorted(retrieved)).split())
         if knows_text:
+            assert not "".join(TEXT[at] for span in passage.spans for at in {*range(*span)} - retrieved).strip()
             assert passage.text == "\n\n".join(TEXT[slice(*span)] for span in passage.spans)
         assert passage.score == max(hit.score for hit in passage.hits)
     kept = {id(hit) for passage in passages for hit in passage.hits}
@@ -88,8 +92,8 @@ def test_order():
 
 def test_citations():
     written = write_metadata({"page": "mine"}, {"page": 3, "title_path": ["Guide", "Install"]})
-    found = [Hit(chunk(0, 15, **written), "guide.pdf", 1.0)]
-    assert assemble_passages(found, 10, WORDS)[0].citation == "guide.pdf, Guide > Install, page 3, characters 0-15"
+    hit = [Hit(chunk(0, 15, **written), "guide.pdf", 1.0)]
+    assert assemble_passages(hit, 10, WORDS)[0].citation == "guide.pdf, Guide > Install, page 3, characters 0-15"
     assert assemble_passages([Hit(chunk(0, 15), "a", 1.0)], 10, WORDS)[0].citation == "a, characters 0-15"
 
 

@@ -85,9 +85,9 @@ def test_vectors_rank_by_the_best_row_of_each_chunk():
     rng = np.random.default_rng(0)
     rows, query = [rng.normal(size=(n, 8)) for n in (1, 3, 2, 1)], rng.normal(size=8)
     cosines = [max(float(row @ query) / np.linalg.norm(row) / np.linalg.norm(query) for row in group) for group in rows]
-    found = VectorIndex(rows).search(query)
-    assert found.chunks.tolist() == np.argsort(cosines)[::-1].tolist()
-    assert found.scores == pytest.approx(sorted(cosines, reverse=True), abs=2e-6)
+    best = VectorIndex(rows).search(query)
+    assert best.chunks.tolist() == np.argsort(cosines)[::-1].tolist()
+    assert best.scores == pytest.approx(sorted(cosines, reverse=True), abs=2e-6)
 
 
 @pytest.mark.parametrize(
