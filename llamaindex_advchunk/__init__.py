@@ -26,9 +26,11 @@ from llamaindex_advchunk.base import (
 from llamaindex_advchunk.embedding import DefaultEmbedding, HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
+from llamaindex_advchunk.retrievers import AdvchunkRetriever, NeighborPostprocessor
 
 __all__ = [
     "AdvchunkNodeParser",
+    "AdvchunkRetriever",
     "ChunkEnricher",
     "ChunkerNodeParser",
     "DefaultEmbedding",
@@ -36,6 +38,7 @@ __all__ = [
     "HybridEmbedding",
     "LexicalNodeParser",
     "LinearNodeParser",
+    "NeighborPostprocessor",
     "chunk_spans",
 ]
 __all__ += node_parsers.__all__

@@ -52,6 +52,38 @@ class Ranking:
         chunks = chunks[np.argsort(-scores[chunks], kind="stable")][:depth]
         return cls(chunks, scores[chunks])
 
+    @classmethod
+    def from_hits(cls, chunks: Sequence[int], scores: Sequence[float] | None = None) -> Self:
+        """Return the ranking of the hits of a vector store, or another retriever, which come best first.
+
+        Scores that rise are distances, and negated. They are rounded to a ten-thousandth of their range or less, because
+        their last bits differ from store to store, and equal ones are ordered by index: so all stores rank alike.
+
+        Raises `ConfigurationError` for scores that are not finite, neither fall nor rise, or do not match the chunks.
+
+        Parameters
+        ----------
+        chunks : (h,) their indices; of a chunk with several hits, such as its sentences, the first counts.
+        scores : (h,) similarities or distances; None if there are none: 1 / (60 + rank).
+
+        >>> distances = Ranking.from_hits([4, 2, 4, 0], [0.1, 0.3, 0.5, 0.6])
+        >>> distances.chunks.tolist(), distances.scores.tolist()
+        ([4, 2, 0], [-0.1, -0.3, -0.6])
+        """
+        values = _reciprocals(len(chunks)) if scores is None else np.array(scores, dtype=np.float64)
+        matches = values.shape == (len(chunks),) and bool(np.isfinite(values).all())
+        require(matches, f"scores must be {len(chunks)} finite numbers, one for each hit", scores)
+        if len(values) and (spread := float(np.ptp(values))) > 0:
+            values = np.round(values, 4 - int(np.floor(np.log10(spread))))
+        steps = np.diff(values)
+        rule = "the scores of hits, best first, must not rise; or not fall, if they are distances"
+        require(bool((steps <= 0).all() or (steps >= 0).all()), rule, scores)
+        if (steps > 0).any():
+            values = -values
+        numbers, first = np.unique(np.array(chunks, dtype=np.int64), return_index=True)
+        best = np.argsort(-values[first], kind="stable")
+        return cls(numbers[best], values[first][best])
+
     def __len__(self) -> int:
         return len(self.chunks)
 
@@ -102,9 +134,14 @@ def fuse(
 
 def _rescale(ranking: Ranking, method: FusionMethod) -> Floats:
     if method == "reciprocal":
-        return 1 / (_RECIPROCAL + 1.0 + np.arange(len(ranking)))
+        return _reciprocals(len(ranking))
     if not len(ranking):
         return np.zeros(0)
     spread = float(np.std(ranking.scores))
     # Without a spread, all that were found are equally good, and better than the others.
     return (ranking.scores - ranking.scores[-1]) / spread if spread > 0 else np.ones(len(ranking))
+
+
+def _reciprocals(count: int) -> Floats:
+    ranks: Floats = 1 / (_RECIPROCAL + 1.0 + np.arange(count))
+    return ranks

@@ -1,0 +1,72 @@
+"""Find the places of texts, such as the chunks of another library, in their document."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+from advchunk.errors import require
+from advchunk.records import Span
+
+
+class Finder:
+    """Finds parts of a text in reading order, ignoring white space, which most splitters change.
+
+    A part is first searched for at the end of the previous one, then after its start, so that parts may overlap.
+
+    >>> finder = Finder("One  two. One two. Three.")
+    >>> finder.find("One two."), finder.find("One two."), finder.find("Four.")
+    (Span(start=0, end=9), Span(start=10, end=18), None)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._start, self._end = -1, 0  # of the latest part
+        self._last = len(text.rstrip())
+
+    @property
+    def done(self) -> bool:
+        """True if nothing but white space follows the latest part."""
+        return self._end >= self._last
+
+    def has(self, part: str, spans: Sequence[Span]) -> bool:
+        """Return True if a part is the text of its spans, and does not start before the previous part."""
+        found = spans[0].start >= self._start and "".join(self.text[start:end] for start, end in spans) == part
+        if found:
+            self._start, self._end = spans[0].start, spans[-1].end
+        return found
+
+    def find(self, part: str) -> Span | None:
+        """Return the span of a part, without white space around it; None if it is blank or not found."""
+        places, squeezed = self._squeezed
+        content, end = "".join(part.split()), bisect_left(places, self._end)
+        is_next = squeezed.startswith(content, end)
+        place = end if is_next else squeezed.find(content, bisect_right(places, self._start))
+        if place < 0 or not content:
+            return None
+        self._start, self._end = span = Span(places[place], places[place + len(content) - 1] + 1)
+        return span
+
+    @cached_property
+    def _squeezed(self) -> tuple[list[int], str]:
+        """The offsets of the characters that are not white space, and these characters."""
+        places = [i for i, character in enumerate(self.text) if not character.isspace()]
+        return places, "".join([self.text[i] for i in places])
+
+
+def locate(
+    text: str, parts: Iterable[str], rule: str = "texts must be parts of their document, in order"
+) -> list[Span]:
+    r"""Return the spans of parts of a text, in reading order, without the white space around them; blank ones are left out.
+
+    Raises `ConfigurationError` with the ``rule`` for a part that is not found.
+
+    >>> locate("One. Two.\n\nThree.", ["One.\nTwo.", "Two. Three."])
+    [Span(start=0, end=9), Span(start=5, end=17)]
+    """
+    finder, spans = Finder(text), list[Span]()
+    for part in parts:
+        if part.strip():
+            span = finder.find(part)
+            require(span is not None, rule, part[:60])
+            spans += [span] if span else []
+    return spans
