@@ -167,23 +167,23 @@ class AdvchunkRetriever(BaseRetriever):
         require(depth >= 1, "depth must be >= 1", depth)
         self._index, self._retriever, self._mode, self._neighbors = index, retriever, mode, neighbors
         self._top_k, self._budget, self._order = similarity_top_k or 5, budget, order
-        self._lexical_weight, self._language, self._depth, self._filters = lexical_weight, language, depth, filters
+        self._lexical_weight, self._depth, self._filters = lexical_weight, depth, filters
         counter = as_counter(tokenizer, getattr(index, "_embed_model", None))
         self._nodes = None if nodes is None else list(nodes)
         self._ids = list[str]()  # of the nodes in the index when it was last read
-        self._known: _Nodes | None = None
-        self._words: LexicalIndex | None = None
+        self._pool: _Pool | None = None
+        self._is_partial = False  # the index has nodes that cannot be read
         self._once = _Once()
         object_map = getattr(index, "_object_map", None)
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
         docstore = None if index is None else index.docstore
-        self._source = _Source(counter, self._once, docstore, self.object_map, filters)
+        self._source = _Source(counter, self._once, docstore, self.object_map, filters, language)
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
         """Read the nodes again from the docstore of the index, or replace them by ``nodes``."""
         if nodes is not None:
             self._nodes = list(nodes)
-        self._known = self._words = None
+        self._pool, self._is_partial = None, False
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         inner = self._inner()
@@ -195,71 +195,68 @@ class AdvchunkRetriever(BaseRetriever):
         return await asyncio.to_thread(self._respond, query_bundle, hits)
 
     def _inner(self) -> BaseRetriever | None:
-        """Return what searches by vectors; a new retriever of the index each time, since it knows only present nodes."""
-        known, mode = self._read(), self._search_mode
+        """Return a retriever by vectors; that of an index is a new one each time, since it knows only present nodes."""
+        pool, mode = self._read(), self._search_mode
         rule = f"mode {mode!r} needs nodes: the index's docstore has none, so pass nodes"
-        require(mode == "dense" or len(known) > 0 or self._nodes is not None, rule, 0)
+        require(mode == "dense" or len(pool) > 0 or self._nodes is not None, rule, 0)
         if mode == "lexical":
             return None
         if self._index is None:
             return self._retriever
-        depth = max(self._depth, self._top_k) * (_ROWS if known.has_rows else 1)
+        depth = max(self._depth, self._top_k) * (_ROWS if pool.has_rows else 1)
         return self._index.as_retriever(similarity_top_k=depth, filters=self._filters)
 
     @property
     def _search_mode(self) -> SearchMode:
         return self._mode or ("hybrid" if len(self._read()) else "dense")
 
-    def _read(self) -> _Nodes:
+    def _read(self) -> _Pool:
         """Return the nodes that are known."""
         if self._nodes is None and self._index is not None:
             ids = list(self._index.index_struct.nodes_dict.values())
             if ids != self._ids:
                 self._ids = ids
                 self.refresh()
-        if self._known is None:
+        if self._pool is None:
             nodes = self._nodes or []
             if self._nodes is None and self._index is not None:
                 docstore = self._index.docstore
                 nodes = docstore.get_nodes(self._ids, raise_error=False) if self._ids else _nodes_in(docstore)
-            self._known = self._source.read(nodes)
-            if not nodes:
-                self._once.warn("nodes", "no nodes are known, so hits are re-ranked among themselves: pass nodes")
-        return self._known
+            self._pool = self._source.read(nodes)
+        return self._pool
 
     def _respond(self, query_bundle: QueryBundle, hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
         """Return the results of a search from its hits by vectors."""
-        known, mode = self._read(), self._search_mode
-        if self._nodes is None and len(known) and known.lacks(hits):
+        pool, mode = self._read(), self._search_mode
+        if self._nodes is None and len(pool) and not self._is_partial and pool.lacks(hits):
             self.refresh()
-            known = self._read()
+            pool = self._read()
+            self._is_partial = pool.lacks(hits)
+        if hits and not len(pool) and (self._neighbors or self._mode is None):
+            reason = "no nodes are known, so hits are re-ranked among themselves, without a search by words: pass nodes"
+            self._once.warn("nodes", reason)
         if self._index is not None and self._index.vector_store.class_name() in _EXPONENTIAL:
             tiny = np.finfo(float).tiny
             hits = [NodeWithScore(node=hit.node, score=float(np.log(max(hit.get_score(), tiny)))) for hit in hits]
-        known, dense = known.rank(hits)
-        allowed = known.allowed
-        lexical = None
-        if mode != "dense":
-            scores = self._lexical_index().scores(query_bundle.query_str)
-            scores = np.pad(scores, (0, len(known) - len(scores)))  # no words of hits that are not among the nodes
-            lexical = Ranking.from_scores(np.where(allowed, scores, 0), self._depth, above=0)
+        words = None if mode == "dense" else pool.words.scores(query_bundle.query_str)
+        pool, dense = pool.rank(hits)
+        allowed, lexical = pool.allowed, None
+        if words is not None:
+            words = np.pad(
+                words, (0, len(pool) - len(words))
+            )  # those of hits that are not among the nodes are not known
+            lexical = Ranking.from_scores(np.where(allowed, words, 0), self._depth, above=0)
         ranking = combine(
             None if mode == "lexical" else _keep(dense, allowed),
             lexical,
-            known.places if self._neighbors else None,
+            pool.places if self._neighbors else None,
             lexical_weight=self._lexical_weight,
             depth=self._depth,
         )
         ranking = _keep(ranking, allowed)
         if self._budget is None:
-            return known.results(ranking.first(self._top_k))
-        return known.passages(ranking, self._budget, self._order)
-
-    def _lexical_index(self) -> LexicalIndex:
-        if self._words is None:
-            texts = (node.get_content(MetadataMode.EMBED) for node in self._read().nodes)
-            self._words = LexicalIndex(texts, self._language)
-        return self._words
+            return pool.results(ranking.first(self._top_k))
+        return pool.passages(ranking, self._budget, self._order)
 
 
 class NeighborPostprocessor(BaseNodePostprocessor):
@@ -289,7 +286,8 @@ class NeighborPostprocessor(BaseNodePostprocessor):
     top_n: int | None = Field(default=None, ge=1, description="Nodes to return; None is as many as were retrieved.")
     depth: int = Field(default=DEPTH, ge=1, description="Nodes that are used, best first.")
 
-    _known: _Nodes | None = PrivateAttr(default=None)
+    _pool: _Pool | None = PrivateAttr(default=None)
+    _is_partial: bool = PrivateAttr(default=False)
     _once: Any = PrivateAttr(default_factory=_Once)
 
     @classmethod
@@ -299,33 +297,34 @@ class NeighborPostprocessor(BaseNodePostprocessor):
 
     def refresh(self) -> None:
         """Read the nodes again, after they have changed."""
-        self._known = None
+        self._pool, self._is_partial = None, False
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        known = self._read()
-        if self.nodes is None and self.docstore is not None and known.lacks(nodes):
+        pool = self._read()
+        if self.nodes is None and self.docstore is not None and not self._is_partial and pool.lacks(nodes):
             self.refresh()
-            known = self._read()
-        known, ranking = known.rank(nodes)
-        ranking = combine(ranking, None, known.places, depth=self.depth)
-        return known.results(ranking.first(self.top_n or len(nodes)))
+            pool = self._read()
+            self._is_partial = pool.lacks(nodes)
+        pool, ranking = pool.rank(nodes)
+        ranking = combine(ranking, None, pool.places, depth=self.depth)
+        return pool.results(ranking.first(self.top_n or len(nodes)))
 
-    def _read(self) -> _Nodes:
-        if self._known is None:
+    def _read(self) -> _Pool:
+        if self._pool is None:
             nodes = self.nodes if self.nodes is not None else _nodes_in(self.docstore) if self.docstore else ()
-            self._known = _Source(as_counter(), self._once, self.docstore).read(nodes)
-        return self._known
+            self._pool = _Source(as_counter(), self._once, self.docstore).read(nodes)
+        return self._pool
 
 
 @dataclass(frozen=True, eq=False)
-class _Nodes:
+class _Pool:
     """Nodes of LlamaIndex with their places.
 
     Parameters
     ----------
-    given : the nodes, and documents that are the text of nodes.
+    sources : the nodes and rows, and documents that are the text of nodes.
     nodes : the nodes, each once; chunks in place of their rows.
     numbers : of the nodes, and of the rows of chunks, by their ids.
     chunks : the nodes as chunks; those whose spans are not known have none.
@@ -335,7 +334,7 @@ class _Nodes:
     more : makes the same of other nodes.
     """
 
-    given: Sequence[BaseNode]
+    sources: Sequence[BaseNode]
     nodes: Sequence[BaseNode]
     numbers: Mapping[str, int]
     chunks: Sequence[Chunk]
@@ -356,9 +355,9 @@ class _Nodes:
         """Return True if a hit is not among the nodes, or has changed."""
         return any(self._number(hit.node) is None or self._has_changed(hit.node) for hit in hits)
 
-    def rank(self, hits: Sequence[NodeWithScore]) -> tuple[_Nodes, Ranking]:
+    def rank(self, hits: Sequence[NodeWithScore]) -> tuple[_Pool, Ranking]:
         """Return the nodes, with hits that are not among them, and the ranking of the hits, by the best row of each."""
-        known, once = self, self.more.once
+        pool, once = self, self.more.once
         if missing := [hit.node for hit in hits if self._number(hit.node) is None]:
             if len(self):
                 reason = (
@@ -368,14 +367,14 @@ class _Nodes:
             missing.sort(
                 key=lambda node: (node.ref_doc_id or "", getattr(node, "start_char_idx", None) or 0, node.node_id)
             )
-            known = self.more.read([*self.given, *missing], are_all=len(self) > 0)
+            pool = self.more.read([*self.sources, *missing], are_all=len(self) > 0)
         scores = [hit.score for hit in hits if hit.score is not None]
         if len(scores) < len(hits):
             once.warn("scores", "the retriever returns no scores, so the order of its hits counts")
-            return known, Ranking.from_hits([known._number(hit.node) for hit in hits])
+            return pool, Ranking.from_hits([pool._number(hit.node) for hit in hits])
         if scores != sorted(scores):  # not distances
             hits = sorted(hits, key=lambda hit: -hit.get_score())
-        return known, Ranking.from_hits([known._number(hit.node) for hit in hits], [hit.get_score() for hit in hits])
+        return pool, Ranking.from_hits([pool._number(hit.node) for hit in hits], [hit.get_score() for hit in hits])
 
     def _number(self, node: BaseNode) -> Any:
         number = self.numbers.get(node.node_id)
@@ -383,7 +382,12 @@ class _Nodes:
 
     def _has_changed(self, node: BaseNode) -> bool:
         own = self.nodes[self._number(node)]
-        return own.node_id == node.node_id and own.get_content() != node.get_content()
+        return bool(own.node_id == node.node_id and own.get_content() != node.get_content())
+
+    @cached_property
+    def words(self) -> LexicalIndex:
+        """The index of the words that embedders see."""
+        return LexicalIndex((node.get_content(MetadataMode.EMBED) for node in self.nodes), self.more.language)
 
     @cached_property
     def allowed(self) -> Any:
@@ -439,6 +443,7 @@ class _Source:
     docstore : may have the documents of nodes.
     objects : chunks by the ``index_id`` of their rows.
     filters : of the nodes that may be returned.
+    language : of the words.
     """
 
     counter: Counter
@@ -446,32 +451,36 @@ class _Source:
     docstore: BaseDocumentStore | None = None
     objects: Mapping[str, Any] = field(default_factory=dict)
     filters: MetadataFilters | None = None
+    language: str = "en"
 
-    def read(self, nodes: Iterable[BaseNode], *, are_all: bool = True) -> _Nodes:
+    def read(self, nodes: Iterable[BaseNode], *, are_all: bool = True) -> _Pool:
         """Return nodes with their places.
 
         Parameters
         ----------
         are_all : True if the nodes are all of their documents; else some of them, in any order.
         """
-        given = list(nodes)
-        sources = {node.ref_doc_id for node in given}
-        texts = {n.node_id: n.get_content() for n in given if isinstance(n, Document) and n.node_id in sources}
+        sources = list(nodes)
+        parents = {node.ref_doc_id for node in sources}
+        texts = {n.node_id: n.get_content() for n in sources if isinstance(n, Document) and n.node_id in parents}
+        plain = {node.node_id: node for node in sources if not isinstance(node, IndexNode)}
         own, numbers = list[BaseNode](), dict[str, int]()
-        for node in given:
+        for node in sources:
             if node.node_id not in texts:
-                chunk = self._chunk(node)
+                chunk = self._chunk(node, plain)
                 numbers[node.node_id] = number = numbers.setdefault(chunk.node_id, len(own))
                 own += [chunk] if number == len(own) else []
         placed = self._place_all(own, texts, are_all=are_all)
         chunks = self._to_chunks(own, placed, texts)
         keys = [place.key for place in placed]
         spread = [replace(chunk, spans=place.spans) for chunk, place in zip(chunks, placed, strict=True)]
-        return _Nodes(given, own, numbers, chunks, keys, texts, Places.of(spread, keys), self)
+        return _Pool(sources, own, numbers, chunks, keys, texts, Places.of(spread, keys), self)
 
-    def _chunk(self, node: BaseNode) -> BaseNode:
+    def _chunk(self, node: BaseNode, nodes: Mapping[str, BaseNode]) -> BaseNode:
         """Return the chunk of a row; other nodes, also those that refer to a query engine or retriever, as they are."""
-        chunk = (node.obj or self.objects.get(node.index_id)) if isinstance(node, IndexNode) else node
+        if not isinstance(node, IndexNode):
+            return node
+        chunk = node.obj or self.objects.get(node.index_id) or nodes.get(node.index_id)
         return chunk if isinstance(chunk, BaseNode) else node
 
     def _place_all(self, nodes: Sequence[BaseNode], texts: dict[str, str], *, are_all: bool) -> list[_Place]:
@@ -483,19 +492,16 @@ class _Source:
         for key, group in groups.items():
             members = [nodes[i] for i in group]
             spans = [_stated_spans(node) for node in members]
-            runs = _runs(members)
             if not (key and all(spans)):
-                text = self._text(key, texts)
+                text, runs = self._text(key, texts), _runs(members)
                 spans = _locate(members, runs, text or "")
-                if all(spans):
-                    texts[key] = text or ""
-                    located += len(group)
-            if all(spans):
-                places = [_Place(key, own) for own in spans]
-            else:
-                places = _place_in_order(members, runs, key, are_all=are_all)
-                guessed += len(group)
-            placed |= zip(group, places, strict=True)
+                if not all(spans):
+                    guessed += len(group)
+                    placed |= zip(group, _place_in_order(members, runs, key, are_all=are_all), strict=True)
+                    continue
+                located += len(group)
+                texts[key] = text or ""
+            placed |= zip(group, [_Place(key, own) for own in spans], strict=True)
         if located or guessed:
             reason = (
                 "%d of %d nodes have no start_char_idx in their document: %d are located in its text, "
@@ -535,7 +541,7 @@ class _Source:
 
 
 class _Place(NamedTuple):
-    """Where a node stands: the key of its document, and its spans, which are estimated unless they are exact."""
+    """The place of a node: the key of its document, and its spans, which are estimated unless they are exact."""
 
     key: str
     spans: tuple[Span, ...]
@@ -605,11 +611,11 @@ def _passes(node: BaseNode, filters: MetadataFilters) -> bool:
         ("document_id", "doc_id", "ref_doc_id"), node.ref_doc_id or "None"
     )  # as vector stores add it
     passed = []
-    for each in filters.filters:
-        if isinstance(each, MetadataFilters):
-            passed.append(_passes(node, each))
+    for condition in filters.filters:
+        if isinstance(condition, MetadataFilters):
+            passed.append(_passes(node, condition))
         else:
-            alone = MetadataFilters(filters=[each])
+            alone = MetadataFilters(filters=[condition])
             passed.append(build_metadata_filter_fn(lambda _: node.metadata | source, alone)(node.node_id))
     if filters.condition == FilterCondition.OR:
         return any(passed)

