@@ -180,7 +180,7 @@ def test_nodes_in_part_of_a_docstore_are_read_once(nodes, monkeypatch):
     docstore.add_documents(nodes[:-1])
     processor, hits = NeighborPostprocessor(docstore=docstore), [NodeWithScore(node=nodes[-1], score=1.0)]
     assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
-    monkeypatch.setattr(NeighborPostprocessor, "refresh", lambda self: pytest.fail("read again"))
+    monkeypatch.setattr(NeighborPostprocessor, "refresh", lambda _: pytest.fail("read again"))
     assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
 
 
