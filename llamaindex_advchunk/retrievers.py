@@ -186,17 +186,19 @@ class AdvchunkRetriever(BaseRetriever):
         self._pool, self._is_partial = None, False
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        inner = self._inner()
-        return self._respond(query_bundle, [] if inner is None else inner.retrieve(query_bundle))
+        pool = self._read()
+        inner = self._inner(pool)
+        return self._respond(query_bundle, pool, [] if inner is None else inner.retrieve(query_bundle))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        inner = await asyncio.to_thread(self._inner)
+        pool = await asyncio.to_thread(self._read)
+        inner = self._inner(pool)
         hits = [] if inner is None else await inner.aretrieve(query_bundle)
-        return await asyncio.to_thread(self._respond, query_bundle, hits)
+        return await asyncio.to_thread(self._respond, query_bundle, pool, hits)
 
-    def _inner(self) -> BaseRetriever | None:
+    def _inner(self, pool: _Pool) -> BaseRetriever | None:
         """Return a retriever by vectors; that of an index is a new one each time, since it knows only present nodes."""
-        pool, mode = self._read(), self._search_mode
+        mode = self._search_mode(pool)
         rule = f"mode {mode!r} needs nodes: the index's docstore has none, so pass nodes"
         require(mode == "dense" or len(pool) > 0 or self._nodes is not None, rule, 0)
         if mode == "lexical":
@@ -206,9 +208,8 @@ class AdvchunkRetriever(BaseRetriever):
         depth = max(self._depth, self._top_k) * (_ROWS if pool.has_rows else 1)
         return self._index.as_retriever(similarity_top_k=depth, filters=self._filters)
 
-    @property
-    def _search_mode(self) -> SearchMode:
-        return self._mode or ("hybrid" if len(self._read()) else "dense")
+    def _search_mode(self, pool: _Pool) -> SearchMode:
+        return self._mode or ("hybrid" if len(pool) else "dense")
 
     def _read(self) -> _Pool:
         """Return the nodes that are known."""
@@ -225,9 +226,9 @@ class AdvchunkRetriever(BaseRetriever):
             self._pool = self._source.read(nodes)
         return self._pool
 
-    def _respond(self, query_bundle: QueryBundle, hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
+    def _respond(self, query_bundle: QueryBundle, pool: _Pool, hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
         """Return the results of a search from its hits by vectors."""
-        pool, mode = self._read(), self._search_mode
+        mode = self._search_mode(pool)
         if self._nodes is None and len(pool) and not self._is_partial and pool.lacks(hits):
             self.refresh()
             pool = self._read()

@@ -30,10 +30,10 @@ class Finder:
 
     def has(self, part: str, spans: Sequence[Span]) -> bool:
         """Return True if a part is the text of its spans, and does not start before the previous part."""
-        found = spans[0].start >= self._start and "".join(self.text[start:end] for start, end in spans) == part
-        if found:
+        is_there = spans[0].start >= self._start and "".join(self.text[start:end] for start, end in spans) == part
+        if is_there:
             self._start, self._end = spans[0].start, spans[-1].end
-        return found
+        return is_there
 
     def find(self, part: str) -> Span | None:
         """Return the span of a part, without white space around it; None if it is blank or not found."""
