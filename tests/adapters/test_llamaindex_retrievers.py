@@ -1,0 +1,299 @@
+"""The retriever and the postprocessor for LlamaIndex, on nodes of any parser."""
+
+import asyncio
+import logging
+
+import pytest
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import (
+    HierarchicalNodeParser,
+    SentenceSplitter,
+    SentenceWindowNodeParser,
+    TokenTextSplitter,
+    get_leaf_nodes,
+)
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import IndexNode, NodeRelationship, NodeWithScore, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+
+from advchunk import ConfigurationError
+from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, NeighborPostprocessor, RecursiveNodeParser
+
+# The passage that a question names, the answer beside it, which shares no word with the question, and other places.
+ASKED = "The harbor ferry to the island is small and old, and the harbor is proud of its island ferry."
+ANSWER = "Departures are at nine and at noon, weather permitting, and never after dusk in the winter months."
+FILLER = "Sheep graze on the hills, and bread is baked every morning by two brothers and their aunt."
+QUESTION = "When does the ferry leave the harbor for the island?"
+TEXT = "\n\n".join([f"{FILLER} It is page {i}." for i in range(9)] + [ASKED, ANSWER, "The museum is closed."])
+OTHER = "\n\n".join(f"An island in the north, number {i}, is without a ferry, and without people." for i in range(8))
+PEERS = {
+    "sentence": lambda: SentenceSplitter(chunk_size=30, chunk_overlap=8),
+    "token": lambda: TokenTextSplitter(chunk_size=30, chunk_overlap=8),
+    "window": SentenceWindowNodeParser.from_defaults,
+    "ours": lambda: RecursiveNodeParser(max_tokens=30),
+}
+
+
+class Found(BaseRetriever):
+    """Returns the same nodes to every question."""
+
+    def __init__(self, hits):
+        self.hits = hits
+        super().__init__()
+
+    def _retrieve(self, query_bundle):
+        return [NodeWithScore(node=node, score=score) for node, score in self.hits]
+
+
+def documents():
+    metadata = {"town": {"year": 2020, "lang": "en"}, "north": {"year": 2021, "lang": "en"}}
+    hidden = {"excluded_embed_metadata_keys": ["year", "lang"], "excluded_llm_metadata_keys": ["year", "lang"]}
+    texts = {"town": TEXT, "north": OTHER}
+    return [Document(text=text, id_=name, metadata=metadata[name], **hidden) for name, text in texts.items()]
+
+
+def index_of(nodes, **options):
+    return VectorStoreIndex(nodes, embed_model=DefaultEmbedding(), **options)
+
+
+@pytest.fixture
+def nodes():
+    return RecursiveNodeParser(max_tokens=30).get_nodes_from_documents(documents())
+
+
+@pytest.fixture
+def warnings(caplog):
+    caplog.set_level(logging.WARNING, "advchunk")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "advchunk"]
+
+
+def texts(hits):
+    return [hit.node.get_content() for hit in hits]
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+@pytest.mark.parametrize("peer", PEERS)
+def test_the_answer_beside_a_hit_is_found_with_neighbors_only(peer):
+    index = index_of(PEERS[peer]().get_nodes_from_documents(documents()))
+    with_neighbors = texts(AdvchunkRetriever(index, similarity_top_k=3).retrieve(QUESTION))
+    without = texts(AdvchunkRetriever(index, similarity_top_k=3, neighbors=False).retrieve(QUESTION))
+    assert any("winter" in text for text in with_neighbors)
+    assert not any("winter" in text for text in without)
+
+
+def test_async_calls_equal_sync_ones(nodes):
+    index = index_of(nodes)
+    for options in ({}, {"mode": "dense"}, {"mode": "lexical"}, {"budget": 60}):
+        retriever = AdvchunkRetriever(index, **options)
+        hits = retriever.retrieve(QUESTION)
+        assert asyncio.run(retriever.aretrieve(QUESTION)) == hits
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    processor = NeighborPostprocessor(nodes=nodes)
+    hits = index.as_retriever(similarity_top_k=5).retrieve(QUESTION)
+    again = asyncio.run(processor.apostprocess_nodes(hits, query_str=QUESTION))
+    assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
+
+
+def test_nodes_come_back_as_they_are(nodes):
+    index = index_of(nodes)
+    for hit in AdvchunkRetriever(index).retrieve(QUESTION):
+        assert hit.node == index.docstore.get_node(hit.node_id)
+
+
+def test_words_alone_need_no_index(nodes):
+    hits = AdvchunkRetriever(nodes=nodes, neighbors=False).retrieve("departures")
+    assert len(hits) == 1
+    assert "Departures" in hits[0].text
+
+
+def test_passages_keep_to_the_budget_and_are_cited(nodes):
+    (first, *rest) = AdvchunkRetriever(index_of(nodes), budget=90).retrieve(QUESTION)
+    assert f"{ASKED}\n\n{ANSWER}" in first.text
+    start, end = first.node.start_char_idx, first.node.end_char_idx
+    assert TEXT[start:end] == first.text
+    assert first.metadata["citation"] == f"town, characters {start}-{end}"
+    assert len(first.metadata["node_ids"]) == 3
+    assert first.metadata["year"] == 2020
+    assert first.node.ref_doc_id == "town"
+    assert sum(hit.metadata["token_count"] for hit in [first, *rest]) <= 90
+    assert "citation" not in first.node.get_metadata_str("embed")
+    pages = [Document(text=OTHER, id_="x", metadata={"file_path": "north.pdf", "page_label": "7"})]
+    index = index_of(RecursiveNodeParser(max_tokens=30).get_nodes_from_documents(pages))
+    assert (
+        AdvchunkRetriever(index, budget=20).retrieve("island")[0].metadata["citation"].startswith("north.pdf, page 7,")
+    )
+
+
+def filters(*conditions, condition=FilterCondition.AND):
+    return MetadataFilters(filters=[*conditions], condition=condition)
+
+
+NORTH = MetadataFilter(key="ref_doc_id", value="north")
+LATE = MetadataFilter(key="year", value=2020, operator=FilterOperator.GT)
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+@pytest.mark.parametrize("by", [filters(NORTH), filters(LATE)], ids=["document", "metadata"])
+def test_filters_restrict_vectors_words_and_neighbors(mode, by, nodes):
+    retriever = AdvchunkRetriever(index_of(nodes), mode=mode, filters=by, similarity_top_k=30)
+    assert {hit.node.ref_doc_id for hit in retriever.retrieve(QUESTION)} == {"north"}
+
+
+def test_filters_may_be_nested(nodes):
+    by = filters(filters(NORTH, LATE, condition=FilterCondition.OR), filters(NORTH, condition=FilterCondition.NOT))
+    assert AdvchunkRetriever(nodes=nodes, filters=by).retrieve(QUESTION) == []
+    by = filters(filters(NORTH, condition=FilterCondition.NOT), MetadataFilter(key="lang", value="en"))
+    hits = AdvchunkRetriever(nodes=nodes, filters=by, similarity_top_k=30).retrieve(QUESTION)
+    assert {hit.node.ref_doc_id for hit in hits} == {"town"}
+
+
+def test_a_chunk_is_returned_once_and_ranked_by_its_best_row(nodes):
+    rows = [
+        IndexNode(text=sentence, index_id=chunk.node_id, obj=chunk, relationships=dict(chunk.relationships))
+        for chunk in nodes
+        for sentence in chunk.text.split(",")
+    ]
+    expected = {chunk.node_id for chunk in nodes}
+    for index in (index_of(rows), VectorStoreIndex(objects=rows, embed_model=DefaultEmbedding())):
+        hits = AdvchunkRetriever(index, similarity_top_k=100).retrieve(QUESTION)
+        assert len(hits) == len({hit.node_id for hit in hits})
+        assert {hit.node_id for hit in hits} <= expected
+        assert any("Departures" in text for text in texts(hits[:3]))
+
+
+def test_rows_without_their_chunk_find_it_among_the_nodes(nodes):
+    rows = [
+        IndexNode(text=sentence, index_id=node.node_id, relationships=dict(node.relationships))
+        for node in nodes
+        for sentence in node.text.split(",")
+    ]
+    hits = AdvchunkRetriever(index_of(rows), nodes=[*nodes, *rows], similarity_top_k=100).retrieve(QUESTION)
+    assert len(hits) == len({hit.node_id for hit in hits})
+    assert {hit.node_id for hit in hits} <= {node.node_id for node in nodes}
+
+
+def test_nodes_in_part_of_a_docstore_are_read_once(nodes, monkeypatch):
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(nodes[:-1])
+    processor, hits = NeighborPostprocessor(docstore=docstore), [NodeWithScore(node=nodes[-1], score=1.0)]
+    assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
+    monkeypatch.setattr(NeighborPostprocessor, "refresh", lambda _: pytest.fail("read again"))
+    assert processor.postprocess_nodes(hits)[0].node_id == nodes[-1].node_id
+
+
+def test_hits_alone_are_re_ranked_and_the_log_says_so(nodes, warnings):
+    index = index_of(nodes)
+    hits = index.as_retriever(similarity_top_k=10).retrieve(QUESTION)
+    retriever = AdvchunkRetriever(retriever=index.as_retriever(similarity_top_k=10), similarity_top_k=10)
+    results = retriever.retrieve(QUESTION)
+    retriever.retrieve(QUESTION)
+    assert {hit.node_id for hit in results} == {hit.node_id for hit in hits}
+    (warning,) = warnings()
+    assert warning.startswith("no nodes are known, so hits are re-ranked among themselves")
+
+
+def test_hits_that_are_not_among_the_nodes_stay(nodes, warnings):
+    index = index_of(nodes)
+    retriever = AdvchunkRetriever(index, nodes=nodes[:-1], similarity_top_k=30)
+    assert nodes[-1].node_id in {hit.node_id for hit in retriever.retrieve(OTHER[-60:])}
+    assert "1 of" in warnings()[0]
+    retriever.refresh(nodes)
+    assert nodes[-1].node_id in {hit.node_id for hit in retriever.retrieve(OTHER[-60:])}
+
+
+def test_scores_may_be_distances_or_missing(nodes, warnings):
+    chosen = nodes[:4]
+    similar = Found([(node, 1 - i / 10) for i, node in enumerate(chosen)])
+    distant = Found([(node, i / 10) for i, node in enumerate(chosen)])
+    unsorted = Found([*reversed(similar.hits[2:]), *similar.hits[:2]])
+    ranked = [
+        [hit.node_id for hit in AdvchunkRetriever(retriever=retriever, mode="dense", nodes=nodes).retrieve("")]
+        for retriever in (similar, distant, unsorted)
+    ]
+    assert ranked[0] == ranked[1] == ranked[2]
+    assert warnings() == []
+    silent = Found([(node, None) for node in chosen])
+    hits = AdvchunkRetriever(retriever=silent, mode="dense", nodes=nodes).retrieve("")
+    assert hits[0].node_id == chosen[0].node_id
+    assert "no scores" in warnings()[0]
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_hierarchical_nodes_are_located_in_their_document(warnings):
+    # LlamaIndex counts the characters of these from their parent.
+    parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[256, 64], chunk_overlap=8)
+    (town, _) = documents()
+    leaves = get_leaf_nodes(parser.get_nodes_from_documents([town]))
+    (passage, *_) = AdvchunkRetriever(nodes=[town, *leaves], budget=100).retrieve(QUESTION)
+    span = TEXT[passage.node.start_char_idx : passage.node.end_char_idx]
+    assert passage.metadata["citation"].startswith("town, characters ")
+    assert " ".join(span.split()) == " ".join(passage.text.split())
+    assert f"{len(leaves)} are located" in warnings()[0]
+    hits = AdvchunkRetriever(nodes=leaves, budget=100).retrieve(QUESTION)
+    assert hits[0].metadata["citation"] == "town"  # without a document, its order is all that is known
+    assert "0 are located" in warnings()[1]
+
+
+def test_documents_in_a_docstore_place_nodes_without_offsets(nodes):
+    bare = [
+        TextNode(text=node.text.strip(), id_=node.node_id, relationships={NodeRelationship.SOURCE: node.source_node})
+        for node in nodes
+    ]
+    context = StorageContext.from_defaults()
+    context.docstore.add_documents(documents())
+    index = index_of(bare, storage_context=context)
+    placed = AdvchunkRetriever(index, budget=60).retrieve(QUESTION)
+    expected = AdvchunkRetriever(index_of(nodes), budget=60).retrieve(QUESTION)
+    assert placed[0].text.strip() == expected[0].text.strip()
+    assert placed[0].node.start_char_idx == expected[0].node.start_char_idx
+
+
+def test_a_postprocessor_re_ranks_a_query_engine(nodes):
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(nodes)
+    retriever = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
+    for options in ({"nodes": nodes}, {"docstore": docstore}):
+        processor = NeighborPostprocessor(top_n=3, **options)
+        engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM(), node_postprocessors=[processor])
+        sources = texts(engine.query(QUESTION).source_nodes)
+        assert len(sources) == 3
+        assert ANSWER in "".join(sources)
+    alone = NeighborPostprocessor().postprocess_nodes(retriever.retrieve(QUESTION))
+    assert {hit.node_id for hit in alone} == {node.node_id for node, _ in retriever.hits}
+    assert NeighborPostprocessor.from_dict(processor.to_dict()).top_n == 3
+
+
+def test_without_hits_there_are_no_results(nodes):
+    assert AdvchunkRetriever(retriever=Found([])).retrieve(QUESTION) == []
+    assert AdvchunkRetriever(nodes=nodes).retrieve("zzz") == []
+    assert NeighborPostprocessor(nodes=nodes).postprocess_nodes([]) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({}, "an index, a retriever or nodes must be given"),
+        ({"index": "x"}, "index must be a VectorStoreIndex, got 'x'"),
+        ({"retriever": "x"}, "retriever must be a BaseRetriever"),
+        ({"nodes": [], "mode": "dense"}, "mode must be 'lexical' without an index or a retriever, got 'dense'"),
+        ({"nodes": [], "mode": "sparse"}, "mode must be one of"),
+        ({"retriever": Found([]), "mode": "hybrid"}, "nodes must be given for this mode, got 'hybrid'"),
+        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be >= 1, got 0"),
+        ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
+        ({"nodes": [], "budget": 0}, "budget must be >= 1, got 0"),
+        ({"nodes": [], "order": "page"}, "order must be one of"),
+        ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be >= 0, got -1"),
+        ({"nodes": [], "depth": 0}, "depth must be >= 1, got 0"),
+    ],
+)
+def test_bad_parameters_are_errors(options, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        AdvchunkRetriever(**options)
+
+
+def test_an_index_without_nodes_cannot_search_words():
+    with pytest.raises(ConfigurationError, match="mode 'hybrid' needs nodes: the index's docstore has none"):
+        AdvchunkRetriever(index_of([]), mode="hybrid").retrieve(QUESTION)

