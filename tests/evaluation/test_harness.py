@@ -376,7 +376,7 @@ def test_size_matching_is_cached_and_costs_nothing(task):
 
 def scores(result):
     data = result.to_dict()
-    return {name: data[name] for name in data if name not in ("chunking_cost", "embedding_cost")}
+    return {name: data[name] for name in data if name not in ("chunking_cost", "indexing_cost")}
 
 
 def several():
@@ -542,8 +542,8 @@ def test_chunks_with_rows_are_found_by_the_nearest_of_them(task):
     by_rows, plain = evaluate(
         [Candidate("rows", rows_of, "external"), Candidate("plain", by_words(40, 40), "external")], task
     )
-    assert by_rows.embedding_cost.calls == 0
-    assert plain.embedding_cost.calls == 1
+    assert by_rows.indexing_cost.calls == 0
+    assert plain.indexing_cost.calls == 1
     near = np.abs(
         task.question_vectors @ task.embed_texts([c.text for some in by_words(40, 40)(task.documents) for c in some]).T
     )
@@ -644,7 +644,7 @@ def test_tables_say_the_same(task):
     assert float(table[0]["score"]) == round(100 * rows[0].score.mean, 2)
     for name, field in (("hit at k", "hit_at_k"), ("reciprocal rank", "reciprocal_rank"), ("IoU in budget", "iou")):
         assert float(table[0][name]) == pytest.approx(100 * getattr(rows[0].result, field).mean(), abs=0.06)
-    head, *tables = [table.splitlines() for table in as_markdown(rows, metric="iou").split("\n\n")]
+    head, _, *tables = [table.splitlines() for table in as_markdown(rows, metric="iou").split("\n\n")]
     assert head == ["By IoU in the budget; 36 questions."]
     assert [len(table) for table in tables] == [4, 4, 4, 4]
     assert f"| {100 * rows[0].score.mean:.2f} [" in tables[0][2]
@@ -688,8 +688,8 @@ def test_experimental_ones_pay_for_each_second_beside_the_best_stable_one(task):
         )
         for label, group, gain, seconds in of
     ]
-    base = replace(base, recall=base.recall * 0, chunking_cost=RunCost(0, 1.0), embedding_cost=RunCost())
-    rows = compare([base, *(replace(row, embedding_cost=RunCost()) for row in dear)], "base")
+    base = replace(base, recall=base.recall * 0, chunking_cost=RunCost(0, 1.0), indexing_cost=RunCost())
+    rows = compare([base, *(replace(row, indexing_cost=RunCost()) for row in dear)], "base")
     assert {row["candidate"]: row["points per second"] for row in as_rows(rows)} == {
         "base": None, "good": pytest.approx(10), "new": pytest.approx(20 / 3, abs=1e-3),
     }  # fmt: skip
@@ -752,7 +752,7 @@ def test_the_command(folder):
     assert {path.name for path in (folder / "out").iterdir()} == {
         "outcomes", "results.json", "report.html", "comparison.csv", "comparison.md"
     }  # fmt: skip
-    assert len(list((folder / "out" / "outcomes").iterdir())) == 7
+    assert len(list((folder / "out" / "outcomes").iterdir())) == 11
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shlex
 from dataclasses import replace
 from types import SimpleNamespace
@@ -27,9 +28,11 @@ from advchunk.evaluation import (
     run,
     synthetic,
 )
+from advchunk.evaluation.comparison.harness import ChunkedTask
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, _choose, _options, _select, recommend
+from advchunk.retrieval.search import SEARCHES, Search
 
-QUICK = {"budget_seconds": None, "sizes": (16, 64)}
+QUICK = {"budget_seconds": None, "sizes": (16, 64), "searches": (Search(),)}
 
 
 def asked_for_sentences(documents, count, **made):
@@ -64,7 +67,8 @@ def corpus():
 
 def test_small_chunks_win_where_a_budget_is_short_and_large_where_chunks_are_counted(corpus):
     documents, questions = corpus
-    settings = {"questions": questions, "chunkers": ["recursive"], "embedder": Words(), "budget_seconds": None}
+    settings = {"questions": questions, "chunkers": ["recursive"], "embedder": Words(), **QUICK}
+    del settings["sizes"]
     small = recommend(documents, sizes=(32, 512), budget=40, **settings)
     assert small.settled
     assert small.option == Option("recursive", 32, "units")
@@ -97,7 +101,7 @@ def test_equal_scores_are_a_tie_and_few_questions_settle_nothing(number, start):
 
 
 def test_general_chunkers_are_tried_with_all_vectors():
-    tried = _options(None, (64,))
+    tried = _options(None, (64,), (Search(),))
     plain = ["recursive", "sliding-window"]
     embed = ["mst-semantic", "optimal-semantic", "semantic-threshold", "universal-semantic"]
     kinds = {name: ["context", "none", "units"] for name in plain} | {n: ["context", "plain", "units"] for n in embed}
@@ -232,6 +236,7 @@ def test_when_time_is_up_what_is_known_decides(corpus):
         "chunkers": ["sliding-window", "recursive"],
         "embedder": Words(),
         "sizes": (32, 512),
+        "searches": (Search(),),
     }
     ran = []
     hurried = recommend(
@@ -315,7 +320,7 @@ def test_the_printed_lines_deliver_the_figures(tmp_path, suffix):
             {"command": FromCommand(printed.command, tmp_path)} if printed.command else {}
         )
         for source, cut in cuts.items():
-            assert run(Candidate(source, cut, "stable"), task).recall.mean() == pytest.approx(
+            assert run(Candidate(source, cut, "stable", search=option.search), task).recall.mean() == pytest.approx(
                 by_label[option.label].recall.mean()
             )
 
@@ -354,6 +359,111 @@ def test_an_embedder_is_named_where_it_is_needed_and_stood_in_for_where_it_has_n
     assert own.python == "advchunk.create('optimal-semantic', max_tokens=64, embedder=embedder, vectors='context')"
     assert own.parameters["embedder"] == "tests/words"
     assert replace(cuts, embedder=Words()).command == ""
+
+
+class Blind:
+    """Embeds all texts alike."""
+
+    model_name = "tests/blind"
+
+    def embed(self, texts):
+        return np.ones((len(texts), 4))
+
+
+def test_words_are_recommended_where_vectors_know_nothing(corpus):
+    documents, questions = corpus
+    settings = {"questions": questions, "chunkers": ["recursive"], "sizes": (16,), "budget": 40, "budget_seconds": None}
+    result = recommend(documents, embedder=Blind(), **settings)
+    assert result.option == Option("recursive", 16, "none", Search("lexical"))
+    assert {option.search for option in result.tried if option.vectors == "none"} == set(SEARCHES)
+    assert result.verdict.startswith("Use recursive, max_tokens=16, lexical")
+    assert {"advchunk:", "LangChain:", "LlamaIndex:", "Command:"} <= set(str(result).splitlines())
+    assert result.to_dict()["search"] == {
+        "mode": "lexical", "neighbors": False, "fusion": "standardized", "lexical_weight": 2.0
+    }  # fmt: skip
+
+
+def test_searches_that_gain_nothing_are_not_tried():
+    tried = {(option.vectors, option.search.label) for option in _options(["optimal-semantic"], (64,))}
+    assert {label for vectors, label in tried if vectors == "context"} == {"dense", "hybrid"}
+    assert {label for vectors, label in tried if vectors == "units"} == {
+        "dense", "dense, neighbors", "hybrid", "hybrid, neighbors"
+    }  # fmt: skip
+    assert {label for vectors, label in tried if vectors == "plain"} == {search.label for search in SEARCHES}
+
+
+def test_the_simplest_search_is_named_of_those_that_win():
+    words, both = replace(PLAIN, search=Search("lexical")), replace(PLAIN, search=Search("hybrid", neighbors=True))
+    assert words.kind < BASE.kind < both.kind
+    assert both.kind == replace(both, search=Search("hybrid")).kind
+    assert recommended({BASE: LOW, words: HIGH, both: HIGH, CONTEXT: HIGH}).option == words
+    assert recommended({BASE: LOW, both: HIGH, CONTEXT: HIGH}).option == CONTEXT
+    assert recommended({BASE: LOW, both: HIGH, words: EVEN}).option == both
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.label)
+def test_the_printed_code_retrieves_what_was_scored(corpus, search):
+    documents, questions = corpus
+    option = Option("recursive", 24, "none", search)
+    draft = Recommendation(option, (option,), (), (), 200, False, 1, True, budget=1000)
+    variables = {"texts": {d.source: d.text for d in documents}, "query": questions[5].text}
+    exec(draft.code["advchunk"], variables)
+    task = EvaluationTask(tuple(documents), tuple(questions))
+    shared = ChunkedTask.of(option.candidate(None, {}), task)
+    order, _ = shared._index.rank(search)
+    texts = [hit.chunk.text for hit in variables["retriever"].search(questions[5].text, k=5)]
+    assert texts == [shared._flat[i].text for i in order[5, : len(texts)]]
+    assert variables["passages"]
+
+
+@pytest.mark.parametrize("framework", ["langchain", "llamaindex"])
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.label)
+@pytest.mark.parametrize("vectors", ["plain", "context", "units"])
+def test_the_printed_code_of_both_frameworks_retrieves_alike(corpus, framework, search, vectors):
+    package = pytest.importorskip(f"{framework}_advchunk")
+    if not hasattr(package, "AdvchunkRetriever"):
+        pytest.skip(f"{framework}_advchunk has no retriever")
+    documents, questions = corpus
+    option = Option("optimal-semantic", 24, vectors, search)
+    draft = Recommendation(option, (option,), (), (), 200, False, 1, True, budget=60)
+    core = {"texts": {d.source: d.text for d in documents}, "query": questions[5].text}
+    exec(draft.code["advchunk"], core)
+    if framework == "langchain":
+        from langchain_core.documents import Document as Source
+
+        sources = [Source(d.text, metadata={"source": d.source}) for d in documents]
+        read, code = (lambda passage: passage.page_content), draft.code["LangChain"]
+    else:
+        from llama_index.core import Document as Source
+
+        sources = [Source(text=d.text, id_=d.source) for d in documents]
+        read, code = (lambda passage: passage.text), draft.code["LlamaIndex"]
+    other = {"documents": sources, "query": questions[5].text}
+    exec(code, other)
+    assert [read(passage).strip() for passage in other["passages"]] == [
+        passage.text.strip() for passage in core["passages"]
+    ]
+
+
+def test_the_printed_code_names_a_language_if_it_is_not_english():
+    option = replace(BASE, search=Search("hybrid"))
+    draft = Recommendation(option, (option,), (), (), 200, False, 1, True, language="de")
+    assert all("language='de'" in code for code in draft.code.values())
+    assert not any("language" in code for code in replace(draft, option=BASE).code.values())
+    assert not any("language" in code for code in replace(draft, language="en").code.values())
+
+
+@pytest.mark.parametrize("name", advchunk.names())
+@pytest.mark.parametrize("vectors", ["none", "units"])
+def test_the_printed_code_uses_classes_that_exist(name, vectors):
+    langchain, llamaindex = pytest.importorskip("langchain_advchunk"), pytest.importorskip("llamaindex_advchunk")
+    for search in SEARCHES:
+        option = Option(name, 64, vectors, search)
+        draft = Recommendation(option, (option,), (), (), 200, False, 1, True, embedder="minilm")
+        for code in draft.code.values():
+            compile(code, name, "exec")
+        assert hasattr(langchain, re.search(r"splitter = (\w+)\(", draft.code["LangChain"])[1])
+        assert hasattr(llamaindex, re.search(r"parser = (\w+)\(", draft.code["LlamaIndex"])[1])
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def result(label, group="stable", gain=0.0, seconds=1.0, curve=None, tokens=(40,
         between=0.4,
         over=0.0,
         under=0.25,
-        embedding_cost=RunCost(calls=0, texts=0, tokens=0),
+        indexing_cost=RunCost(calls=0, texts=0, tokens=0),
         **{"forced": 0.5, "chunking_cost": RunCost(seconds, seconds, None, 10**7, 1, 30, 900, None, {"model": 900})}
         | more,
     )
@@ -126,7 +126,6 @@ def test_the_leaders_are_told_in_order_each_with_its_verdict():
     assert [name.split()[1:] for name in drawn] == [[], ["better"], [], [], ["noise"], [], ["worse"]]
     lead = " ".join(page.of("p", **{"class": "lead"})[0].split())
     assert "up scores best: recall in the budget 60.0 %" in lead
-    assert "a significant difference" in lead
     assert "1 is better, 1 worse, and 1 not significantly different" in lead
 
 
@@ -148,7 +147,7 @@ def test_both_kinds_have_tables_and_charts_of_their_own():
     captions = page.of("caption")
     assert captions[0].endswith("differences from base at 100.")
     assert captions[2].endswith("differences from base.")
-    assert "up at 100 scores best at matched size" in " ".join(page.of("p", **{"class": "lead"})[0].split())
+    assert "At matched size: up at 100 scores best" in " ".join(page.of("p", **{"class": "lead"})[0].split())
 
 
 def heads(html):
@@ -256,7 +255,6 @@ def test_iou_is_told_to_the_hundredth():
     page = Page(report.render_html(trial_of(), compare(some, "base", "iou"), metric="iou"))
     lead = " ".join(page.of("p", **{"class": "lead"})[0].split())
     assert "up scores best: IoU in the budget 6.01 % [" in lead
-    assert "+1.01 points above base" in lead
     assert "6.01" in page.of("td")[0]
 
 

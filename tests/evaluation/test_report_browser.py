@@ -91,7 +91,7 @@ def result(label, *documents):
     return Result(
         label=label, group="stable", settings={}, **dict.fromkeys([*SCORES, "precision_omega"], scores), tokens=np.array([7]),
         curve={9: 0.5}, redundancy=1.0, coverage=1.0, within=None, between=None, forced=None, over=None, under=None,
-        chunking_cost=RunCost(), embedding_cost=RunCost(), chunks=documents,
+        chunking_cost=RunCost(), indexing_cost=RunCost(), chunks=documents,
     )  # fmt: skip
 
 

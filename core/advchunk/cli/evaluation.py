@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,14 @@ import click
 from advchunk.chunkers import registry
 from advchunk.cli.common import format_option, parse_assignment, report_errors
 from advchunk.errors import did_you_mean, require
+from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import KINDS
 
 if TYPE_CHECKING:
     from advchunk.evaluation import Candidate, EvaluationTask, SizeMatched
 
 _QUESTIONS = "questions.jsonl"
+_CONTROL = "recursive"  # whose chunks show what vectors and search do
 
 _option = partial(click.option, show_default=True)
 _AT_LEAST_1 = click.IntRange(1)
@@ -30,6 +32,11 @@ _seed = _option("--seed", type=click.IntRange(0), default=0, help="Random seed."
 _number = _option(
     "--number", metavar="N", type=click.IntRange(2), default=500, help="Questions to generate if there are none."
 )
+_language = _option("--language", metavar="CODE", default="en", help="Language of the documents, for search by words.")
+_search = _option(
+    "--search", "searches", metavar="NAMES", default="dense",
+    help="How chunks are searched: all, or a comma-separated list of dense, lexical and hybrid, each also as in dense+neighbors.",
+)  # fmt: skip
 _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 
 
@@ -52,6 +59,8 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
     "--vectors", type=click.Choice(KINDS), default="none",
     help="Vectors of chunks: plain, mixed with neighbors (context), also one per sentence (units), or pooled from tokens (late).",
 )  # fmt: skip
+@_search
+@_language
 @_option("--mean", metavar="TOKENS", type=_AT_LEAST_1, default=100, help="Mean chunk size to match all methods to.")
 @_option("--published/--matched-only", default=True, help="Also run each method with its default sizes.")
 @_option("--headings", is_flag=True, help="Remove headings, and score cuts by the headings' positions.")
@@ -65,11 +74,12 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 )
 def evaluate_command(
     data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
-    published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None, **settings: Any,
+    searches: str, published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Compare methods on your documents.
 
-    Measures how well each method retrieves answers, at one chunk size and one token budget.
+    Measures how well each method retrieves answers, at one chunk size and one token budget. The chunks of 'recursive' are always among them: with the same vectors, with plain vectors, and searched by words (lexical, BM25), so that what vectors and search do is not credited to a chunker.
 
     Questions are lines of JSON: {"question": ..., "references": [{"document": "guide.md", "quote": "..."}]}, with "start" and "end" as an alternative to "quote".
 
@@ -77,18 +87,22 @@ def evaluate_command(
     """
     from advchunk import evaluation
     from advchunk.evaluation.comparison import report
-    from advchunk.evaluation.comparison.candidates import BASELINES
+    from advchunk.evaluation.comparison.candidates import BASELINES, named_searches, searches_of
     from advchunk.evaluation.comparison.comparisons import check_metric
 
     log = _logger(quiet)
-    candidates_of = partial(_candidates, embedder=embedder, vectors=vectors, mean=mean, published=published)
+    candidates_of = partial(_candidates, embedder=embedder, mean=mean, published=published)
     with report_errors():
         check_metric(metric)
+        ways = named_searches(searches)
         price_of = dict(map(_parse_price, prices)) or None
         names = dict.fromkeys([*_resolve_methods(chunkers), *BASELINES, baseline])
         configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
-        candidates = [item for name, params in configurations for item in candidates_of(name, params)]
-        candidates.append(evaluation.SizeMatched("even-split", evaluation.even_split_candidate, mean))
+        made = [candidates_of(name, params, ways, vectors=vectors) for name, params in configurations]
+        controls = candidates_of(_CONTROL, {}, [*ways, Search("lexical")], vectors="none")
+        even = evaluation.SizeMatched("even-split", evaluation.even_split_candidate, mean)
+        by_label = {item.label: item for item in [*chain(*made), *controls, *searches_of(even, ways)]}
+        candidates = list(by_label.values())
         task = _load_task(data, embedder, seed, log, **settings)
         store = Path(out) / "outcomes" if out else None
         number = count(1)
@@ -97,7 +111,7 @@ def evaluate_command(
         models = {name for outcome in outcomes for name in outcome.cost.models}
         for name in price_of or {}:
             require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
-        labels = [candidate.label for candidate in candidates_of(baseline, {})]
+        labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
         rows = evaluation.compare_by_kind(outcomes, labels, metric)
         remarks = evaluation.brittleness_notes(outcome.label for outcome in outcomes)
         _, source = _data_paths(data)
@@ -132,12 +146,17 @@ def evaluate_command(
 @_option(
     "--seconds", "budget_seconds", type=click.FloatRange(0, min_open=True), default=300, help="Time budget in seconds."
 )
+@_option(
+    "--search", "searches", metavar="NAMES", default="all",
+    help="Ways of search to choose from: all, or a comma-separated list of dense, lexical, hybrid, dense+neighbors ...",
+)  # fmt: skip
+@_language
 @format_option
 def recommend_command(
-    folder: str, quiet: bool, questions: str | None, chunkers: str | None, form: str, **settings: Any
+    folder: str, quiet: bool, questions: str | None, chunkers: str | None, searches: str, form: str, **settings: Any
 ) -> None:
-    """Recommend a method and a chunk size for the documents in DIR."""
-    from advchunk.evaluation import read_corpus, read_questions, recommend
+    """Recommend a method, a chunk size, vectors and a way of search for the documents in DIR, and print the code."""
+    from advchunk.evaluation import named_searches, read_corpus, read_questions, recommend
 
     with report_errors():
         documents = read_corpus(folder)
@@ -146,6 +165,7 @@ def recommend_command(
             documents,
             questions=read_questions(path, documents) if questions or path.exists() else None,
             chunkers=_split_names(chunkers) if chunkers else None,
+            searches=named_searches(searches),
             progress=_logger(quiet),
             **settings,
         )
@@ -211,7 +231,7 @@ def _data_paths(data: str) -> tuple[Path, Path]:
 
 def _load_task(
     data: str, embedder: str | None, seed: int, log: Callable[[str], None],
-    *, budget: int, k: int, number: int, headings: bool,
+    *, budget: int, k: int, number: int, headings: bool, language: str,
 ) -> EvaluationTask:  # fmt: skip
     """Read the documents and their questions; generate questions if there are none."""
     from advchunk import evaluation
@@ -228,24 +248,35 @@ def _load_task(
         log("generating questions from the documents' own sentences")
         boundaries = built.boundaries or None
         built = evaluation.held_out_questions(built.documents, number, seed=seed, boundaries=boundaries)
-    return evaluation.EvaluationTask(built.documents, built.questions, embedder, k, budget, boundaries=built.boundaries)
+    return evaluation.EvaluationTask(
+        built.documents, built.questions, embedder, k, budget, boundaries=built.boundaries, language=language
+    )
 
 
 def _candidates(
-    name: str, params: Mapping[str, Any], *, embedder: str | None, vectors: str, mean: int, published: bool
-) -> list[Candidate | SizeMatched]:
-    """Return a method with matched chunk sizes and, if ``published``, with its default sizes."""
+    name: str, params: Mapping[str, Any], searches: Sequence[Search], *, embedder: str | None, vectors: str, mean: int,
+    published: bool,
+) -> list[Candidate | SizeMatched]:  # fmt: skip
+    """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of search."""
     from advchunk.evaluation import candidate, size_matched
+    from advchunk.evaluation.comparison.candidates import searches_of
 
-    models: dict[str, Any] = {"embedder": embedder, "vectors": vectors}
-    kind = [vectors] if vectors in ("context", "units", "late") and "vectors" not in params else []
-    label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
-    settings = {**models, **params}
-    if "max_tokens" in params:
-        require(published, "--matched-only takes no --variant that sets max_tokens", label)
-        return [candidate(name, label, **settings)]
-    matched = size_matched(name, mean, label, **settings)
-    return [matched, *([candidate(name, f"{label}, as published", **settings)] if published else [])]
+    candidates: list[Candidate | SizeMatched] = []
+    for search in searches:
+        own = "none" if search.mode == "lexical" else vectors  # words need no vectors
+        models: dict[str, Any] = {"embedder": embedder, "vectors": own}
+        kind = [own] if own in ("context", "units", "late") and "vectors" not in params else []
+        label = ", ".join([name, *kind, *(f"{key}={value}" for key, value in params.items())])
+        settings = {**models, **params}
+        made: list[Candidate | SizeMatched]
+        if "max_tokens" in params:
+            require(published, "--matched-only takes no --variant that sets max_tokens", label)
+            made = [candidate(name, label, **settings)]
+        else:
+            made = [size_matched(name, mean, label, **settings)]
+            made += [candidate(name, f"{label}, as published", **settings)] * published
+        candidates += [item for plain in made for item in searches_of(plain, [search])]
+    return candidates
 
 
 def _parse_variant(text: str) -> tuple[str, dict[str, Any]]:

@@ -7,6 +7,7 @@
 """
 
 from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
+from advchunk.evaluation.comparison.baselines import auto_merging, baselines, parent_documents, sentence_windows
 from advchunk.evaluation.comparison.candidates import (
     Candidate,
     SizeMatched,
@@ -14,6 +15,8 @@ from advchunk.evaluation.comparison.candidates import (
     even_split_candidate,
     external,
     match_size,
+    named_searches,
+    searches_of,
     size_matched,
 )
 from advchunk.evaluation.comparison.comparisons import Comparison, compare, compare_by_kind
@@ -65,6 +68,7 @@ from advchunk.evaluation.metrics.retrieval import (
     precision_omega,
     rank,
     redundancy,
+    similarities,
     token_scale,
 )
 from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
@@ -73,11 +77,11 @@ __all__ = [
     "QUESTION_PROMPT", "QUESTION_PROMPT_VERSION", "BoundaryScores", "Candidate", "Claim", "Comparison", "Dataset",
     "Difference", "Effect", "EvaluationResults", "EvaluationTask", "FailedCandidate", "Interval", "ItemScores", "Option", "Overlaps", "Question",
     "Recommendation", "Reference", "Result", "RetrievalScores", "RunCost", "SegmentedText", "Sensitivity",
-    "SizeMatched", "TokenPrices", "Variation", "answer_scorer", "as_csv", "as_markdown", "at_budget", "at_k",
+    "SizeMatched", "TokenPrices", "Variation", "answer_scorer", "as_csv", "as_markdown", "at_budget", "at_k", "auto_merging", "baselines",
     "boundary_scorer", "boundary_scores", "brittleness_notes", "candidate", "compare", "compare_by_kind",
     "evaluate", "even_split", "even_split_candidate", "external", "find_overlaps", "find_quote",
-    "generate_questions", "held_out_questions", "holm", "match_size", "mean_interval", "no_boundary",
-    "numeric_claims", "paired_difference", "pk", "precision_omega", "random_cuts", "rank", "read_choi",
-    "read_corpus", "read_folder", "read_questions", "recommend", "redundancy", "run", "section_boundaries",
-    "sensitivity", "size_matched", "synthetic", "token_scale", "variations", "window_diff", "write_questions",
+    "generate_questions", "held_out_questions", "holm", "match_size", "mean_interval", "named_searches", "no_boundary",
+    "numeric_claims", "paired_difference", "parent_documents", "pk", "precision_omega", "random_cuts", "rank", "read_choi",
+    "read_corpus", "read_folder", "read_questions", "recommend", "redundancy", "run", "searches_of", "section_boundaries",
+    "sensitivity", "sentence_windows", "similarities", "size_matched", "synthetic", "token_scale", "variations", "window_diff", "write_questions",
 ]  # fmt: skip

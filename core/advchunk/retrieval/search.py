@@ -1,6 +1,7 @@
 """Search by vectors and words together, re-ranked by neighbors."""
 
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 from advchunk.errors import require
 from advchunk.retrieval.neighbors import rerank_by_neighbors
@@ -10,6 +11,45 @@ from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
 SearchMode: TypeAlias = Literal["dense", "lexical", "hybrid"]
 
 LEXICAL_WEIGHT = 2.0
+
+
+@dataclass(frozen=True)
+class Search:
+    """A way to search chunks: the parameters of `combine`.
+
+    Raises `ConfigurationError` for a parameter out of range.
+
+    Parameters
+    ----------
+    mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
+    neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`).
+    fusion, lexical_weight : of a hybrid search (`rankings.fuse`): the method, and the weight of the words, where vectors have
+        1, >= 0.
+
+    >>> Search("hybrid", neighbors=True).label, Search("hybrid", fusion="reciprocal", lexical_weight=1).label
+    ('hybrid, neighbors', 'hybrid, reciprocal')
+    """
+
+    mode: SearchMode = "dense"
+    neighbors: bool = False
+    fusion: FusionMethod = "standardized"
+    lexical_weight: float = LEXICAL_WEIGHT
+
+    def __post_init__(self) -> None:
+        require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
+        methods = get_args(FusionMethod)
+        require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)
+        require(self.lexical_weight >= 0, "lexical_weight must be >= 0", self.lexical_weight)
+
+    @property
+    def label(self) -> str:
+        """The name in tables."""
+        reciprocal = self.mode == "hybrid" and self.fusion == "reciprocal"
+        return self.mode + ", reciprocal" * reciprocal + ", neighbors" * self.neighbors
+
+
+SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for neighbors in (False, True))
+"""Each mode without and with neighbors."""
 
 
 def combine(

@@ -16,11 +16,14 @@ from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
 from advchunk.engine.runner import Failure
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
+from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.counters import as_counter
-from advchunk.records import Chunk, Document, Span
+from advchunk.records import Chunk, Document, Ints, Span
 from advchunk.retrieval.locating import locate
+from advchunk.retrieval.search import SEARCHES, Search
 from advchunk.text import tiling
 
 CandidateGroup: TypeAlias = Literal["stable", "experimental", "baseline", "external"]
@@ -34,7 +37,7 @@ _MAX_TRIES = 16  # sizes tried to match a mean
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way to chunk documents, with a label.
+    """A way to chunk documents and to search the chunks, with a label.
 
     Parameters
     ----------
@@ -46,6 +49,8 @@ class Candidate:
         recorded.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     uses_no_model : True if ``cut`` calls no model; ignored with a ``chunker``, whose calls are counted.
+    search : of the chunks. Candidates that differ in their search only are chunked and embedded once.
+    rank : ranks the chunks for each question, as `ChunkIndex.rank` does; another one is a method of retrieval of its own.
     """
 
     label: str
@@ -57,6 +62,8 @@ class Candidate:
     size_matched: bool = False
     target_mean: float | None = None
     uses_no_model: bool = False
+    search: Search = field(default_factory=Search)
+    rank: Callable[[ChunkIndex, Search], tuple[Ints, RunCost]] = ChunkIndex.rank
 
     def metered_cut(self, watch: Watch) -> Callable[[Sequence[Document]], Chunks]:
         """Return ``cut``; that of a chunker with its model loaded, the reasons for cuts recorded and its calls watched."""
@@ -78,11 +85,13 @@ class SizeMatched:
     make : builds the candidate of a size, a whole number >= 1; larger sizes make larger chunks. It must be picklable to run
         in another process: a `functools.partial` of a module-level function is, a ``lambda`` is not.
     mean : tokens of the mean chunk, > 0.
+    search : of the chunks, whatever that of ``make``.
     """
 
     label: str
     make: Callable[[int], Candidate]
     mean: float
+    search: Search = field(default_factory=Search)
 
     @property
     def fingerprint(self) -> str:
@@ -95,7 +104,36 @@ class SizeMatched:
 
     def calibrate(self, task: EvaluationTask) -> Candidate:
         """Return the candidate whose mean is nearest to ``mean``."""
-        return replace(match_size(self.make, self.mean, task)[0], label=self.label)
+        return replace(match_size(self.make, self.mean, task)[0], label=self.label, search=self.search)
+
+
+def searches_of(candidate: Candidate | SizeMatched, searches: Iterable[Search]) -> list[Candidate | SizeMatched]:
+    """Return a candidate with each way of search, named in its label unless it is "dense".
+
+    >>> [c.label for c in searches_of(candidate("recursive"), [Search(), Search("hybrid", neighbors=True)])]
+    ['recursive', 'recursive, hybrid, neighbors']
+    """
+    return [replace(candidate, label=search_label(candidate.label, search), search=search) for search in searches]
+
+
+def named_searches(names: str) -> list[Search]:
+    """Return ways of search by name, each once: "all", or labels with "+", separated by commas.
+
+    Raises `ConfigurationError` for an unknown name.
+
+    >>> [search.label for search in named_searches("dense, hybrid+neighbors")]
+    ['dense', 'hybrid, neighbors']
+    """
+    by_name = {search.label.replace(", ", "+"): search for search in SEARCHES}
+    listed = list(by_name) if names == "all" else [name.strip() for name in names.split(",")]
+    for name in listed:
+        require(name in by_name, f"a way of search must be one of {list(by_name)}{did_you_mean(name, by_name)}", name)
+    return [by_name[name] for name in dict.fromkeys(listed)]
+
+
+def search_label(label: str, search: Search) -> str:
+    """Return the label of a candidate with a way of search."""
+    return label if search == Search() else f"{label}, {search.label}"
 
 
 def candidate(name: str, label: str = "", **params: Any) -> Candidate:

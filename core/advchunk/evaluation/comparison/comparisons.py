@@ -114,6 +114,14 @@ def best_stable(rows: Sequence[Comparison]) -> Comparison | None:
     return next(eligible, None)
 
 
+def leaders(rows: Sequence[Comparison], metric: Metric = "recall") -> list[Comparison]:
+    """Return the best of rows, of one kind, at its target size, and those from which it does not differ significantly."""
+    eligible = [row for row in rows if not row.result.off_target] or list(rows)
+    beside_best = compare([row.result for row in eligible], eligible[0].result.label, metric)
+    worse = {row.result.label for row in beside_best if row.verdict == "worse"}
+    return [row for row in eligible if row.result.label not in worse]
+
+
 def compare_experimental(rows: Sequence[Comparison], metric: Metric = "recall") -> list[Comparison]:
     """Compare the experimental results, of one kind, with the best stable one; [] if that is the baseline already."""
     best = best_stable(rows)

@@ -11,17 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, Chunks, SizeMatched
+from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import claims, retrieval, shape
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
@@ -29,6 +31,9 @@ from advchunk.models.atomic import open_atomic
 from advchunk.records import Chunk, Floats, Ints
 
 _log = logging.getLogger("advchunk")
+
+_K = TypeVar("_K")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,10 @@ class Result:
     within, between : mean similarity of sentences within chunks, and between neighboring chunks (`shape.cohesion`).
     forced : share of cuts made by a size limit; None if unknown.
     over, under : share of chunks over and under the target size (`shape.off_target_shares`); None without one.
-    chunking_cost, embedding_cost : of chunking the documents, and of embedding the chunks. All is in ``chunking_cost`` if
-        chunks have vectors of their own.
+    search : label of the way of search.
+    chunking_cost, indexing_cost : of chunking the documents, and of embedding the chunks or indexing their words, as the search
+        needs. Candidates that differ in their search only share one measurement. Chunks with vectors of their own are
+        embedded in ``chunking_cost``.
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
     chunks : of each document, each chunk as its tokens followed by the start and end of each of its spans.
@@ -78,16 +85,17 @@ class Result:
     over: float | None
     under: float | None
     chunking_cost: RunCost
-    embedding_cost: RunCost
+    indexing_cost: RunCost
     size_matched: bool = False
     target_mean: float | None = None
     boundaries: Mapping[str, float] = field(default_factory=dict)
+    search: str = "dense"
     chunks: Sequence[Sequence[Sequence[int]]] = ()
 
     @property
     def cost(self) -> RunCost:
-        """The cost of chunking and embedding."""
-        return self.chunking_cost + self.embedding_cost
+        """The cost of chunking and indexing."""
+        return self.chunking_cost + self.indexing_cost
 
     @property
     def off_target(self) -> bool:
@@ -104,7 +112,7 @@ class Result:
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """Return the result that `to_dict` returned."""
         scores = {name: np.array(data[name], dtype=np.float64) for name in SCORES}
-        costs = {name: RunCost(**data[name]) for name in ("chunking_cost", "embedding_cost")}
+        costs = {name: RunCost(**data[name]) for name in ("chunking_cost", "indexing_cost")}
         curve = {int(budget): recall for budget, recall in data["curve"].items()}
         return cls(**{**data, **scores, **costs, "tokens": np.array(data["tokens"], dtype=np.int64), "curve": curve})
 
@@ -115,6 +123,10 @@ class FailedCandidate:
 
     label: str
     reason: str
+
+
+_Work: TypeAlias = tuple[Sequence[Candidate | SizeMatched], Sequence[Path | None]]
+_Outcomes: TypeAlias = list[Result | FailedCandidate]
 
 
 class EvaluationResults(list[Result]):
@@ -163,16 +175,20 @@ def evaluate(
     pending = [i for i in range(len(candidates)) if i not in outcomes]
     if pending:
         _ = task.question_vectors  # an embedder that fails is no fault of the candidates
-    parallel = processes > 1 and len(pending) > 1
-    remote = [i for i in pending if _is_picklable(candidates[i])] if parallel and _is_picklable(task) else []
-    jobs = {i: (candidates[i], paths[i]) for i in remote}
-    for i, outcome in _run_in_processes(jobs, task, min(processes, len(remote))):
-        outcomes[i] = outcome
-        progress(candidates[i].label)
-    for i in pending:
-        if i not in outcomes:
+    groups = group_by_chunks({i: candidates[i] for i in pending})
+    parallel = processes > 1 and len(groups) > 1
+    remote = [group for group in groups if all(_is_picklable(candidates[i]) for i in group)]
+    remote = remote if parallel and _is_picklable(task) else []
+    jobs = [([candidates[i] for i in group], [paths[i] for i in group]) for group in remote]
+    for group, results in zip(remote, _run_in_processes(jobs, task, min(processes, len(jobs))), strict=True):
+        outcomes.update(zip(group, results, strict=True))
+        for i in group:
+            progress(candidates[i].label)
+    for group in (group for group in groups if group[0] not in outcomes):
+        for i in group:
             progress(candidates[i].label + " (in this process, since it cannot be pickled)" * parallel)
-            outcomes[i] = attempt(candidates[i], task, paths[i])
+        results = attempt([candidates[i] for i in group], task, [paths[i] for i in group])
+        outcomes.update(zip(group, results, strict=True))
     ordered = [outcomes[i] for i in range(len(candidates))]
     failures = [outcome for outcome in ordered if isinstance(outcome, FailedCandidate)]
     for failure in failures:
@@ -180,12 +196,21 @@ def evaluate(
     return EvaluationResults([outcome for outcome in ordered if isinstance(outcome, Result)], failures)
 
 
+def group_by_chunks(candidates: Mapping[_K, Candidate | SizeMatched]) -> list[list[_K]]:
+    """Return the keys of candidates in groups with the same chunks and vectors, which differ in their search only."""
+    groups = dict[Any, list[_K]]()
+    for name, candidate in candidates.items():
+        cuts = (id(candidate.make), candidate.mean) if isinstance(candidate, SizeMatched) else id(candidate.cut)
+        groups.setdefault((type(candidate), candidate.fingerprint or cuts), []).append(name)
+    return list(groups.values())
+
+
 def _result_path(candidate: Candidate | SizeMatched, task: EvaluationTask, store: str | Path | None) -> Path | None:
     """Return the file of a result; None if it cannot be stored."""
     if store is None or not (fingerprint := candidate.fingerprint):
         return None
     kind = type(candidate).__name__, getattr(candidate, "size_matched", True)
-    key = repr((task.digest, candidate.label, kind, fingerprint))
+    key = repr((task.digest, candidate.label, kind, fingerprint, candidate.search))
     return Path(store) / f"{sha256(key.encode()).hexdigest()[:32]}.json"
 
 
@@ -200,30 +225,39 @@ def _load(path: Path | None) -> Result | None:
 
 
 def attempt(
-    candidate: Candidate | SizeMatched, task: EvaluationTask, path: Path | None = None
-) -> Result | FailedCandidate:
-    """Return a candidate's result, saved to ``path``, or its failure."""
+    candidates: Sequence[Candidate | SizeMatched], task: EvaluationTask, paths: Sequence[Path | None] | None = None
+) -> list[Result | FailedCandidate]:
+    """Return the result or the failure of each candidate, and save results to ``paths``.
 
-    def plan() -> Plan[Result | FailedCandidate]:
+    Candidates must differ in their search only (`group_by_chunks`).
+    """
+    shared = _attempt(lambda: ChunkedTask.of(candidates[0], task))
+    if isinstance(shared, str):
+        return [FailedCandidate(candidate.label, shared) for candidate in candidates]
+    outcomes = list[Result | FailedCandidate]()
+    for candidate, path in zip(candidates, paths or [None] * len(candidates), strict=True):
+        outcome = _attempt(partial(shared.score, candidate))
+        if isinstance(outcome, Result) and path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open_atomic(path, encoding="utf-8") as file:
+                json.dump(outcome.to_dict(), file)
+        outcomes.append(FailedCandidate(candidate.label, outcome) if isinstance(outcome, str) else outcome)
+    return outcomes
+
+
+def _attempt(work: Callable[[], _T]) -> _T | str:
+    """Return the result of work, or the reason of its failure."""
+
+    def plan() -> Plan[_T | str]:
         yield from ()
-        return _run_and_save(candidate, task, path)
+        return work()
 
-    def failed(error: Exception) -> Job[Result | FailedCandidate]:
+    def failed(error: Exception) -> Job[_T | str]:
         message = f"{type(error).__name__}: {first_line(error)}"
-        reason = ", ".join([message, *getattr(error, "__notes__", ())])  # the notes name the document
-        return Job(completed(FailedCandidate(candidate.label, reason)))
+        return Job(completed(", ".join([message, *getattr(error, "__notes__", ())])))  # the notes name the document
 
     (outcome,) = drive([Job(plan(), recover=failed)])
     return outcome
-
-
-def _run_and_save(candidate: Candidate | SizeMatched, task: EvaluationTask, path: Path | None) -> Result:
-    result = run(candidate, task)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open_atomic(path, encoding="utf-8") as file:
-            json.dump(result.to_dict(), file)
-    return result
 
 
 def _is_picklable(value: Any) -> bool:
@@ -236,9 +270,7 @@ def _is_picklable(value: Any) -> bool:
     return b"__main__" not in pickled or main.__spec__ is not None or hasattr(main, "__file__")
 
 
-def _run_in_processes(
-    jobs: Mapping[int, tuple[Candidate | SizeMatched, Path | None]], task: EvaluationTask, processes: int
-) -> Iterator[tuple[int, Result | FailedCandidate]]:
+def _run_in_processes(jobs: Sequence[_Work], task: EvaluationTask, processes: int) -> Iterator[_Outcomes]:
     """Yield outcomes from other processes, in order; each process receives the task, with its vectors, once."""
     if not jobs:
         return
@@ -248,18 +280,18 @@ def _run_in_processes(
     for worker in workers:
         idle.put(worker)
 
-    def run_job(candidate: Candidate | SizeMatched, path: Path | None) -> Result | FailedCandidate:
+    def run_job(job: _Work) -> _Outcomes:
         worker = idle.get()
         try:
-            return worker.run(candidate, path)
+            return worker.run(*job)
         finally:
             idle.put(worker)
 
     with ThreadPoolExecutor(processes) as threads:
-        futures = {i: threads.submit(run_job, *job) for i, job in jobs.items()}
+        futures = [threads.submit(run_job, job) for job in jobs]
         try:
-            for i, future in futures.items():
-                yield i, future.result()
+            for future in futures:
+                yield future.result()
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
             for worker in workers:
@@ -267,21 +299,22 @@ def _run_in_processes(
 
 
 class _Worker:
-    """A process that runs one candidate at a time, so that it is known which one it died of; then another is started."""
+    """A process that runs one group of candidates at a time, so that it is known which it died of; then another is started."""
 
     def __init__(self, task: EvaluationTask) -> None:
         self._task = task
         self._pool: ProcessPoolExecutor | None = None
 
-    def run(self, candidate: Candidate | SizeMatched, path: Path | None) -> Result | FailedCandidate:
+    def run(self, candidates: Sequence[Candidate | SizeMatched], paths: Sequence[Path | None]) -> _Outcomes:
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")  # a fork would share threads and GPUs
             self._pool = ProcessPoolExecutor(1, spawn, _set_task, (self._task,))
         try:
-            return self._pool.submit(_run_job, candidate, path).result()
+            return self._pool.submit(_run_job, candidates, paths).result()
         except BrokenProcessPool:
             self.close()
-            return FailedCandidate(candidate.label, "its process died: it was killed, crashed, or ran out of memory")
+            reason = "its process died: it was killed, crashed, or ran out of memory"
+            return [FailedCandidate(candidate.label, reason) for candidate in candidates]
 
     def close(self) -> None:
         if self._pool is not None:
@@ -296,60 +329,116 @@ def _set_task(task: EvaluationTask) -> None:
     _TASK[:] = [task]
 
 
-def _run_job(candidate: Candidate | SizeMatched, path: Path | None) -> Result | FailedCandidate:
-    return attempt(candidate, _TASK[0], path)
+def _run_job(candidates: Sequence[Candidate | SizeMatched], paths: Sequence[Path | None]) -> _Outcomes:
+    return attempt(candidates, _TASK[0], paths)
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:
-    """Match the size if needed, chunk, embed, retrieve and score; chunks that come with vectors keep them."""
-    if isinstance(candidate, SizeMatched):
-        candidate = candidate.calibrate(task)
-    question_vectors = task.question_vectors  # so that the model is loaded before anything is measured
-    meter = Meter() if candidate.chunker or candidate.uses_no_model else None
-    cut = candidate.metered_cut(meter) if meter else candidate.cut
-    all_chunks, chunking_cost = measure_cost(lambda: cut(task.documents), meter, task.counter)
-    chunks = [
-        [_with_document_spans(chunk, document.text, candidate.label) for chunk in group if chunk.embed_text]
-        for document, group in zip(task.documents, all_chunks, strict=True)
-    ]
-    flat = [chunk for group in chunks for chunk in group]
-    require(len(flat) > 0, f"{candidate.label} must return chunks", 0)
-    vectors, owners, embedding_cost = _chunk_vectors(flat, task)
-    tokens = np.maximum(task.counter.counts([chunk.embed_text for chunk in flat]), 1)
-    by_document = dict(zip([document.source for document in task.documents], chunks, strict=True))
-    overlaps = retrieval.find_overlaps(by_document, task.questions, tokens=tokens)
-    ranking = retrieval.rank(question_vectors, vectors, owners)
-    at_budgets = {budget: retrieval.at_budget(overlaps, ranking, budget) for budget in task.budgets}
-    at_k = retrieval.at_k(overlaps, ranking, task.k)
-    scores = {name: getattr(at_k, name.removesuffix("_at_k")) for name in _SCORES_AT_K}
-    cohesion = shape.cohesion(task.sentences, task.sentence_vectors, chunks)
-    sizes = np.array([chunk.tokens for chunk in flat])
-    over, under = shape.off_target_shares(sizes if sizes.all() else tokens, candidate.settings)
-    sentences = dict(zip(by_document, task.sentences, strict=True))
-    return Result(
-        label=candidate.label,
-        group=candidate.group,
-        settings=candidate.settings,
-        recall=at_budgets[task.budget].recall,
-        iou=at_budgets[task.budget].iou,
-        **scores,
-        claims_at_k=claims.claims_at_k(task.claims, by_document, ranking, task.k),
-        precision_omega=retrieval.precision_omega(overlaps),
-        tokens=tokens,
-        curve={budget: float(scores.recall.mean()) for budget, scores in at_budgets.items()},
-        redundancy=retrieval.redundancy(overlaps),
-        coverage=shape.coverage(task.documents, chunks),
-        **cohesion._asdict(),
-        forced=shape.forced_share(chunks) if candidate.chunker else None,
-        over=over,
-        under=under,
-        chunking_cost=chunking_cost,
-        embedding_cost=embedding_cost,
-        size_matched=candidate.size_matched,
-        target_mean=candidate.target_mean,
-        boundaries=shape.boundary_means(sentences, by_document, task.boundaries),
-        chunks=_chunk_rows(chunks, tokens),
-    )
+    """Match the size if needed, chunk, index, retrieve and score; chunks that come with vectors keep them."""
+    return ChunkedTask.of(candidate, task).score(candidate)
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkedTask:
+    """The chunks of a task by candidates that differ in their search only, and what does not depend on the search.
+
+    Parameters
+    ----------
+    candidate : one of them, at its size.
+    chunks : of each document.
+    cost : of chunking.
+    """
+
+    task: EvaluationTask
+    candidate: Candidate
+    chunks: Sequence[Sequence[Chunk]]
+    cost: RunCost
+
+    @classmethod
+    def of(cls, candidate: Candidate | SizeMatched, task: EvaluationTask) -> Self:
+        """Return the chunks of a candidate."""
+        if isinstance(candidate, SizeMatched):
+            candidate = candidate.calibrate(task)
+        _ = task.question_vectors  # so that the model is loaded before anything is measured
+        meter = Meter() if candidate.chunker or candidate.uses_no_model else None
+        cut = candidate.metered_cut(meter) if meter else candidate.cut
+        all_chunks, cost = measure_cost(lambda: cut(task.documents), meter, task.counter)
+        chunks = [
+            [_with_document_spans(chunk, document.text, candidate.label) for chunk in group if chunk.embed_text]
+            for document, group in zip(task.documents, all_chunks, strict=True)
+        ]
+        require(any(chunks), f"{candidate.label} must return chunks", 0)
+        return cls(task, candidate, chunks, cost)
+
+    def score(self, candidate: Candidate | SizeMatched) -> Result:
+        """Return the result of one of the candidates."""
+        task = self.task
+        ranking, cost = self.candidate.rank(self._index, candidate.search)
+        at_budgets = {budget: retrieval.at_budget(self._overlaps, ranking, budget) for budget in task.budgets}
+        at_k = retrieval.at_k(self._overlaps, ranking, task.k)
+        return replace(
+            self._result,
+            label=candidate.label,
+            recall=at_budgets[task.budget].recall,
+            iou=at_budgets[task.budget].iou,
+            **{name: getattr(at_k, name.removesuffix("_at_k")) for name in _SCORES_AT_K},
+            claims_at_k=claims.claims_at_k(task.claims, self._by_document, ranking, task.k),
+            curve={budget: float(scores.recall.mean()) for budget, scores in at_budgets.items()},
+            indexing_cost=cost,
+            search=candidate.search.label,
+        )
+
+    @cached_property
+    def _flat(self) -> list[Chunk]:
+        return [chunk for group in self.chunks for chunk in group]
+
+    @cached_property
+    def _by_document(self) -> dict[str, Sequence[Chunk]]:
+        return dict(zip([document.source for document in self.task.documents], self.chunks, strict=True))
+
+    @cached_property
+    def _tokens(self) -> Ints:
+        return np.maximum(self.task.counter.counts([chunk.embed_text for chunk in self._flat]), 1)
+
+    @cached_property
+    def _overlaps(self) -> retrieval.Overlaps:
+        return retrieval.find_overlaps(self._by_document, self.task.questions, tokens=self._tokens)
+
+    @cached_property
+    def _index(self) -> ChunkIndex:
+        documents = [name for name, group in self._by_document.items() for _ in group]
+        return ChunkIndex(self._flat, documents, self._tokens, self.task)
+
+    @cached_property
+    def _result(self) -> Result:
+        """A result without what depends on the search."""
+        task, candidate, tokens = self.task, self.candidate, self._tokens
+        unknown: Any = dict.fromkeys(SCORES[:-1], np.full(len(task.questions), np.nan))
+        cohesion = shape.cohesion(task.sentences, task.sentence_vectors, self.chunks)
+        sizes = np.array([chunk.tokens for chunk in self._flat])
+        over, under = shape.off_target_shares(sizes if sizes.all() else tokens, candidate.settings)
+        sentences = dict(zip(self._by_document, task.sentences, strict=True))
+        return Result(
+            label=candidate.label,
+            group=candidate.group,
+            settings=candidate.settings,
+            **unknown,
+            precision_omega=retrieval.precision_omega(self._overlaps),
+            tokens=tokens,
+            curve={},
+            redundancy=retrieval.redundancy(self._overlaps),
+            coverage=shape.coverage(task.documents, self.chunks),
+            **cohesion._asdict(),
+            forced=shape.forced_share(self.chunks) if candidate.chunker else None,
+            over=over,
+            under=under,
+            chunking_cost=self.cost,
+            indexing_cost=RunCost(),
+            size_matched=candidate.size_matched,
+            target_mean=candidate.target_mean,
+            boundaries=shape.boundary_means(sentences, self._by_document, task.boundaries),
+            chunks=_chunk_rows(self.chunks, tokens),
+        )
 
 
 def _with_document_spans(chunk: Chunk, text: str, label: str) -> Chunk:
@@ -358,20 +447,6 @@ def _with_document_spans(chunk: Chunk, text: str, label: str) -> Chunk:
         return chunk
     require(bool(chunk.source_spans), f"{label} must return chunks with the text of their spans", chunk.text[:60])
     return replace(chunk, spans=chunk.source_spans)
-
-
-def _chunk_vectors(chunks: Sequence[Chunk], task: EvaluationTask) -> tuple[Floats, Ints, RunCost]:
-    """Return the vectors of chunks, the chunk of each vector, and the cost of embedding those without any."""
-    vectors = [chunk.vector if chunk.rows is None else chunk.rows for chunk in chunks]
-    missing, cost = [i for i, rows in enumerate(vectors) if rows is None], RunCost(calls=0, texts=0, tokens=0)
-    if missing:
-        meter, texts = Meter(), [chunks[i].embed_text for i in missing]
-        rows, cost = measure_cost(lambda: task.embed_texts(texts, meter), meter, task.counter)
-        for i, row in zip(missing, rows, strict=True):
-            vectors[i] = row
-    matrices = [np.atleast_2d(rows) for rows in vectors if rows is not None]
-    owners = np.repeat(np.arange(len(matrices)), [len(rows) for rows in matrices])
-    return np.concatenate(matrices), owners, cost
 
 
 def _chunk_rows(chunks: Chunks, tokens: Ints) -> list[list[list[int]]]:

@@ -1,55 +1,76 @@
-"""Recommend a chunker and a size for some documents, with the evidence."""
+"""Recommend a chunker, a size, vectors and a search for some documents, with the evidence."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from textwrap import indent
 from typing import Any, get_args
 
 import numpy as np
 
 from advchunk.chunkers import registry
 from advchunk.errors import did_you_mean, require
-from advchunk.evaluation.comparison.candidates import Candidate, candidate
+from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
 from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, check_metric, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
+from advchunk.evaluation.comparison.snippets import python_code
 from advchunk.evaluation.comparison.tables import as_rows, markdown_table
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
 from advchunk.models.identity import model_name
 from advchunk.records import Document
+from advchunk.retrieval.search import SEARCHES, Search
 from advchunk.retrieval.vectors import Vectors
 
 _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
 _SHARES = (1 / 9, 1 / 3, 1)  # of the questions, in each round
 _MIN_QUESTIONS = 30  # of a round, if there are as many
-_OWN_VECTORS = 2  # the first kind that returns vectors
+_OWN_VECTORS = ("context", "units")  # stored with the chunks, and not computed from their text alone
+_DEMANDS = ("lexical", "dense", "hybrid")  # of a search: words, an embedder and a store of vectors, or both
+_MAX_ROWS = 20  # of the printed table
 _MIN_SETTLING = 100  # questions: fewer settle nothing
 
 
 @dataclass(frozen=True)
 class Option:
-    """A chunker, its size, and the vectors of its chunks: "none" or, if it cuts by embeddings, "plain" for those of their texts."""
+    """A chunker, its size, the vectors of its chunks, and how they are searched.
+
+    Vectors are "none" or, if the chunker cuts by embeddings, "plain" for those of the chunks' texts.
+    """
 
     chunker: str
     max_tokens: int
     vectors: Vectors
+    search: Search = field(default_factory=Search)
 
     @property
     def label(self) -> str:
         """The name in tables."""
-        return f"{self.chunker}, max_tokens={self.max_tokens}" + f", {self.vectors}" * (self.kind >= _OWN_VECTORS)
+        vectors = f", {self.vectors}" * self.has_vectors
+        return search_label(f"{self.chunker}, max_tokens={self.max_tokens}{vectors}", self.search)
 
     @property
-    def kind(self) -> int:
-        """The index of its requirements, from the simplest kind to the most demanding."""
-        return get_args(Vectors).index(self.vectors)
+    def has_vectors(self) -> bool:
+        """True if vectors must be stored with the chunks, and are not those of their text alone."""
+        return self.vectors in _OWN_VECTORS
+
+    @property
+    def kind(self) -> tuple[int, int]:
+        """The rank of what the search demands, and of what the vectors do, from 0; neighbors demand nothing."""
+        return _DEMANDS.index(self.search.mode), get_args(Vectors).index(self.vectors)
+
+    @property
+    def chunks(self) -> "Option":
+        """The option with the same chunks and the plainest search."""
+        return replace(self, search=Search())
 
     def candidate(self, embedder: Any, cache: dict[Any, Any]) -> Candidate:
         """Return the option as a candidate."""
         models = {} if self.vectors == "none" else {"embedder": embedder, "cache": cache, "vectors": self.vectors}
-        return candidate(self.chunker, self.label, max_tokens=self.max_tokens, **models)
+        made = candidate(self.chunker, self.label, max_tokens=self.max_tokens, **models)
+        return replace(made, search=self.search)
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,7 @@ class Recommendation:
     metric: Metric = "recall"
     budget: int = 1000
     embedder: Any = None
+    language: str = "en"
 
     @property
     def settled(self) -> bool:
@@ -108,25 +130,38 @@ class Recommendation:
         """The parameters of the chunker, with the name of the embedder if it needs one."""
         name = self.embedder if isinstance(self.embedder, str) else model_name(self.embedder) or "embedder"
         models = {} if self.embedder is None or self.option.vectors == "none" else {"embedder": name}
-        vectors = {"vectors": self.option.vectors} if self.option.kind >= _OWN_VECTORS else {}
+        vectors = {"vectors": self.option.vectors} if self.option.has_vectors else {}
         return {"max_tokens": self.option.max_tokens, **models, **vectors}
 
     @property
     def python(self) -> str:
         """The line of Python that creates the chunker."""
+        return f"advchunk.create({', '.join([repr(self.option.chunker), *map('='.join, self._arguments.items())])})"
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The lines of Python that chunk and search, by package: "advchunk", "LangChain" and "LlamaIndex"."""
+        arguments = self._arguments
+        if self.embedder is not None and self.option.search.mode != "lexical":
+            arguments = {"embedder": self._embedder, **arguments}
+        return python_code(self.option.chunker, arguments, self.option.search, self.budget, self.language)
+
+    @property
+    def _arguments(self) -> dict[str, str]:
+        """The parameters of the chunker as code."""
         arguments = {name: repr(value) for name, value in self.parameters.items()}
-        if "embedder" in arguments and not isinstance(self.embedder, str):
-            arguments["embedder"] = "embedder"
-        if self._experimental:
-            arguments["experimental"] = "True"
-        listed = [repr(self.option.chunker), *(f"{name}={value}" for name, value in arguments.items())]
-        return f"advchunk.create({', '.join(listed)})"
+        arguments |= {"embedder": self._embedder} if "embedder" in arguments else {}
+        return arguments | ({"experimental": "True"} if self._experimental else {})
+
+    @property
+    def _embedder(self) -> str:
+        return repr(self.embedder) if isinstance(self.embedder, str) else "embedder"
 
     @property
     def command(self) -> str:
         """The command that makes these chunks; "" if their vectors, or the embedder, are available from Python only."""
         named = "embedder" in self.parameters
-        if self.option.kind >= _OWN_VECTORS or (named and not isinstance(self.embedder, str)):
+        if self.option.has_vectors or (named and not isinstance(self.embedder, str)):
             return ""
         markup = registry.describe(self.option.chunker)["parameters"]["markup"]  # the file name must not decide
         options = [f"-m {self.option.chunker}", f"-p max_tokens={self.option.max_tokens}", f"-p markup={markup}"]
@@ -144,6 +179,7 @@ class Recommendation:
             "verdict",
             "parameters",
             "python",
+            "code",
             "command",
             "questions",
             "questions_built",
@@ -152,18 +188,29 @@ class Recommendation:
         )
         fields = {name: getattr(self, name) for name in names}
         failures = [asdict(failure) for failure in self.failures]
-        return {"chunker": self.option.chunker, **fields, "comparisons": as_rows(self.rows), "failures": failures}
+        search = asdict(self.option.search)
+        return {
+            "chunker": self.option.chunker,
+            "search": search,
+            **fields,
+            "comparisons": as_rows(self.rows),
+            "failures": failures,
+        }
 
     def __str__(self) -> str:
         goal = f"{METRICS[self.metric]}, %" + f" ({self.budget:,} tokens)" * ("budget" in METRICS[self.metric])
         chosen = "default" if self.option == self.tried[0] else "recommended"
         names = {"noise": "tie"} if self.settled else dict.fromkeys(("noise", "better", "worse"), "not settled")
         names["baseline"] = chosen
-        rows = [[_bold(row), *_format_scores(row), names.get(row.verdict, row.verdict)] for row in self.rows]
+        shown = [row for i, row in enumerate(self.rows) if i < _MAX_ROWS or row.verdict == "baseline"]
+        rows = [[_bold(row), *_format_scores(row), names.get(row.verdict, row.verdict)] for row in shown]
         rows += [[failure.label, "", "", f"failed: {failure.reason}"] for failure in self.failures]
-        lines = ["    " + line for line in (self.python, self.command) if line]
+        left = len(self.rows) - len(shown)
+        more = [f"{left} more options, with lower scores, are not shown.", ""] if left else []
+        blocks = {name: lines for name, lines in {**self.code, "Command": self.command}.items() if lines}
+        lines = [line for name, code in blocks.items() for line in (f"{name}:", "", indent(code, "    "), "")]
         return "\n".join([self.verdict, "", *markdown_table(["option", goal, "difference", "verdict"], rows), "",
-                          *self._notes, "", *lines, ""])  # fmt: skip
+                          *more, *self._notes, "", *lines])  # fmt: skip
 
     @property
     def _notes(self) -> list[str]:
@@ -173,7 +220,7 @@ class Recommendation:
         if self.settled and len(sizes) > 1 and self.option.max_tokens in (sizes[0], sizes[-1]):
             beyond = "smaller" if self.option.max_tokens == sizes[0] else "larger"
             notes.append(f"No {beyond} size was tried; it may be better.")
-        if self.option.kind >= _OWN_VECTORS:
+        if self.option.has_vectors:
             notes.append(
                 "Store the vectors of these chunks; they are available from Python only, not from the command."
             )
@@ -197,6 +244,8 @@ def recommend(
     embedder: Any = None,
     chunkers: Sequence[str] | None = None,
     sizes: Sequence[int] = _SIZES,
+    searches: Sequence[Search] = SEARCHES,
+    language: str = "en",
     metric: Metric = "recall",
     budget: int = 1000,
     number: int = 500,
@@ -206,13 +255,14 @@ def recommend(
     progress: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Recommendation:
-    """Try the stable chunkers at several sizes, with all kinds of vectors, and recommend one.
+    """Try the stable chunkers at several sizes, with all kinds of vectors and of search, and recommend an option.
 
     The first round runs all options on a few documents. The best third goes on to three times as many questions, with
-    the best of each kind: without embeddings, with cuts by embeddings, with context vectors, and with a vector for each
-    sentence. The recommended option is the baseline, `recursive` at the largest size, unless others are
-    significantly better (`comparisons.compare`): then the best of these that is of the simplest kind takes its place,
-    until none is significantly better. All others are ties, or worse. The baseline is also named, and it is said that
+    the best of each kind: searched by words, by vectors, or by both, and then with each kind of vectors. Chunks are made
+    and embedded once for all searches. The recommended option is the baseline, `recursive` at the largest size searched
+    by vectors, unless others are significantly better (`comparisons.compare`): then the best of these that is of the
+    simplest kind takes its place, until none is significantly better. Words are simplest, because they need no embedder;
+    neighbors demand nothing. All others are ties, or worse. The baseline is also named, and it is said that
     nothing is settled, with fewer than a hundred questions, or if time was up before the last round.
 
     Work is bounded by ``characters`` and the rounds, so results are the same on any machine if ``budget_seconds`` is
@@ -230,6 +280,9 @@ def recommend(
     embedder : of chunks and questions, anything `models.embedders.as_embedder` accepts; None for the built-in default.
     chunkers : registered names; None for all stable, general-purpose ones that need no language model.
     sizes : ``max_tokens`` to try, each >= 1.
+    searches : to try. `recursive` searched by vectors is always tried; words are not tried with vectors that contain
+        context, nor neighbors with "context" vectors.
+    language : of the documents, for the search by words (`retrieval.lexical.LexicalIndex`).
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     budget_seconds : for all runs, > 0; None for no limit. At least two runs are made.
@@ -238,7 +291,7 @@ def recommend(
     require(characters >= 1, "characters must be >= 1", characters)
     require(budget_seconds is None or budget_seconds > 0, "budget_seconds must be > 0 or None", budget_seconds)
     check_metric(metric)
-    options = _options(chunkers, sizes)
+    options = _options(chunkers, sizes, searches)
     documents = _sample_documents(documents, questions or (), characters, seed)
     questions_built = questions is None
     if questions is None:
@@ -246,41 +299,48 @@ def recommend(
         documents, questions = dataset.documents, dataset.questions
     names = {document.source for document in documents}
     questions = [q for q in questions if names.issuperset(name for name, _ in q.references)]
-    task = EvaluationTask(tuple(documents), tuple(questions), embedder, budget=budget, budgets=(budget,))
+    task = EvaluationTask(
+        tuple(documents), tuple(questions), embedder, budget=budget, budgets=(budget,), language=language
+    )
     if metric == "claims_at_k":  # it applies to no other questions
         pairs = zip(task.questions, task.claims, strict=True)
         task = replace(task, questions=tuple(question for question, claims in pairs if claims))
     deadline = float("inf") if budget_seconds is None else clock() + budget_seconds
     cache, runs, tasks = dict[Any, Any](), 0, _rounds(task)
     results, last_task, complete = dict[Option, Result](), tasks[0], True
-    failures = dict[Option, FailedCandidate]()
+    tried, failures = dict[Option, None](), dict[Option, FailedCandidate]()
     for turn, current in enumerate(tasks, start=1):
-        selected, now = _select(results, metric) if results else options, dict[Option, Result]()
-        for place, option in enumerate(selected, start=1):
+        groups, now = _group(_select(results, metric) if results else options), dict[Option, Result]()
+        for place, (chunks, group) in enumerate(groups.items(), start=1):
             if runs >= 2 and clock() > deadline:
                 complete = False
                 break
-            progress(f"round {turn} of {len(tasks)}, {place} of {len(selected)}: {option.label}")
-            outcome = attempt(option.candidate(embedder, cache), current)
+            progress(f"round {turn} of {len(tasks)}, {place} of {len(groups)}: {chunks.label}")
+            made = chunks.candidate(embedder, cache)
+            outcomes = attempt([replace(made, label=o.label, search=o.search) for o in group], current)
             runs += 1
-            if isinstance(outcome, FailedCandidate):
-                require(option != options[0], "the baseline must not fail", outcome.reason)
-                failures[option] = outcome
-            else:
-                now[option] = outcome
+            tried |= dict.fromkeys(group)
+            for option, outcome in zip(group, outcomes, strict=True):
+                if isinstance(outcome, FailedCandidate):
+                    require(option != options[0], "the baseline must not fail", outcome.reason)
+                    failures[chunks] = replace(outcome, label=chunks.label)
+                else:
+                    now[option] = outcome
         if complete or not results:
             results, last_task = now, current
         if not complete:
             break
     draft = Recommendation(
-        options[0], tuple(options[:runs]), (), tuple(failures.values()), len(last_task.questions), questions_built, runs,
-        complete=complete, metric=metric, budget=budget, embedder=embedder,
+        options[0], tuple(tried), (), tuple(failures.values()), len(last_task.questions), questions_built, runs,
+        complete=complete, metric=metric, budget=budget, embedder=embedder, language=language,
     )  # fmt: skip
     chosen, rows = _choose(results, metric) if draft.settled else (options[0], _compare(results, options[0], metric))
     return replace(draft, option=chosen, rows=tuple(rows))
 
 
-def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Option]:
+def _options(
+    chunkers: Sequence[str] | None, sizes: Sequence[int], searches: Sequence[Search] = SEARCHES
+) -> list[Option]:
     """Return the options to try, the baseline first, and last those to skip when time is up."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
     general = (name for name in registry.names("stable") if registry.is_general_purpose(name))
@@ -291,8 +351,25 @@ def _options(chunkers: Sequence[str] | None, sizes: Sequence[int]) -> list[Optio
         name: ("units", "context", "plain" if registry.cuts_by_embeddings(name) else "none") for name in names
     }
     by_distance = sorted(set(sizes), key=lambda size: (abs(np.log2(size / 100)), size))  # most optima are near 100
-    options = [Option(name, size, kind) for size in by_distance for name in reversed(names) for kind in kinds[name]]
-    return list(dict.fromkeys([Option(_BASELINE, max(sizes), "none"), *options]))
+    chunks = [Option(name, size, kind) for size in by_distance for name in reversed(names) for kind in kinds[name]]
+    baseline = Option(_BASELINE, max(sizes), "none")
+    chunks = list(dict.fromkeys([baseline, *chunks]))
+    options = [replace(option, search=search) for option in chunks for search in searches]
+    return list(dict.fromkeys([baseline, *filter(_is_useful, options)]))
+
+
+def _is_useful(option: Option) -> bool:
+    """Return False for words with vectors that they do not need, and neighbors with vectors that contain them."""
+    lexical = option.search.mode == "lexical" and option.has_vectors
+    return not lexical and not (option.search.neighbors and option.vectors == "context")
+
+
+def _group(options: Sequence[Option]) -> dict[Option, list[Option]]:
+    """Return options by their chunks."""
+    groups = dict[Option, list[Option]]()
+    for option in options:
+        groups.setdefault(option.chunks, []).append(option)
+    return groups
 
 
 def _sample_documents(

@@ -188,6 +188,7 @@ def _section(title: str, rows: Sequence[Comparison], metric: Metric, prices: Tok
     return {
         "title": title,
         "table": _table(rows, flat, tables.MAIN_COLUMNS, metric),
+        "leaders": tables.describe_leaders(rows, metric),
         "experimental": experimental,
         "details": {name: tables.column_titles(columns, flat) for name, columns in tables.DETAIL_TABLES.items()},
         "curves": _recall_curves(rows),
@@ -216,7 +217,6 @@ def _table(
     ]
     return {
         "lines": lines,
-        "best": next((line for line in lines if not line["remark"]), lines[0]),
         "columns": tables.column_titles(columns, flat),
         "scores": scores,
         "differences": differences,

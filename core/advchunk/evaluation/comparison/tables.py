@@ -8,7 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.comparisons import (
+    METRICS,
+    Comparison,
+    Metric,
+    compare_experimental,
+    group_by_kind,
+    leaders,
+)
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
@@ -61,6 +68,7 @@ def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict
     return {
         "candidate": result.label,
         "group": result.group,
+        "search": result.search,
         "size matched": result.size_matched,
         "chunks": len(result.tokens),
         "mean tokens": round(float(result.tokens.mean()), 1),
@@ -168,6 +176,7 @@ def as_markdown(
     for title, group in groups.items():
         if len(groups) > 1:
             lines += [f"### {title}", ""]
+        lines += [describe_leaders(group, metric), ""]
         flat = as_rows(group, prices)
         lines += [*_main_table(group, flat, MAIN_COLUMNS, metric), ""]
         if experimental := compare_experimental(group, metric):
@@ -189,6 +198,17 @@ def _headline(
     if task:
         parts += [f"a budget of {task.budget:,} tokens", f"k = {task.k}", f"embedder {embedder_name(task)}"]
     return "; ".join([*parts, *(f"{name} {value}" for name, value in run_info.items())]) + "."
+
+
+def describe_leaders(rows: Sequence[Comparison], metric: Metric) -> str:
+    """Return a sentence that names the best of rows, of one kind, or says that none is."""
+    best, *ties = leaders(rows, metric)
+    figures = format_figures(score_columns(metric), _as_row(best, best.result, None))
+    score = f"{METRICS[metric]} {figures['score']} % [{figures['low']}, {figures['high']}]"
+    if not ties:
+        return f"{best.result.label} scores best: {score}."
+    others = f"{len(ties)} other{'s' * (len(ties) > 1)}"
+    return f"No winner: the highest score, that of {best.result.label}, cannot be told apart from {others}; {score}."
 
 
 def _main_table(

@@ -36,6 +36,7 @@ class EvaluationTask:
     budget : tokens retrieved for the scores that candidates are compared by, >= 1.
     budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
+    language : of the documents, for the search by words (`retrieval.lexical.LexicalIndex`).
     """
 
     documents: tuple[Document, ...]
@@ -45,6 +46,7 @@ class EvaluationTask:
     budget: int = 1000
     budgets: tuple[int, ...] = (250, 500, 1000, 2000, 4000)
     boundaries: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    language: str = "en"
 
     def __post_init__(self) -> None:
         names, lengths = [d.source for d in self.documents], {d.source: len(d.text) for d in self.documents}
@@ -112,6 +114,7 @@ class EvaluationTask:
             self.budget,
             self.budgets,
             sorted((name, list(map(int, places))) for name, places in self.boundaries.items()),
+            self.language,
         ]
         return sha256(json.dumps(parts).encode()).hexdigest()
 

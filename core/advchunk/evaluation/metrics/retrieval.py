@@ -180,8 +180,29 @@ def rank(
 ) -> Ints:
     """Return the indices of the chunks most similar to each query by cosine, best first: (q, min(depth, c)).
 
-    The search is exact, in double precision. Similarities equal to nine decimals are ordered by index. A zero vector
-    has similarity 0 to all. A chunk with several vectors has the similarity of its best one. Raises
+    Equal similarities are ordered by index. The parameters are those of `similarities`, whose errors are raised.
+
+    Parameters
+    ----------
+    depth : chunks to return per query, >= 1; None for all.
+
+    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
+    [[1, 0, 2]]
+    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]]), [0, 1, 1]).tolist()
+    [[1, 0]]
+    """
+    require(depth is None or depth >= 1, "depth must be >= 1", depth)
+    scores = similarities(query_vectors, chunk_vectors, owners, block=block)
+    order: Ints = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+    return order
+
+
+def similarities(
+    query_vectors: Floats, chunk_vectors: Floats, owners: Sequence[int] | Ints | None = None, *, block: int = 256
+) -> Floats:
+    """Return the cosine of each query and each chunk: (q, c), exact, in double precision, rounded to nine decimals.
+
+    A zero vector has similarity 0 to all. A chunk with several vectors has the similarity of its best one. Raises
     `ConfigurationError` for vectors of different dimensions, or not finite; owners of another length, or that skip a
     chunk.
 
@@ -189,27 +210,21 @@ def rank(
     ----------
     query_vectors, chunk_vectors : (q, d) and (r, d), of any norm.
     owners : (r,) the chunk of each vector, in any order, 0..c - 1, with at least one per chunk; None for one per chunk.
-    depth : chunks to return per query, >= 1; None for all.
     block : queries at a time, >= 1; memory grows with block times r.
 
-    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]])).tolist()
-    [[1, 0, 2]]
-    >>> rank(np.array([[1.0, 1.0]]), np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]]), [0, 1, 1]).tolist()
-    [[1, 0]]
+    >>> similarities(np.array([[1.0, 1.0]]), np.array([[2.0, 2.0], [3.0, 0.0]])).round(2).tolist()
+    [[1.0, 0.71]]
     """
     queries, rows = _normalize(query_vectors), _normalize(chunk_vectors)
     require(queries.shape[1] == rows.shape[1], f"vectors must have {rows.shape[1]} dimensions", queries.shape[1])
-    require(depth is None or depth >= 1, "depth must be >= 1", depth)
     require(block >= 1, "block must be >= 1", block)
     rows, first = (rows, np.arange(len(rows))) if owners is None else _sort_by_owner(rows, np.asarray(owners))
-    order = np.empty((len(queries), len(first) if depth is None else min(depth, len(first))), dtype=np.int64)
+    scores = np.empty((len(queries), len(first)))
     for start in range(0, len(queries), block):
         # The last bits of a product depend on the row's position in it; rounding makes equal vectors tie.
         similarity = np.round(queries[start : start + block] @ rows.T, 9)
-        if owners is not None:
-            similarity = np.maximum.reduceat(similarity, first, axis=1)
-        order[start : start + block] = np.argsort(-similarity, axis=1, kind="stable")[:, : order.shape[1]]
-    return order
+        scores[start : start + block] = similarity if owners is None else np.maximum.reduceat(similarity, first, axis=1)
+    return scores
 
 
 def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:

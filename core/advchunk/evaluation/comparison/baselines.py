@@ -1,0 +1,263 @@
+"""Methods of retrieval in common use, as candidates to compare with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+from advchunk.chunkers.baselines import RecursiveChunker
+from advchunk.errors import require
+from advchunk.evaluation.comparison.candidates import Candidate, Chunks, SizeMatched, size_matched
+from advchunk.evaluation.comparison.index import ChunkIndex
+from advchunk.evaluation.metrics.metering import RunCost
+from advchunk.records import Chunk, Document, Ints, Span
+from advchunk.retrieval.search import Search
+from advchunk.text import sentences
+
+CHILD_TOKENS = 40
+WINDOW = 3
+FACTOR = 4
+SHARE = 0.5
+
+
+def baselines(mean: float) -> list[Candidate | SizeMatched]:
+    """Return the baselines with chunks of ``mean`` tokens, the simplest first.
+
+    The chunks of `recursive` by their vectors ("vectors"), by their words ("BM25"), and by both, fused by rank; then
+    `parent_documents`, `sentence_windows`, whose size is fixed, and `auto_merging`.
+    """
+    by_rank = Search("hybrid", fusion="reciprocal", lexical_weight=1.0)
+    searches = {"vectors": Search(), "BM25": Search("lexical"), "vectors and BM25, fused by rank": by_rank}
+    return [
+        *(replace(size_matched("recursive", mean, label), search=search) for label, search in searches.items()),
+        SizeMatched("parent documents", parent_documents, mean),
+        replace(sentence_windows(), size_matched=True, target_mean=mean),
+        SizeMatched("auto-merging", auto_merging, mean),
+    ]
+
+
+def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
+    """Return chunks that are found by the vectors of the smaller chunks inside them.
+
+    A chunk is as similar to a question as the most similar of its children, so chunks are found in the order of their first
+    child (LangChain, ``ParentDocumentRetriever``).
+
+    Parameters
+    ----------
+    size, child_tokens : ``max_tokens`` of the chunks, and of the chunks into which each is divided, >= 1.
+    """
+    settings, fingerprint = {"max_tokens": size, "child_tokens": child_tokens}, f"parents {size} {child_tokens}"
+    cut = ParentDocuments(size, child_tokens)
+    return Candidate("parent documents", cut, "baseline", settings, fingerprint, uses_no_model=True)
+
+
+@dataclass(frozen=True)
+class ParentDocuments:
+    """Split texts into chunks, to be embedded by smaller ones (`parent_documents`)."""
+
+    size: int
+    child_tokens: int
+
+    def __call__(self, documents: Sequence[Document]) -> Chunks:
+        """Return the chunks of each document."""
+        groups = _recursive_chunks(documents, self.size)
+        texts = [Document(chunk.text) for group in groups for chunk in group]
+        children = iter(_recursive_chunks(texts, self.child_tokens))
+        return [
+            [replace(chunk, row_texts=tuple(child.text for child in next(children))) for chunk in group]
+            for group in groups
+        ]
+
+
+def sentence_windows(window: int = WINDOW) -> Candidate:
+    """Return each sentence with the sentences around it, found by the vector of the sentence alone.
+
+    Windows of neighbors overlap, and their text counts against the budget each time, as it does in a prompt (LlamaIndex,
+    ``SentenceWindowNodeParser`` with ``MetadataReplacementPostProcessor``).
+
+    Parameters
+    ----------
+    window : sentences on either side, >= 0.
+    """
+    require(window >= 0, "window must be >= 0", window)
+    cut, settings = SentenceWindows(window), {"window": window}
+    return Candidate("sentence windows", cut, "baseline", settings, f"sentence windows {window}", uses_no_model=True)
+
+
+@dataclass(frozen=True)
+class SentenceWindows:
+    """Split texts into windows of sentences, to be embedded by the sentence in the middle (`sentence_windows`)."""
+
+    window: int
+
+    def __call__(self, documents: Sequence[Document]) -> Chunks:
+        """Return the chunks of each document."""
+        return [self._windows(document.text) if document.text.strip() else [] for document in documents]
+
+    def _windows(self, text: str) -> list[Chunk]:
+        units = sentences.sentences(text)
+        edges, texts, last = units.edges.tolist(), units.strings(), len(units)
+        spans = [Span(edges[max(i - self.window, 0)], edges[min(i + self.window + 1, last)]) for i in range(last)]
+        return [
+            Chunk(text[slice(*span)], (span,), 0, i, row_texts=(texts[i],))
+            for i, span in enumerate(spans)
+            if texts[i].strip()
+        ]
+
+
+def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
+    """Return chunks in a hierarchy: the smallest are found, and several of one larger chunk are replaced by it.
+
+    As many small chunks as fill the budget are found by their vectors. Then, as long as anything changes, a chunk between
+    two that were found one after the other is added, and a larger chunk takes the place of the smaller ones in it if
+    more than half of them were found; its score is their mean (LlamaIndex, ``AutoMergingRetriever`` over a
+    ``HierarchicalNodeParser``). The small chunks that were not among the first follow.
+
+    Parameters
+    ----------
+    size : ``max_tokens`` of the smallest chunks, >= 1.
+    factor : ratio of the sizes of a chunk and those in it, >= 2.
+    levels : of the hierarchy, >= 2.
+    """
+    require(factor >= 2, "factor must be >= 2", factor)
+    require(levels >= 2, "levels must be >= 2", levels)
+    sizes = tuple(size * factor**level for level in reversed(range(levels)))
+    settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
+    cut = Hierarchy(sizes)
+    ranked = Candidate("auto-merging", cut, "baseline", settings, fingerprint, uses_no_model=True)
+    return replace(ranked, rank=rank_by_merging)
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Split texts into chunks, and each of these into smaller ones (`auto_merging`).
+
+    Parameters
+    ----------
+    sizes : ``max_tokens`` of each level, the largest first.
+    """
+
+    sizes: Sequence[int]
+
+    def __call__(self, documents: Sequence[Document]) -> Chunks:
+        """Return the chunks of each document, level by level."""
+        return [self._split(document) for document in documents]
+
+    def _split(self, document: Document) -> list[Chunk]:
+        chunks = list[Chunk]()
+        parents = [Chunk(document.text, (Span(0, len(document.text)),), 0)]
+        for level, size in enumerate(self.sizes):
+            first, texts = len(chunks) - len(parents), [Document(parent.text) for parent in parents]
+            made = [
+                replace(
+                    child,
+                    spans=tuple(Span(parents[i].start + a, parents[i].start + b) for a, b in child.spans),
+                    level=level,
+                    parent=first + i if level else None,
+                )
+                for i, group in enumerate(_recursive_chunks(texts, size))
+                for child in group
+            ]
+            chunks += [replace(chunk, index=len(chunks) + i) for i, chunk in enumerate(made)]
+            parents = made
+        return chunks
+
+
+def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
+    """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index (`auto_merging`)."""
+    require(search == Search(), "auto-merging must be searched by vectors alone", search.label)
+    tree = Tree.of(index)
+    leaves = np.array([i for i in range(len(index.chunks)) if i not in tree.children])
+    small = index.part(leaves)
+    dense, rows = small.dense, list[Ints]()
+    for order, scores in zip(dense.order, dense.scores, strict=True):
+        spent = np.cumsum(small.tokens[order])
+        number = int(np.searchsorted(spent, index.task.budget)) + 1
+        hits = list(zip(leaves[order[:number]].tolist(), scores[:number].tolist(), strict=True))
+        merged = list(dict.fromkeys(chunk for chunk, _ in tree.merge(hits)))
+        covered = tree.below(merged)
+        left = [i for i in leaves[order].tolist() if i not in covered]
+        rows.append(np.array(list(dict.fromkeys([*merged, *left, *range(len(index.chunks))]))))
+    return np.stack(rows), dense.cost
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The chunks of a hierarchy by their number.
+
+    Parameters
+    ----------
+    parents : by chunk, the one that contains it, if any.
+    children : by chunk, those in it, in reading order.
+    """
+
+    parents: dict[int, int]
+    children: dict[int, list[int]]
+
+    @classmethod
+    def of(cls, index: ChunkIndex) -> Self:
+        """Return the tree of an index, from the level and the parent of each chunk."""
+        number = {
+            place: i for i, place in enumerate(zip(index.documents, (c.index for c in index.chunks), strict=True))
+        }
+        parents = {
+            i: number[document, chunk.parent]
+            for i, (document, chunk) in enumerate(zip(index.documents, index.chunks, strict=True))
+            if chunk.parent is not None
+        }
+        children = dict[int, list[int]]()
+        for child, parent in parents.items():
+            children.setdefault(parent, []).append(child)
+        return cls(parents, children)
+
+    def merge(self, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """Return hits, which are chunks with their scores, best first, after merging."""
+        while True:
+            filled = self._fill(hits)
+            merged = self._replace(filled)
+            if len(filled) == len(hits) and merged is filled:
+                return sorted(merged, key=lambda pair: -pair[1])
+            hits = merged
+
+    def _fill(self, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """Add the chunk between two that follow each other in the list."""
+        result = hits[:1]
+        for (chunk, score), following in pairwise(hits):
+            between = self._next(chunk, 1)
+            if between is not None and between == self._next(following[0], -1):
+                result.append((between, (score + following[1]) / 2))
+            result.append(following)
+        return result
+
+    def _replace(self, hits: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """Replace chunks by the one that contains them if they are more than half of it."""
+        groups = dict[int, list[float]]()
+        for chunk, score in hits:
+            if chunk in self.parents:
+                groups.setdefault(self.parents[chunk], []).append(score)
+        full = {parent: scores for parent, scores in groups.items() if len(scores) / len(self.children[parent]) > SHARE}
+        if not full:
+            return hits
+        kept = [(chunk, score) for chunk, score in hits if self.parents.get(chunk) not in full]
+        return kept + [(parent, sum(scores) / len(scores)) for parent, scores in full.items()]
+
+    def _next(self, chunk: int, step: int) -> int | None:
+        """Return the chunk after or before another in the same larger one."""
+        siblings = self.children.get(self.parents.get(chunk, -1), [])
+        place = siblings.index(chunk) + step if siblings else -1
+        return siblings[place] if 0 <= place < len(siblings) else None
+
+    def below(self, chunks: Sequence[int]) -> set[int]:
+        """Return chunks and all chunks in them."""
+        covered, left = set[int](), list(chunks)
+        while left:
+            chunk = left.pop()
+            covered.add(chunk)
+            left += self.children.get(chunk, [])
+        return covered
+
+
+def _recursive_chunks(documents: Sequence[Document], size: int) -> list[list[Chunk]]:
+    return [list(chunks) for chunks in RecursiveChunker(max_tokens=size, fallback=None).chunk_many(documents)]

@@ -1,0 +1,135 @@
+"""The chunks of a candidate, ranked for the questions of a task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from advchunk.evaluation.comparison.task import EvaluationTask
+from advchunk.evaluation.metrics import retrieval
+from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
+from advchunk.records import Chunk, Floats, Ints
+from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.places import Places
+from advchunk.retrieval.rankings import DEPTH, Ranking
+from advchunk.retrieval.search import Search, combine
+
+_NO_COST = RunCost(calls=0, texts=0, tokens=0)
+
+
+class RankedChunks(NamedTuple):
+    """All chunks ranked for each question, and the cost of their index.
+
+    Parameters
+    ----------
+    order : (q, c) indices of chunks, best first.
+    scores : (q, c) their scores, not rising.
+    """
+
+    order: Ints
+    scores: Floats
+    cost: RunCost
+
+    @classmethod
+    def from_scores(cls, scores: Floats, cost: RunCost) -> Self:
+        """Return the ranking by (q, c) scores of the chunks; equal scores are ordered by index."""
+        order = np.argsort(-scores, axis=1, kind="stable")
+        return cls(order, np.take_along_axis(scores, order, axis=1), cost)
+
+    def first(self, question: int, *, above: float = -np.inf) -> Ranking:
+        """Return the first chunks for a question, as a retriever does, with scores higher than ``above``."""
+        count = int(np.count_nonzero(self.scores[question, :DEPTH] > above))
+        return Ranking(self.order[question, :count], self.scores[question, :count])
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkIndex:
+    """Ranks chunks for the questions of a task; vectors and words are indexed once, when a search first uses them.
+
+    Parameters
+    ----------
+    chunks : of all documents; those without vectors are embedded: their ``row_texts`` if they have any, else their
+        ``embed_text``.
+    documents : (c,) the name of each chunk's document.
+    tokens : (c,) tokens of each chunk.
+    """
+
+    chunks: Sequence[Chunk]
+    documents: Sequence[str]
+    tokens: Ints
+    task: EvaluationTask
+
+    def part(self, chunks: Ints) -> Self:
+        """Return an index of some of the chunks."""
+        documents = [self.documents[i] for i in chunks.tolist()]
+        part = [self.chunks[i] for i in chunks.tolist()]
+        return replace(self, chunks=part, documents=documents, tokens=self.tokens[chunks])
+
+    def rank(self, search: Search) -> tuple[Ints, RunCost]:
+        """Return all chunks, best first for each question, (q, c), and the cost of the index.
+
+        The first are what a retriever finds (`retrieval.search.combine`). The others follow in the order of their vectors, or
+        of their words in a search by words alone.
+        """
+        dense = None if search.mode == "lexical" else self.dense
+        lexical = None if search.mode == "dense" else self.lexical
+        used = [ranked for ranked in (dense, lexical) if ranked is not None]
+        rankings = [
+            combine(
+                dense and dense.first(question),
+                lexical and lexical.first(question, above=0),
+                self.places if search.neighbors else None,
+                fusion=search.fusion,
+                lexical_weight=search.lexical_weight,
+            )
+            for question in range(len(self.task.questions))
+        ]
+        order = [_complete(ranking.chunks, rest) for ranking, rest in zip(rankings, used[0].order, strict=True)]
+        return np.stack(order), sum((ranked.cost for ranked in used), _NO_COST)
+
+    @cached_property
+    def dense(self) -> RankedChunks:
+        """The ranking by vectors."""
+        vectors = [chunk.vector if chunk.rows is None else chunk.rows for chunk in self.chunks]
+        missing, cost = [i for i, rows in enumerate(vectors) if rows is None], _NO_COST
+        if missing:
+            texts = [self.chunks[i].row_texts or (self.chunks[i].embed_text,) for i in missing]
+            flat, meter = [text for several in texts for text in several], Meter()
+            rows, cost = measure_cost(lambda: self.task.embed_texts(flat, meter), meter, self.task.counter)
+            ends = np.cumsum([len(several) for several in texts])
+            for i, own in zip(missing, np.split(rows, ends[:-1]), strict=True):
+                vectors[i] = own
+        matrices = [np.atleast_2d(rows) for rows in vectors if rows is not None]
+        owners = np.repeat(np.arange(len(matrices)), [len(rows) for rows in matrices])
+        scores = retrieval.similarities(self.task.question_vectors, np.concatenate(matrices), owners)
+        return RankedChunks.from_scores(scores, cost)
+
+    @cached_property
+    def lexical(self) -> RankedChunks:
+        """The ranking by words."""
+        index, cost = measure_cost(self._index_words, Meter(), self.task.counter)
+        scores = np.stack([index.scores(question.text) for question in self.task.questions])
+        return RankedChunks.from_scores(scores, cost)
+
+    def _index_words(self) -> LexicalIndex:
+        index = LexicalIndex((chunk.embed_text for chunk in self.chunks), self.task.language)
+        index.scores("")  # the first query computes the scores of the words
+        return index
+
+    @cached_property
+    def places(self) -> Places:
+        """The places of the chunks."""
+        counted = [
+            chunk if chunk.tokens else replace(chunk, tokens=tokens)
+            for chunk, tokens in zip(self.chunks, self.tokens.tolist(), strict=True)
+        ]
+        return Places.of(counted, self.documents)
+
+
+def _complete(first: Ints, order: Ints) -> Ints:
+    """Return the first chunks, and then the others in their order."""
+    left = np.ones(len(order), dtype=bool)
+    left[first] = False
+    return np.concatenate([first, order[left[order]]])

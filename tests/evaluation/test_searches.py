@@ -1,0 +1,392 @@
+"""Ways of search as parts of candidates: what is ranked, what is shared, what is stored, and who wins where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from advchunk import Chunk, ConfigurationError, Document, Span
+from advchunk.cli import main
+from advchunk.evaluation import (
+    Candidate,
+    EvaluationTask,
+    Question,
+    Reference,
+    RunCost,
+    as_markdown,
+    baselines,
+    candidate,
+    compare,
+    evaluate,
+    run,
+    searches_of,
+    size_matched,
+    synthetic,
+)
+from advchunk.evaluation.comparison import harness
+from advchunk.evaluation.comparison.baselines import Tree, auto_merging, parent_documents, sentence_windows
+from advchunk.evaluation.comparison.comparisons import leaders
+from advchunk.evaluation.comparison.index import ChunkIndex
+from advchunk.models.static import default_embedder
+from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.places import Places
+from advchunk.retrieval.rankings import Ranking
+from advchunk.retrieval.search import SEARCHES, Search, combine
+
+BY_RANK = Search("hybrid", fusion="reciprocal", lexical_weight=1.0)
+
+
+@pytest.fixture(scope="module")
+def task():
+    documents, questions = [], []
+    for seed in range(3):
+        made = synthetic(seed, segments=12, sentences=(4, 8), overlap=0.3)
+        documents.append(Document(made.units.text, f"{seed}.md"))
+        edges = made.units.edges
+        for a in made.cuts[:-1].tolist():
+            asked = made.units.text[edges[a] : edges[a + 1]]  # the sentence before the answer
+            questions.append(Question(asked, (Reference(f"{seed}.md", Span(int(edges[a + 1]), int(edges[a + 2]))),)))
+    return EvaluationTask(tuple(documents), tuple(questions), budget=100, budgets=(50, 100, 400))
+
+
+def unit(row):
+    row = row.astype(float)
+    return row / np.linalg.norm(row)
+
+
+def plainly_ranked(index, search):
+    """Return the ranking of each question, one chunk at a time."""
+    lexical = LexicalIndex([chunk.embed_text for chunk in index.chunks], index.task.language)
+    places = Places.of(index.chunks, index.documents)
+    rankings = []
+    for question, vector in zip(index.task.questions, index.task.question_vectors, strict=True):
+        words = lexical.scores(question.text).tolist()
+        cosines = []
+        for chunk in index.chunks:
+            rows = default_embedder().embed([chunk.embed_text]) if chunk.rows is None else chunk.rows
+            cosines.append(max(round(float(unit(row) @ unit(vector)), 9) for row in rows))
+        by_vectors, by_words = (
+            sorted(range(len(scores)), key=lambda i, scores=scores: (-scores[i], i)) for scores in (cosines, words)
+        )
+        dense = Ranking(np.array(by_vectors[:100]), np.array([cosines[i] for i in by_vectors[:100]]))
+        common = [i for i in by_words if words[i] > 0][:100]
+        first = combine(
+            None if search.mode == "lexical" else dense,
+            None if search.mode == "dense" else Ranking(np.array(common, int), np.array([words[i] for i in common])),
+            places if search.neighbors else None,
+            fusion=search.fusion,
+            lexical_weight=search.lexical_weight,
+        ).chunks.tolist()
+        rest = by_words if search.mode == "lexical" else by_vectors
+        rankings.append(first + [i for i in rest if i not in first])
+    return rankings
+
+
+@pytest.mark.parametrize("search", [*SEARCHES, BY_RANK], ids=lambda search: search.label)
+@pytest.mark.parametrize("vectors", ["none", "units"])
+def test_chunks_are_ranked_as_a_plain_loop_ranks_them(task, search, vectors):
+    made = candidate("optimal-semantic", max_tokens=20, vectors=vectors)
+    groups = made.cut(task.documents)
+    chunks = [chunk for group in groups for chunk in group]
+    names = [document.source for document, group in zip(task.documents, groups, strict=True) for _ in group]
+    index = ChunkIndex(chunks, names, np.array([chunk.tokens for chunk in chunks]), task)
+    order, cost = index.rank(search)
+    assert len(chunks) > 120
+    assert order.tolist() == plainly_ranked(index, search)
+    assert cost.calls == (0 if search.mode == "lexical" or vectors == "units" else 1)
+
+
+def test_chunks_of_another_splitter_have_places(task):
+    def halves(documents):
+        return [
+            [Chunk(d.text[a:b], (Span(a, b),), 0) for a, b in ((0, len(d.text) // 2), (len(d.text) // 2, len(d.text)))]
+            for d in documents
+        ]
+
+    shared = harness.ChunkedTask.of(Candidate("halves", halves, "external"), task)
+    middles = shared._index.places.middles.tolist()
+    assert all(second > 2 * first > 0 for first, second in zip(middles[::2], middles[1::2], strict=True))
+
+
+class Concepts:
+    """Embeds a text by the meaning of its words: one dimension for words that mean the same."""
+
+    model_name = "tests/concepts"
+    groups = ("physician doctor medic", "automobile car vehicle", "physician's fee cost price", "infant baby newborn",
+              "ocean sea waves", "error fault bug", "house home dwelling", "quick fast rapid")  # fmt: skip
+
+    def embed(self, texts):
+        rows = np.full((len(texts), len(self.groups) + 1), 1e-3)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.lower().strip(".!").split():
+                for i, group in enumerate(self.groups):
+                    row[i] += word in group.split()
+        return rows
+
+
+def one_sentence_each(lines, asked, embedder=None, answer=0):
+    """Return a task whose documents have one sentence a line; each question's answer is so many lines further on."""
+    text = "\n\n".join(lines)
+    places = [text.index(line) for line in lines]
+    spans = [Span(place, place + len(line)) for place, line in zip(places, lines, strict=True)]
+    questions = [Question(words, (Reference("a", spans[number + answer]),)) for words, number in asked]
+    return EvaluationTask((Document(text, "a"),), tuple(questions), embedder, k=1, budget=12, budgets=(12,))
+
+
+def by_line(documents):
+    chunks = []
+    for document in documents:
+        places, start = [], 0
+        for line in document.text.split("\n\n"):
+            places.append(Span(start, start + len(line)))
+            start += len(line) + 2
+        chunks.append([Chunk(document.text[slice(*span)], (span,), 8, i) for i, span in enumerate(places)])
+    return chunks
+
+
+def hits(task, searches):
+    results = evaluate(searches_of(Candidate("lines", by_line, "external"), searches), task)
+    return {result.search: result.hit_at_k.mean() for result in results}
+
+
+def test_words_win_where_names_decide():
+    lines = [f"The car of model ZX{n}{n + 3} has a fault." for n in range(10, 30)]
+    asked = [(f"Which fault has ZX{n}{n + 3}?", n - 10) for n in range(10, 30)]
+    rates = hits(one_sentence_each(lines, asked, Concepts()), SEARCHES)
+    assert rates["lexical"] == rates["hybrid"] == 1
+    assert rates["dense"] < 0.2
+
+
+def test_vectors_win_where_other_words_mean_the_same():
+    first = [group.split()[0] for group in Concepts.groups]
+    last = [group.split()[-1] for group in Concepts.groups]
+    lines = [f"It is about {word}." for word in first]
+    asked = [(f"Tell me of {word}!", i) for i, word in enumerate(last)]
+    rates = hits(one_sentence_each(lines, asked, Concepts()), SEARCHES)
+    assert rates["dense"] == rates["hybrid"] == 1
+    assert rates["lexical"] < 0.3
+
+
+def test_neighbors_win_where_the_answer_is_between_matches():
+    lines, asked = [], []
+    for n in range(12):
+        lines += [
+            f"Ship{n} left.",
+            f"Rain fell at noon {n}.",
+            f"Ship{n} came back.",
+            *["Nothing of note happened at all. " * 12] * 3,
+        ]
+        asked.append((f"When was ship{n} out?", 6 * n))
+    task = replace(one_sentence_each(lines, asked, answer=1), budget=20, budgets=(20,), k=3)
+    plain, near = (
+        hits(task, [search])[search.label] for search in (Search("lexical"), Search("lexical", neighbors=True))
+    )
+    assert near > plain + 0.5
+
+
+def test_chunks_and_vectors_are_made_once_for_all_searches(task):
+    cuts, asked = [], []
+
+    def cut(documents):
+        cuts.append(len(documents))
+        return by_line(documents)
+
+    class Model:
+        model_name = "counted"
+
+        def embed(self, texts):
+            asked.extend(texts)
+            return default_embedder().embed(texts)
+
+    own = replace(task, embedder=Model())
+    _ = own.question_vectors, own.sentence_vectors
+    asked.clear()
+    results = evaluate(searches_of(Candidate("lines", cut, "external"), SEARCHES), own)
+    assert cuts == [3]
+    assert len(asked) == len(set(asked)) == len(results[0].tokens)
+    lexical, hybrid = results[2].indexing_cost, results[4].indexing_cost
+    assert (lexical.calls, hybrid.calls) == (0, 1)
+    assert len({result.chunking_cost.wall_seconds for result in results}) == 1
+    assert [result.label for result in results] == ["lines", *(f"lines, {search.label}" for search in SEARCHES[1:])]
+    matched = evaluate(searches_of(size_matched("recursive", 30), SEARCHES), task)
+    alone = [run(item, task) for item in searches_of(size_matched("recursive", 30), SEARCHES)]
+    for together, single in zip(matched, alone, strict=True):
+        assert together.recall.tolist() == single.recall.tolist()
+        assert (together.label, together.size_matched) == (single.label, True)
+
+
+def test_stored_results_are_told_apart_by_their_search(task, tmp_path):
+    ran = []
+    made = candidate("recursive", max_tokens=30)
+    same_label = [replace(made, search=search) for search in (Search(), Search("lexical"), BY_RANK)]
+    for item in (*same_label, *same_label):
+        evaluate([item], task, store=tmp_path, progress=ran.append)
+    assert len(ran) == len(list(tmp_path.iterdir())) == 3
+    again = evaluate([same_label[1]], task, store=tmp_path)[0]
+    assert again.search == "lexical"
+    assert again.recall.tolist() == run(same_label[1], task).recall.tolist()
+    weighted = replace(made, search=Search("hybrid", lexical_weight=0.5))
+    evaluate([weighted], task, store=tmp_path, progress=ran.append)
+    assert len(ran) == 4
+    assert replace(task, language="de").digest != task.digest
+
+
+def test_other_processes_rank_alike(task):
+    made = [*searches_of(candidate("recursive", max_tokens=30), SEARCHES), auto_merging(20), parent_documents(60)]
+    alone, beside = (evaluate(made, task, processes=processes) for processes in (1, 2))
+    assert [result.recall.tolist() for result in alone] == [result.recall.tolist() for result in beside]
+
+
+def test_what_cannot_be_chunked_fails_in_all_searches(task):
+    def fail(_):
+        raise ZeroDivisionError
+
+    results = evaluate(searches_of(Candidate("bad", fail, "external"), SEARCHES[:3]), task)
+    assert [failure.label for failure in results.failures] == ["bad", "bad, dense, neighbors", "bad, lexical"]
+    assert {failure.reason for failure in results.failures} == {"ZeroDivisionError: "}
+
+
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ({"mode": "sparse"}, "mode must be one of"),
+        ({"fusion": "sum"}, "fusion must be one of"),
+        ({"lexical_weight": -1}, "lexical_weight must be >= 0, got -1"),
+    ],
+)
+def test_a_search_that_is_none_is_refused(values, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        Search(**values)
+
+
+def scored(label, values):
+    cost = RunCost(calls=0, texts=0, tokens=0)
+    return SimpleNamespace(label=label, recall=np.array(values), cost=cost, off_target=False)
+
+
+def test_no_winner_is_named_among_ties():
+    rng = np.random.default_rng(0)
+    base = rng.random(200)
+    results = [scored("a", base), scored("b", base + rng.normal(0, 0.01, 200)), scored("low", base - 0.5)]
+    rows = compare(results, "low")
+    assert {row.result.label for row in leaders(rows)} == {"a", "b"}
+    assert [row.result.label for row in leaders(compare([scored("a", base), scored("low", base - 0.5)], "low"))] == [
+        "a"
+    ]
+    assert len(leaders(compare(results[:1], "a"))) == 1
+
+
+def test_the_headline_counts_ties(task):
+    made = searches_of(candidate("recursive", max_tokens=30), [Search(), Search("lexical")])
+    results = evaluate(made, task)
+    tie = replace(results[1], label="other")
+    text = as_markdown(compare([*results, tie], "recursive, max_tokens=30"))
+    assert "No winner: the highest score, that of " in text
+    assert "cannot be told apart from 1 other" in text or "from 2 others" in text
+
+
+def test_the_baselines_are_of_one_size_but_for_the_windows(task):
+    results = {result.label: result for result in evaluate(baselines(40), task)}
+    assert list(results) == [
+        "vectors", "BM25", "vectors and BM25, fused by rank", "parent documents", "sentence windows", "auto-merging",
+    ]  # fmt: skip
+    assert {label for label, result in results.items() if result.off_target} <= {"sentence windows"}
+    assert all(result.group == "baseline" for result in results.values())
+    assert results["sentence windows"].redundancy > 5
+    assert results["BM25"].search == "lexical"
+    assert results["vectors"].chunks == results["BM25"].chunks == results["parent documents"].chunks
+
+
+def test_windows_hold_the_sentences_around_each():
+    text = "One. Two. Three. Four. Five. Six."
+    (chunks,) = sentence_windows(1).cut([Document(text)])
+    assert [chunk.text.split() for chunk in chunks[:3]] == [
+        ["One.", "Two."],
+        ["One.", "Two.", "Three."],
+        ["Two.", "Three.", "Four."],
+    ]
+    assert [chunk.row_texts for chunk in chunks[:2]] == [("One. ",), ("Two. ",)]
+    assert sentence_windows().cut([Document(" \n")]) == [[]]
+
+
+def test_small_chunks_are_replaced_by_what_holds_more_than_half_of_them():
+    #       0
+    #   1       2
+    #  3 4 5   6 7
+    parents = {1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 6: 2, 7: 2}
+    tree = Tree(parents, {0: [1, 2], 1: [3, 4, 5], 2: [6, 7]})
+    assert tree.merge([(3, 0.9), (6, 0.5)]) == [(3, 0.9), (6, 0.5)]
+    assert tree.merge([(4, 0.9), (6, 0.6), (5, 0.5)]) == [(1, 0.7), (6, 0.6)]
+    assert tree.merge([(3, 0.9), (5, 0.5)]) == [(1, pytest.approx(0.7))]  # 4 is between them
+    assert tree.merge([(3, 0.9), (4, 0.9), (6, 0.5), (7, 0.3)]) == [(0, pytest.approx(0.65))]
+    assert tree.below([2]) == {2, 6, 7}
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (lambda: sentence_windows(-1), "window must be >= 0"),
+        (lambda: auto_merging(20, factor=1), "factor must be >= 2"),
+        (lambda: auto_merging(20, levels=1), "levels must be >= 2"),
+    ],
+)
+def test_baselines_that_cannot_be_are_refused(call, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        call()
+
+
+def test_auto_merging_is_for_vectors(task):
+    with pytest.raises(ConfigurationError, match="auto-merging must be searched by vectors alone, got 'lexical'"):
+        run(replace(auto_merging(20), search=Search("lexical")), task)
+
+
+@pytest.fixture
+def folder(tmp_path, task):
+    for document in task.documents:
+        (tmp_path / document.source).write_text(document.text, "utf-8")
+    lines = [
+        json.dumps(
+            {"question": q.text, "references": [{"document": r.document, "start": r.span.start, "end": r.span.end}]}
+        )
+        for q in task.questions
+        for r in q.references
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
+    return tmp_path
+
+
+def evaluated(folder, *args):
+    command = ["evaluate", "--data", str(folder), "--mean", "40", "--budget", "100", "--matched-only", *args]
+    done = CliRunner().invoke(main, [*command, "--chunkers", "optimal-semantic"])
+    assert done.exit_code == 0, done.output
+    table = done.stdout.partition("\n\n| retrieval |")[0]
+    return [
+        line.split(" | ")[0].strip("| ").partition(" (mean")[0]
+        for line in table.splitlines()
+        if " | baseline | " in line or " | stable | " in line
+    ]
+
+
+def test_every_comparison_has_its_controls(folder):
+    labels = evaluated(folder, "--vectors", "units")
+    assert {"optimal-semantic, units", "recursive, units", "recursive", "recursive, lexical"} <= set(labels)
+    assert len(labels) == len(set(labels))
+    labels = evaluated(folder, "--search", "hybrid+neighbors")
+    assert {"optimal-semantic, hybrid, neighbors", "recursive, hybrid, neighbors", "recursive, lexical"} <= set(labels)
+    labels = evaluated(folder, "--search", "all", "--vectors", "units")
+    for search in SEARCHES[1:]:
+        assert f"recursive, {search.label}" in labels
+    assert "optimal-semantic, lexical" in labels
+    assert "optimal-semantic, units, lexical" not in labels  # words need no vectors
+
+
+@pytest.mark.parametrize("names", ["dens", "dense+neighbor", ""])
+def test_ways_of_search_that_are_none_are_refused(folder, names):
+    done = CliRunner().invoke(main, ["evaluate", "--data", str(folder), "--search", names])
+    assert done.exit_code > 0
+    assert "a way of search must be one of" in done.output
