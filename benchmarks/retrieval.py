@@ -46,7 +46,7 @@ from advchunk.evaluation import (
 )
 from advchunk.records import Chunk, Document, Floats
 from advchunk.retrieval.search import Search
-from advchunk.retrieval.vectors import add_vectors
+from advchunk.retrieval.vectors import Vectors, add_vectors
 
 VECTORS = ("context", "units")  # values of `vectors` for our chunkers, besides "none"
 PLAIN = ("even-split", "sliding-window", "recursive")  # our chunkers without vectors
@@ -100,30 +100,30 @@ def make_even(size: int | None) -> Candidate:
     return even_split_candidate(size or SIZE)
 
 
-def make_with_context(make: peers.Maker, embedder: Any, size: int | None) -> Candidate:
-    """Return the same chunks with our context vectors, which help any chunker."""
+def make_with_vectors(make: peers.Maker, kind: Vectors, embedder: Any, size: int | None) -> Candidate:
+    """Return the same chunks with our vectors, which help any chunker."""
     own = make(size)
-    fingerprint = f"{own.fingerprint}, in context"
     return replace(
         own,
         uses_no_model=False,
-        label=f"{own.label}, with context vectors",
-        cut=WithContext(own, embedder),
-        fingerprint=fingerprint,
+        label=f"{own.label}, with {kind} vectors",
+        cut=WithVectors(own, kind, embedder),
+        fingerprint=f"{own.fingerprint}, {kind}",
         chunker=None,
     )
 
 
 @dataclass(frozen=True)
-class WithContext:
-    """A candidate's cuts, whose chunks get context vectors."""
+class WithVectors:
+    """A candidate's cuts, whose chunks get vectors."""
 
     candidate: Candidate
+    kind: Vectors
     embedder: Any
 
     def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
         """Return the chunks of each document."""
-        return add_vectors(self.candidate.cut(documents), "context", self.embedder)
+        return add_vectors(self.candidate.cut(documents), self.kind, self.embedder, documents=documents)
 
 
 def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:
@@ -138,7 +138,7 @@ def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:
         "with-context": {
             **plain,
             **{
-                f"{label}, with context vectors": partial(make_with_context, make, embedder)
+                f"{label}, with context vectors": partial(make_with_vectors, make, "context", embedder)
                 for label, make in plain.items()
             },
         },

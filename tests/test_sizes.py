@@ -271,7 +271,7 @@ def shown_per_character(name, text, count, adds_up, **params):
     ("count", "adds_up", "most"), [(lambda text: len(text.split()), True, 4.1), (four_letters, False, 8.5)]
 )
 def test_token_counting_is_linear(name, kind, count, adds_up, most):
-    shown = [shown_per_character(name, LONG[kind](n), count, adds_up) for n in (1000, 4000, 8000)]
+    shown = [shown_per_character(name, LONG[kind](n), count, adds_up) for n in (2000, 8000)]
     assert max(shown) <= most
     assert shown[-1] <= shown[0] * 1.25
 

@@ -315,10 +315,16 @@ def test_out_file_keeps_its_permissions_and_links_to_it(two_files, tmp_path, per
 def test_ended_process_leaves_no_partial_output(tmp_path, name):
     out = tmp_path / "chunks.txt"
     command = [sys.executable, "-m", "advchunk", "chunk", "-", "-m", "recursive", "-o", str(out)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    number = getattr(signal, name)
+    handler = signal.signal(number, signal.SIG_DFL)  # a shell may have started the tests to ignore it
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(number, handler)
+    with process:
         while not list(tmp_path.iterdir()):  # it opens the file, then waits for its input
             assert process.poll() is None
-        process.send_signal(getattr(signal, name))
+        process.send_signal(number)
         process.communicate()
     assert process.returncode != 0
     assert list(tmp_path.iterdir()) == []

@@ -225,8 +225,9 @@ def test_it_is_told_what_was_run(tmp_path):
     run_info = {"questions": "made from the documents", "vectors": "units"}
     folder = report.write_report(tmp_path, trial_of(), compare(OUTCOMES, "base"), run_info=run_info)
     page = Page((folder / "report.html").read_text("utf-8"))
-    assert "k = 5, embedder advchunk/minilm-static-256-v2; questions made from the documents; vectors units." in " ".join(
-        page.of("p", **{"class": "quiet"})[0].split()
+    assert (
+        "k = 5, embedder advchunk/minilm-static-256-v2; questions made from the documents; vectors units."
+        in " ".join(page.of("p", **{"class": "quiet"})[0].split())
     )
     assert "questions made from the documents, vectors units" in page.of("dd")
     assert (folder / "comparison.md").read_text("utf-8").startswith(

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from advchunk.text import tiling
@@ -174,6 +174,7 @@ def test_rewriting_a_text_keeps_its_sentences(rewriting):
 
 
 @given(TEXTS)
+@example(".A")
 def test_sentences_depend_on_their_paragraph_only(text):
     text = text.strip().replace("\n\n", "\n")
     alone = sentences(text).edges.tolist()

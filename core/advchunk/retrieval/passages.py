@@ -12,6 +12,7 @@ from advchunk.text.counters import Counter
 PassageOrder: TypeAlias = Literal["rank", "document"]
 
 _log = logging.getLogger("advchunk")
+_MAX_REFUSED = 20  # hits in a row that do not fit
 _MAX_GAP = 2  # characters between chunks that join, such as the white space that splitters strip
 
 
@@ -82,8 +83,8 @@ def assemble_passages(
 ) -> list[Passage]:
     """Merge hits, best first, to passages of at most ``budget`` tokens in all.
 
-    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget; if
-    none fits, a warning is logged. Hits of a document that overlap, touch, or have only white space between them, become one
+    Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget,
+    until twenty in a row do not fit; if none fits, a warning is logged. Hits of a document that overlap, touch, or have only white space between them, become one
     passage, in which no text occurs twice. Without the text of a document, a gap of up to two characters counts as white
     space. Context, such as headings, is not part of a passage. Raises `ConfigurationError` for a budget under 1 or another
     order.
@@ -105,8 +106,10 @@ def assemble_passages(
     require(budget >= 1, "budget must be >= 1", budget)
     require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
     passages, seen = list[Passage](), set[tuple[str, tuple[Span, ...], str]]()
-    first_refused: Passage | None = None
+    refused = list[Passage]()
     for hit in hits:
+        if len(refused) == _MAX_REFUSED:
+            break
         key = hit.document, hit.chunk.spans, hit.chunk.text
         if key in seen or not hit.chunk.text.strip():
             continue
@@ -116,11 +119,11 @@ def assemble_passages(
         merged = _merge([hit, *(old for passage in beside for old in passage.hits)], text, counter)
         candidates = [*(passage for passage in passages if passage not in beside), merged]
         if sum(passage.tokens for passage in candidates) <= budget:
-            passages = candidates
-        elif first_refused is None:
-            first_refused = merged
-    if first_refused and not passages:
-        _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, first_refused.tokens)
+            passages, refused = candidates, []
+        else:
+            refused.append(merged)
+    if refused and not passages:
+        _log.warning("no chunk fits into a budget of %d tokens; the best has %d", budget, refused[0].tokens)
     passages.sort(key=lambda passage: -passage.score)
     if order == "rank":
         return passages

@@ -94,6 +94,11 @@ class Stop:
         self.name = self.before.lstrip(_MARKS_BEFORE).lower()
 
     @property
+    def previous(self) -> str:
+        """The character before the stop; "" at the start of the paragraph."""
+        return self.text[max(self.at - 1, self.paragraph.start) : self.at]
+
+    @property
     def precedes_lower(self) -> bool:
         """Return True if the next word is in lower case, in text where case says something."""
         return self.is_cased and self.following[:1].islower()
@@ -254,10 +259,9 @@ def _before_quotation(stop: Stop) -> bool | None:
 
 def _after_mark(stop: Stop) -> bool | None:
     """End before a capital after a reference or a bracket, "shown.[12]The", or white space, "rained .It"; not in " .Net"."""
-    before = stop.text[stop.at - 1 : stop.at]
-    if stop.match["trail"] or before in ")]":
+    if stop.match["trail"] or stop.previous in {")", "]"}:
         return _is_title(stop)
-    return _is_title(stop) and (stop.precedes_starter or len(stop.following) > 3) if before.isspace() else None
+    return _is_title(stop) and (stop.precedes_starter or len(stop.following) > 3) if stop.previous.isspace() else None
 
 
 def _unspaced(stop: Stop) -> bool | None:
@@ -268,7 +272,7 @@ def _unspaced(stop: Stop) -> bool | None:
 
 def _after_number(stop: Stop) -> bool | None:
     """End after a digit only before a word that opens sentences."""
-    return _is_title(stop) and stop.precedes_starter if stop.text[stop.at - 1].isdigit() else None
+    return _is_title(stop) and stop.precedes_starter if stop.previous.isdigit() else None
 
 
 def _after_word(stop: Stop) -> bool:
