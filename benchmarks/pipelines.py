@@ -1,6 +1,6 @@
 """Compare whole pipelines, from chunks to the ranking, on several sets of questions. See RETRIEVERS.md.
 
-python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 100] [--embedder minilm]
+python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 80] [--embedder minilm]
     [--store DIR] [--processes N]
 
 DIR holds a folder for each set, with texts and questions.jsonl. All chunks have the same mean size. Rows are the methods in
@@ -39,7 +39,7 @@ from retrieval import Reader, make_candidate, make_with_vectors
 
 SETS = ("chroma", "qmsum", "covidqa", "xquad/en", "xquad/de")
 PEERS = ("LangChain RecursiveCharacterTextSplitter", "LlamaIndex SentenceSplitter", "semchunk")
-PIPELINE = "universal-semantic, units, hybrid, neighbors"  # the default: ours end to end
+PIPELINE = "recursive, units, hybrid, neighbors"  # the default: ours end to end
 
 
 def candidates(mean: float, embedder: Any, *, late: bool) -> Iterator[Candidate | SizeMatched]:
@@ -102,7 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--mean", type=int, default=100, help="mean chunk size, in tokens")
+    parser.add_argument("--mean", type=int, default=80, help="mean chunk size, in tokens")
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument("--store", type=Path, help="folder for results and vectors, to resume from")
     parser.add_argument("--only", nargs="+", help="beginnings of labels to run, besides the default pipeline")

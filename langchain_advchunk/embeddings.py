@@ -6,7 +6,7 @@ from itertools import cycle
 from langchain_core.embeddings import Embeddings
 
 from advchunk.models.counters import replace_surrogates
-from advchunk.models.embedders import Embedder, EmbedderLike, HybridEmbedder
+from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, HybridEmbedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.models.wordpiece import WordPiece
 from advchunk.records import Floats
@@ -66,8 +66,8 @@ class HybridEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
-        (vector,) = self._hybrid.embed_question(text).tolist()
-        return list(vector)
+        vector: list[float] = self._hybrid.embed_query(text).tolist()
+        return vector
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Await `embed_documents`."""
@@ -76,8 +76,8 @@ class HybridEmbeddings(Embeddings):
 
     async def aembed_query(self, text: str) -> list[float]:
         """Await `embed_query`."""
-        (vector,) = (await self._hybrid.aembed_question(text)).tolist()
-        return list(vector)
+        vector: list[float] = (await self._hybrid.aembed_query(text)).tolist()
+        return vector
 
 
 class ChunkEmbeddings(Embeddings):
@@ -87,7 +87,7 @@ class ChunkEmbeddings(Embeddings):
     in which they were made; a store that adds texts in another order may swap them.
     """
 
-    def __init__(self, embedder: Embedder, rows: Iterable[tuple[str, Floats]]) -> None:
+    def __init__(self, embedder: CheckedEmbedder, rows: Iterable[tuple[str, Floats]]) -> None:
         vectors = dict[str, list[Floats]]()
         for text, row in rows:
             vectors.setdefault(text, []).append(row)
@@ -101,5 +101,5 @@ class ChunkEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query."""
-        vector: list[float] = self._embedder.embed([text])[0].tolist()
+        vector: list[float] = self._embedder.for_questions().embed([text])[0].tolist()
         return vector

@@ -105,8 +105,8 @@ class HybridEmbedding(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        (vector,) = self._hybrid.embed_question(query).tolist()
-        return list(vector)
+        vector: list[float] = self._hybrid.embed_query(query).tolist()
+        return vector
 
     async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = (await self._hybrid.aembed(texts)).tolist()
@@ -117,5 +117,5 @@ class HybridEmbedding(BaseEmbedding):
         return vector
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
-        (vector,) = (await self._hybrid.aembed_question(query)).tolist()
-        return list(vector)
+        vector: list[float] = (await self._hybrid.aembed_query(query)).tolist()
+        return vector

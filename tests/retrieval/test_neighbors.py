@@ -17,12 +17,14 @@ def slow_rule(ranking, documents, middles, *, temperature=0.2, reach=200.0, weig
     """The formula of the docstring, chunk by chunk."""
     hits = list(zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True))[:depth]
     top, last = hits[0][1], hits[-1][1]
-    p = {i: exp((score - top) / (temperature * (top - last))) for i, score in hits}
+    if ranking.floor is not None and len(hits) < depth:
+        last = ranking.floor
+    p = {i: exp((score - top) / (temperature * (top - last))) if top > last else 1.0 for i, score in hits}
     scores = {}
     for i in range(len(documents)):
         near = [j for j in p if documents[j] == documents[i] and abs(middles[i] - middles[j]) <= 3 * reach]
         if i in p or near:
-            others = (j for j in p if j != i and documents[j] == documents[i])
+            others = (j for j in p if documents[j] == documents[i] and middles[j] != middles[i])
             support = sum(p[j] * exp(-abs(middles[i] - middles[j]) / reach) for j in others)
             scores[i] = p.get(i, 0) + weight * support
     return scores
@@ -35,17 +37,15 @@ def searches(draw):
     middles = draw(st.lists(st.integers(0, 3000).map(float), min_size=n, max_size=n))
     chunks = draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=n, unique=True))
     scores = sorted(draw(st.lists(st.integers(-50, 50), min_size=len(chunks), max_size=len(chunks))), reverse=True)
-    return np.array(documents), np.array(middles), ranked(chunks, scores)
+    floor = draw(st.sampled_from([None, min(0, scores[-1]) - 1.0]))
+    ranking = ranked(chunks, scores)
+    return np.array(documents), np.array(middles), Ranking(ranking.chunks, ranking.scores, floor)
 
 
 @given(searches(), st.integers(1, 12))
 def test_the_rule_equals_its_formula(search, depth):
     documents, middles, ranking = search
     result = rerank_by_neighbors(ranking, Places(documents, middles), depth=depth)
-    used = ranking.scores[:depth]
-    if used[0] == used[-1]:
-        assert result.chunks.tolist() == ranking.chunks.tolist()
-        return
     expected = slow_rule(ranking, documents, middles, depth=depth)
     got = dict(zip(result.chunks.tolist(), result.scores.tolist(), strict=True))
     assert {i: got[i] for i in expected} == pytest.approx(expected)
@@ -58,7 +58,8 @@ def test_the_rule_equals_its_formula(search, depth):
 def test_the_scale_of_scores_changes_nothing(search):
     documents, middles, ranking = search
     places = Places(documents, middles)
-    moved = Ranking(ranking.chunks, 0.001 * ranking.scores - 7)
+    floor = None if ranking.floor is None else 0.001 * ranking.floor - 7
+    moved = Ranking(ranking.chunks, 0.001 * ranking.scores - 7, floor)
     scores = [rerank_by_neighbors(r, places).scores for r in (ranking, moved)]
     if ranking.scores[0] > ranking.scores[-1]:
         assert scores[0] == pytest.approx(scores[1])
@@ -73,7 +74,7 @@ def test_hits_only_returns_the_hits(search):
 
 def test_chunks_of_other_documents_do_not_count():
     scores = ranked([0, 1, 2, 3], [1.0, 0.99, 0.98, 0.0])
-    shared = Places(np.array([0, 1, 1, 2]), np.zeros(4))
+    shared = Places(np.array([0, 1, 1, 2]), np.array([0.0, 0.0, 9.0, 0.0]))
     assert rerank_by_neighbors(scores, shared).chunks[0] == 1
     apart = Places(np.array([0, 1, 2, 3]), np.zeros(4))
     assert rerank_by_neighbors(scores, apart).chunks.tolist() == [0, 1, 2, 3]
@@ -83,6 +84,11 @@ def test_a_chunk_between_two_hits_is_found():
     places = Places(np.zeros(9, dtype=int), 100.0 * np.arange(9))
     result = rerank_by_neighbors(ranked([3, 5, 8], [1.0, 0.98, 0.0]), places)
     assert result.chunks[:3].tolist() == [3, 5, 4]
+
+
+def test_duplicates_do_not_support_each_other():
+    places = Places(np.zeros(4, dtype=int), np.array([0.0, 0.0, 900.0, 5000.0]))
+    assert rerank_by_neighbors(ranked([2, 0, 1, 3], [1.0, 0.99, 0.99, 0.0]), places).chunks[0] == 2
 
 
 def test_without_weight_the_order_stays():
@@ -96,7 +102,7 @@ def test_without_weight_the_order_stays():
         ({"temperature": 0}, "temperature must be > 0"),
         ({"reach": 0}, "reach must be > 0"),
         ({"reach": float("inf")}, "reach must be > 0 and <= 100,000"),
-        ({"weight": -1}, "weight must be >= 0"),
+        ({"weight": -1}, "weight must be finite and >= 0"),
         ({"depth": 0}, "depth must be >= 1"),
     ],
 )

@@ -66,7 +66,9 @@ def test_overlaps_occur_once():
 def test_peers_strip_white_space_between_chunks():
     text = "One two.\n\nThree four."
     pieces = chunk(0, 8, text), chunk(10, 21, text)
-    assert [passage.text for passage in assemble_passages(hits(*pieces), 10, WORDS)] == [text]
+    (passage,) = assemble_passages(hits(*pieces), 10, WORDS)
+    assert (passage.text, len(passage.spans)) == (text, 2)
+    assert assemble_passages(hits(*pieces), 10, WORDS, texts={"a": text})[0].spans == (Span(0, 21),)
     wide = "One two.\n\n\n\nThree four."
     pieces = chunk(0, 8, wide), chunk(12, 23, wide)
     assert len(assemble_passages(hits(*pieces), 10, WORDS)) == 2
@@ -90,11 +92,23 @@ def test_order():
     assert [(passage.document, passage.spans[0].start) for passage in by_place] == [("b", 0), ("b", 100), ("a", 0)]
 
 
+def test_parts_of_two_texts_of_one_name_stay_apart():
+    pieces = [
+        Chunk("Name: Ann", (Span(0, 9),), 2),
+        Chunk("Name: Bob", (Span(0, 9),), 2),
+        Chunk("Ann sails", (Span(6, 15),), 2),
+    ]
+    texts = [passage.text for passage in assemble_passages(hits(*pieces), 100, WORDS)]
+    assert texts == ["Name: Ann sails", "Name: Bob"]
+
+
 def test_citations():
     written = write_metadata({"page": "mine"}, {"page": 3, "title_path": ["Guide", "Install"]})
     hit = [Hit(chunk(0, 15, **written), "guide.pdf", 1.0)]
     assert assemble_passages(hit, 10, WORDS)[0].citation == "guide.pdf, Guide > Install, page 3, characters 0-15"
     assert assemble_passages([Hit(chunk(0, 15), "a", 1.0)], 10, WORDS)[0].citation == "a, characters 0-15"
+    pages = chunk(0, 15, page=0, page_label="1")  # as readers of PDFs count
+    assert assemble_passages([Hit(pages, "a", 1.0)], 10, WORDS)[0].page == "1"
 
 
 def test_a_chunk_of_several_passages_stays_whole():

@@ -28,17 +28,19 @@ def test_the_best_are_first_and_ties_are_ordered_by_index(scores, depth, above):
 def slow_fusion(rankings, weights, method):
     total = {}
     for ranked, weight in zip(rankings, weights, strict=True):
-        spread = np.std(ranked.scores) if len(ranked) else 0
+        missing = 0 if ranked.floor is None else 100 - len(ranked)
+        scores = [*ranked.scores, *[ranked.floor] * missing]
+        spread = np.std(scores) if scores else 0
         for place, (chunk, score) in enumerate(zip(ranked.chunks.tolist(), ranked.scores.tolist(), strict=True)):
-            standardized = (score - ranked.scores[-1]) / spread if spread else 1
+            standardized = (score - scores[-1]) / spread if spread else 1
             part = 1 / (61 + place) if method == "reciprocal" else standardized
             total[chunk] = total.get(chunk, 0) + weight * part
     return total
 
 
-@given(st.lists(SCORES, min_size=1, max_size=3), st.sampled_from(["standardized", "reciprocal"]))
-def test_fusion_equals_its_definition(lists, method):
-    rankings = [Ranking.from_scores(scores) for scores in lists]
+@given(st.lists(SCORES, min_size=1, max_size=3), st.sampled_from(["standardized", "reciprocal"]), st.booleans())
+def test_fusion_equals_its_definition(lists, method, has_floor):
+    rankings = [Ranking.from_scores(scores, above=0 if has_floor else -np.inf) for scores in lists]
     weights = [1.0, 2.0, 0.5][: len(rankings)]
     fused = fuse(rankings, weights, method=method)
     expected = slow_fusion(rankings, weights, method)
@@ -68,8 +70,8 @@ def test_an_empty_ranking_adds_nothing():
     ("call", "rule"),
     [
         (lambda: fuse([]), "rankings must not be empty"),
-        (lambda: fuse([ranking(c1=1.0)], [1.0, 2.0]), "weights must be 1 numbers >= 0"),
-        (lambda: fuse([ranking(c1=1.0)], [-1.0]), "weights must be 1 numbers >= 0"),
+        (lambda: fuse([ranking(c1=1.0)], [1.0, 2.0]), "weights must be 1 finite numbers >= 0"),
+        (lambda: fuse([ranking(c1=1.0)], [-1.0]), "weights must be 1 finite numbers >= 0"),
         (lambda: fuse([ranking(c1=1.0)], method="max"), "method must be one of"),
         (lambda: fuse([ranking(c1=1.0)], depth=0), "depth must be >= 1"),
         (lambda: Ranking.from_scores(np.ones(3), 0), "depth must be >= 1"),

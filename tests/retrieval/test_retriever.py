@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advchunk import ConfigurationError, RecursiveChunker, UniversalSemanticChunker
-from advchunk.retrieval import Retriever
+from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, UniversalSemanticChunker
+from advchunk.retrieval import Retriever, Search
 
 TEXTS = {
     "tea.txt": "Green tea is made of leaves. It is drunk hot. The leaves stand for two minutes. Then they are taken out.",
@@ -57,10 +57,12 @@ def test_editing_and_removing_documents_equals_a_new_retriever(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_saved_and_loaded(mode, tmp_path):
-    retriever = Retriever(chunks(add_scores=True), mode=mode, neighbors=False, lexical_weight=3.0)
+    retriever = Retriever(
+        chunks(add_scores=True), mode=mode, neighbors=False, lexical_weight=3.0, texts={"tea.txt": "\ud800"}
+    )
     retriever.save(tmp_path)
     loaded = Retriever.load(tmp_path)
-    assert (loaded.mode, loaded.neighbors, loaded.lexical_weight) == (mode, False, 3.0)
+    assert loaded.settings == Search(mode, lexical_weight=3.0)
     for question in ("rum", "hot tea", "file number"):
         assert loaded.search(question) == retriever.search(question)
     loaded.add("new.txt", RecursiveChunker().chunk("Coffee."))
@@ -77,17 +79,100 @@ def test_an_index_of_another_embedder_or_damaged_is_refused(tmp_path):
     Retriever(chunks()).save(tmp_path)
     with pytest.raises(ConfigurationError, match=r"embedder must be .*, as when the index was made, got 'other'"):
         Retriever.load(tmp_path, embedder=Other())
-    (tmp_path / "chunks.jsonl").write_text("", encoding="utf-8")
+    (tmp_path / "chunks.json").write_text("[]", encoding="utf-8")
     with pytest.raises(ConfigurationError, match="all files must be of one index"):
         Retriever.load(tmp_path)
     with pytest.raises(ConfigurationError, match=r"Retriever\.save saved"):
         Retriever.load(tmp_path / "none")
 
 
-def test_metadata_that_is_not_json_is_refused(tmp_path):
+def test_metadata_that_is_not_json_is_refused_and_the_files_stay(tmp_path):
     (chunk,) = RecursiveChunker().chunk("Tea.")
+    retriever = Retriever({"a": [chunk]})
+    retriever.save(tmp_path)
+    retriever.add("b", [replace(chunk, metadata={"when": object()})])
     with pytest.raises(ConfigurationError, match="metadata must be JSON to be saved"):
-        Retriever({"a": [replace(chunk, metadata={"when": object()})]}).save(tmp_path)
+        retriever.save(tmp_path)
+    assert Retriever.load(tmp_path).documents == ["a"]
+
+
+def test_a_failed_addition_changes_nothing():
+    broken = False
+
+    def embed(texts):
+        if broken:
+            msg = "down"
+            raise OSError(msg)
+        return np.ones((len(texts), 4))
+
+    retriever = Retriever(chunks(), embedder=embed)
+    before = retriever.search("tea")
+    broken = True
+    with pytest.raises(OSError, match="down"):
+        retriever.add("tea.txt", chunks()["law.txt"])
+    broken = False
+    assert retriever.search("tea") == before
+    (chunk,) = RecursiveChunker().chunk("Tea.")
+    with pytest.raises(ConfigurationError, match="rows must be"):
+        retriever.add("tea.txt", [replace(chunk, vector=np.ones(3))])
+    assert retriever.search("tea") == before
+
+
+def test_the_embedder_is_called_in_full_batches():
+    calls = []
+
+    def embed(texts):
+        calls.append(len(texts))
+        return np.ones((len(texts), 4))
+
+    Retriever(chunks(), embedder=embed)
+    assert calls == [sum(map(len, chunks().values()))]
+
+
+def test_a_model_of_a_framework_embeds_queries_by_its_own_method():
+    class Asymmetric:
+        def embed_documents(self, texts):
+            return [[1.0, 0.0] if "rum" in text else [0.0, 1.0] for text in texts]
+
+        def embed_query(self, text):
+            return [1.0, 0.0]
+
+    retriever = Retriever(chunks(), embedder=Asymmetric(), mode="dense", neighbors=False)
+    assert retriever.search("Anything", 1)[0].document == "ships.txt"
+
+
+def test_a_code_in_few_chunks_is_found_first():
+    texts = {f"{i}.txt": f"Pump {i} runs. It is oiled. Error E{i:04} means a leak. It is rare." for i in range(40)}
+    texts["0.txt"] += " Call us at E0007 too."
+    chunker = RecursiveChunker(max_tokens=12)
+    retriever = Retriever({name: chunker.chunk(text) for name, text in texts.items()})
+    first, second = retriever.search("What does E0007 mean?", 2)
+    assert "E0007" in first.chunk.text
+    assert "E0007" in second.chunk.text
+
+
+def test_as_many_chunks_as_are_asked_for():
+    text = "Tea and rum. " * 400
+    retriever = Retriever({"a": RecursiveChunker(max_tokens=4).chunk(text)}, mode="lexical", neighbors=False)
+    assert len(retriever.search("tea", 300)) == 300
+
+
+def test_chunks_without_tokens_are_counted():
+    bare = {name: [replace(chunk, tokens=0) for chunk in group] for name, group in chunks().items()}
+    counted, expected = (Retriever(some, tokenizer="words") for some in (bare, chunks()))
+    assert [hit.chunk.text for hit in counted.search("hot tea")] == [
+        hit.chunk.text for hit in expected.search("hot tea")
+    ]
+    assert all(hit.chunk.tokens for hit in counted.search("hot tea"))
+
+
+def test_texts_fill_the_gaps_between_chunks():
+    text = "Tea is hot. Rum is cold."
+    stripped = [Chunk("Tea is hot", (Span(0, 10),), 3), Chunk("Rum is cold", (Span(12, 23),), 3)]
+    apart = Retriever({"a": stripped}, texts={"a": text}).passages("tea rum", 20)
+    assert {passage.text for passage in apart} == {"Tea is hot", "Rum is cold"}
+    (passage,) = Retriever({"a": stripped}).passages("tea rum", 20)
+    assert passage.spans == (Span(0, 10), Span(12, 23))
 
 
 def test_vectors_of_chunks_are_kept_and_the_others_embedded():
@@ -116,10 +201,14 @@ def test_an_empty_retriever_finds_nothing():
 
 @pytest.mark.parametrize(
     ("options", "rule"),
-    [({"mode": "words"}, "mode must be one of"), ({"lexical_weight": -1}, "lexical_weight must be >= 0")],
+    [({"mode": "words"}, "mode must be one of"), ({"lexical_weight": -1}, "lexical_weight must be finite and >= 0")],
 )
 def test_bad_options_are_refused(options, rule):
     with pytest.raises(ConfigurationError, match=rule):
         Retriever(chunks(), **options)
-    with pytest.raises(ConfigurationError, match="k must be >= 1"):
+    with pytest.raises(ConfigurationError, match="chunks must be a mapping"):
+        Retriever([])
+    with pytest.raises(ConfigurationError, match="k must be a whole number >= 1"):
         Retriever(chunks()).search("tea", 0)
+    with pytest.raises(ConfigurationError, match="query must be a string"):
+        Retriever(chunks()).search(None)

@@ -1,5 +1,7 @@
 """Adapters that turn any embedder into a `CheckedEmbedder`. Libraries are recognized by method, not imported."""
 
+from __future__ import annotations
+
 import importlib
 import re
 import threading
@@ -69,7 +71,7 @@ _METHODS: tuple[tuple[str, str | None], ...] = (
     ("__call__", None),
 )
 _QUERY_METHODS: tuple[tuple[str, str], ...] = (
-    ("embed_query", "aembed_query"),  # LangChain Embeddings
+    ("embed_query", "aembed_query"),  # LangChain Embeddings, HybridEmbedder
     ("get_query_embedding", "aget_query_embedding"),  # LlamaIndex BaseEmbedding
 )
 
@@ -119,6 +121,15 @@ class CheckedEmbedder:
         strings = list(map(replace_surrogates, texts))
         rows = await (self.acall(strings) if self.acall else call_in_thread(self.call, strings))
         return self._check(await rows if isawaitable(rows) else rows, len(texts))
+
+    def for_questions(self) -> CheckedEmbedder:
+        """Return the embedder of search queries, which a framework's model or a hybrid embeds by a method of its own."""
+        for method, async_method in _QUERY_METHODS:
+            if call := getattr(self.model, method, None):
+                acall = getattr(self.model, async_method, None)
+                acall = acall and partial(_acall_each, acall)
+                return replace(self, model=call, call=partial(_call_each, call), acall=acall)
+        return self
 
     def _check(self, answer: Any, n: int) -> Floats:
         try:
@@ -260,13 +271,15 @@ class HybridEmbedder:
         """Await `embed`."""
         return await call_in_thread(self._append_words, texts, await self.embedder.aembed(texts))
 
-    def embed_question(self, text: str) -> Floats:
-        """Return the row of a question, (1, d); an embedder of LangChain or LlamaIndex embeds it as a query."""
-        return self._append_words([text], _query_embedder(self.embedder).embed([text]))
+    def embed_query(self, text: str) -> Floats:
+        """Return the (d,) row of a search query; an embedder of LangChain or LlamaIndex embeds it as a query."""
+        row: Floats = self._append_words([text], self.embedder.for_questions().embed([text]))[0]
+        return row
 
-    async def aembed_question(self, text: str) -> Floats:
-        """Await `embed_question`."""
-        return self._append_words([text], await _query_embedder(self.embedder).aembed([text]))
+    async def aembed_query(self, text: str) -> Floats:
+        """Await `embed_query`."""
+        row: Floats = self._append_words([text], await self.embedder.for_questions().aembed([text]))[0]
+        return row
 
     def _append_words(self, texts: Sequence[str], rows: Floats) -> Floats:
         words = self.words.embed(texts)
@@ -296,15 +309,6 @@ class UniversalSentenceEncoder:
 
 
 _OWN: Mapping[str, Callable[[], Any]] = {"hybrid": HybridEmbedder, "usem3": UniversalSentenceEncoder}
-
-
-def _query_embedder(embedder: CheckedEmbedder) -> CheckedEmbedder:
-    """Return the same embedder with the method for queries of a framework's model, if it has one."""
-    for method, async_method in _QUERY_METHODS:
-        if call := getattr(embedder.model, method, None):
-            acall = getattr(embedder.model, async_method)
-            return replace(embedder, call=partial(_call_each, call), acall=partial(_acall_each, acall))
-    return embedder
 
 
 def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:

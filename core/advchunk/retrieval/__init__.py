@@ -14,7 +14,7 @@ from advchunk.retrieval.passages import Hit, Passage, assemble_passages
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import Ranking, fuse
 from advchunk.retrieval.retriever import Retriever
-from advchunk.retrieval.search import combine
+from advchunk.retrieval.search import Search, combine
 from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Places",
     "Ranking",
     "Retriever",
+    "Search",
     "VectorIndex",
     "aadd_vectors",
     "add_vectors",

@@ -56,6 +56,7 @@ class LexicalIndex:
 
     def add(self, texts: Iterable[str]) -> None:
         """Add texts after the others."""
+        require(not isinstance(texts, str), "texts must be a collection of texts", texts)
         terms, words = self._wording.encode(texts, searchable_words)
         numbers = np.array([self._numbers.setdefault(word, len(self._numbers)) for word in words], dtype=np.int32)
         if len(terms):

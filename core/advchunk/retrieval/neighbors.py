@@ -30,7 +30,8 @@ def rerank_by_neighbors(
         p_i = exp((s_i - s_1) / (temperature (s_1 - s_depth)))         for the chunks in the ranking, else 0
         y_i = p_i + weight * sum over j != i of p_j exp(-|m_i - m_j| / reach)
 
-    where m is the middle of a chunk in its document, in tokens; chunks of other documents do not count. The first step makes
+    where m is the middle of a chunk in its document, in tokens; chunks of other documents, and those at the same place, such as
+    duplicates, do not count. If the words of a query match fewer chunks than ``depth``, s_depth is 0. The first step makes
     the rule independent of the scale of the scores (cosines, BM25, fused ranks, negated distances), and lets only good
     matches support others: without it, the many mediocre ones around a chunk would outweigh the few good ones. The chunks
     beside a match that were not found themselves have p = 0, and are found by the support of their neighbors. No model, no
@@ -40,8 +41,7 @@ def rerank_by_neighbors(
     single sentence. Do not use it with vectors that include the context already (``vectors="context"`` or "late"), or for
     rows of less than 60 tokens: both contain the same idea.
 
-    The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. A ranking whose scores are all equal
-    is returned unchanged. Takes time in proportion to the chunks near the ranking times ``depth``, whatever the size of the
+    The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. If all scores are equal, p is 1. Takes time in proportion to the chunks near the ranking times ``depth``, whatever the size of the
     index. Raises `ConfigurationError` for a parameter out of range, or a ranking of chunks without a place.
 
     Parameters
@@ -60,19 +60,18 @@ def rerank_by_neighbors(
     """
     require(temperature > 0, "temperature must be > 0", temperature)
     require(0 < reach <= 1e5, "reach must be > 0 and <= 100,000", reach)
-    require(weight >= 0, "weight must be >= 0", weight)
+    require(0 <= weight < np.inf, "weight must be finite and >= 0", weight)
     require(depth >= 1, "depth must be >= 1", depth)
     inside = not len(ranking) or 0 <= int(ranking.chunks.min()) <= int(ranking.chunks.max()) < len(places)
     require(inside, f"a ranking must be of the {len(places)} chunks with places", ranking.chunks)
     hits = ranking.first(depth)
-    if not len(hits) or hits.scores[0] == hits.scores[-1]:
+    if not len(hits):
         return ranking
-    evidence = _soften(hits.scores, temperature)
+    evidence = _soften(hits, temperature, depth)
     others = np.arange(0) if hits_only else np.setdiff1d(places.near(hits.chunks, _REACHES * reach), hits.chunks)
     chunks = np.concatenate([hits.chunks, others])
     distances = np.abs(places.line[chunks][:, None] - places.line[hits.chunks])
-    support = np.exp(-distances / reach)
-    np.fill_diagonal(support, 0)  # a hit does not support itself
+    support = np.where(distances > 0, np.exp(-distances / reach), 0)
     scores = weight * (support @ evidence)
     scores[: len(hits)] += evidence
     best = Ranking.from_scores(scores)
@@ -81,6 +80,10 @@ def rerank_by_neighbors(
     return Ranking(np.concatenate([chunks[best.chunks], rest]), np.concatenate([best.scores, np.zeros(len(rest))]))
 
 
-def _soften(scores: Floats, temperature: float) -> Floats:
-    evidence: Floats = np.exp((scores - scores[0]) / (temperature * (scores[0] - scores[-1])))
+def _soften(hits: Ranking, temperature: float, depth: int) -> Floats:
+    scores = hits.padded_scores(depth)
+    first, last = scores[0], scores[-1]
+    if first == last:
+        return np.ones(len(hits))
+    evidence: Floats = np.exp((hits.scores - first) / (temperature * (first - last)))
     return evidence

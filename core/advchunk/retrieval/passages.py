@@ -37,7 +37,7 @@ class Passage:
 
     Parameters
     ----------
-    text : the text of ``spans``, separated by blank lines if there are several.
+    text : the text of ``spans``, separated by white space if there are several.
     document : name of the document.
     spans : ascending and disjoint, in the document.
     hits : in reading order.
@@ -55,12 +55,14 @@ class Passage:
     @property
     def page(self) -> Any:
         """The page where the passage starts; None if the documents have no pages."""
-        return _value(self.hits[0].chunk.metadata, "page")
+        metadata = self.hits[0].chunk.metadata
+        return written_metadata(metadata).get("page", metadata.get("page_label", metadata.get("page")))
 
     @property
     def heading(self) -> str:
         """The path of headings above the passage, such as "Guide > Install"; "" without headings."""
-        path = _value(self.hits[0].chunk.metadata, "title_path")
+        metadata = self.hits[0].chunk.metadata
+        path = written_metadata(metadata).get("title_path", metadata.get("title_path"))
         return " > ".join(path) if isinstance(path, (list, tuple)) else str(path or "")
 
     @property
@@ -84,10 +86,11 @@ def assemble_passages(
     """Merge hits, best first, to passages of at most ``budget`` tokens in all.
 
     Hits are taken in order while they fit; one that does not fit is skipped, so that later, smaller ones fill the budget,
-    until twenty in a row do not fit; if none fits, a warning is logged. Hits of a document that overlap, touch, or have only white space between them, become one
-    passage, in which no text occurs twice. Without the text of a document, a gap of up to two characters counts as white
-    space. Context, such as headings, is not part of a passage. Raises `ConfigurationError` for a budget under 1 or another
-    order.
+    until twenty in a row do not fit; if none fits, a warning is logged. Hits of a document that overlap, touch, or have only
+    white space between them, become one passage, in which no text occurs twice; those that contradict each other where they
+    overlap, as parts of two texts of one name, stay apart. Without the text of a document, a gap of up to two characters,
+    which splitters strip, becomes white space between two spans. Context, such as headings, is not part of a passage. Raises
+    `ConfigurationError` for a budget under 1 or another order.
 
     Parameters
     ----------
@@ -132,17 +135,28 @@ def assemble_passages(
 
 
 def _touch(passage: Passage, hit: Hit, text: str | None) -> bool:
-    """Return True if a hit overlaps a passage, or only white space is between them."""
-    return any(
-        _fill(first.end, second.start, text) is not None
+    """Return True if a hit overlaps a passage, or only white space is between them, and they agree where they overlap."""
+    is_beside = any(
+        _gap(first.end, second.start, text) is not None
         for span in hit.chunk.spans
         for own in passage.spans
         for first, second in [sorted((span, own))]
     )
+    return is_beside and all(_agree(hit.chunk, other.chunk) for other in passage.hits)
 
 
-def _fill(end: int, start: int, text: str | None) -> str | None:
-    """Return the text between two spans, "" if they overlap; None if they do not join."""
+def _agree(chunk: Chunk, other: Chunk) -> bool:
+    """Return True if two chunks have the same text where they overlap."""
+    for (start, end), piece in zip(chunk.spans, chunk.passages, strict=True):
+        for (first, last), own in zip(other.spans, other.passages, strict=True):
+            low, high = max(start, first), min(end, last)
+            if low < high and piece[low - start : high - start] != own[low - first : high - first]:
+                return False
+    return True
+
+
+def _gap(end: int, start: int, text: str | None) -> str | None:
+    """Return the white space between two spans, "" if they overlap; None if they do not join."""
     if start <= end:
         return ""
     if text is not None:
@@ -155,20 +169,15 @@ def _merge(hits: Sequence[Hit], text: str | None, counter: Counter) -> Passage:
     pieces = sorted(
         (span, piece) for hit in hits for span, piece in zip(hit.chunk.spans, hit.chunk.passages, strict=True)
     )
-    spans, texts = list[Span](), list[str]()
+    spans, parts = list[Span](), list[str]()
     for (start, end), piece in pieces:
-        fill = _fill(spans[-1].end, start, text) if spans else None
-        if fill is None:
+        gap = _gap(spans[-1].end, start, text) if spans else ""
+        if not spans or gap is None or (gap and text is None):
+            parts += [("\n\n" if gap is None else gap) * bool(spans), piece]
             spans.append(Span(start, end))
-            texts.append(piece)
         elif end > spans[-1].end:
-            texts[-1] += fill + piece[max(spans[-1].end - start, 0) :]
+            parts.append(gap + piece[max(spans[-1].end - start, 0) :])
             spans[-1] = Span(spans[-1].start, end)
-    whole = "\n\n".join(texts) if spans else hits[0].chunk.text  # a chunk without a place is a passage of its own
+    whole = "".join(parts) if spans else hits[0].chunk.text  # a chunk without a place is a passage of its own
     ordered = tuple(sorted(hits, key=lambda hit: hit.chunk.spans))
     return Passage(whole, hits[0].document, tuple(spans), ordered, max(hit.score for hit in hits), counter(whole))
-
-
-def _value(metadata: Mapping[str, Any], name: str) -> Any:
-    """Return a value that advchunk wrote to metadata, else one that the document came with."""
-    return written_metadata(metadata).get(name, metadata.get(name))

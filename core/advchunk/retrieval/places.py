@@ -1,7 +1,7 @@
 """The places of chunks in their documents."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Floats, Ints
+from advchunk.text.counters import Counter
 
 _GAP = 1e6  # tokens between documents
 
@@ -29,16 +30,19 @@ class Places:
     def __post_init__(self) -> None:
         shapes = self.documents.shape, self.middles.shape
         require(shapes[0] == shapes[1] and len(shapes[0]) == 1, "documents and middles must have one length", shapes)
+        require(bool(np.isfinite(self.middles).all()), "middles must be finite", self.middles)
 
     @classmethod
     def of(cls, chunks: Sequence[Chunk], documents: Sequence[Hashable]) -> Self:
         """Return the places of chunks in the documents of these names.
 
         A chunk stands at the mean offset of its characters; offsets become tokens at the mean tokens per character of all
-        chunks, so overlapping chunks and gaps between chunks keep their distances.
+        chunks, so overlapping chunks and gaps between chunks keep their distances. Raises `ConfigurationError` if no chunk has
+        tokens (`count_tokens`).
         """
         numbers = {name: number for number, name in enumerate(dict.fromkeys(documents))}
         tokens, characters = sum(chunk.tokens for chunk in chunks), sum(len(chunk.text) for chunk in chunks)
+        require(tokens > 0 or characters == 0, "chunks must have tokens", tokens)
         middles = np.array([chunk.middle for chunk in chunks], dtype=np.float64) * (tokens / max(characters, 1))
         return cls(np.array([numbers[name] for name in documents], dtype=np.int64), middles)
 
@@ -69,3 +73,13 @@ class Places:
         starts = np.cumsum(counts) - counts
         inside = np.arange(int(counts.sum())) + np.repeat(first - starts, counts)
         return np.unique(order[inside])
+
+
+def count_tokens(chunks: Sequence[Chunk], counter: Counter) -> list[Chunk]:
+    """Return chunks with the tokens of their ``embed_text``, counted for those of a splitter that does not."""
+    missing = [i for i, chunk in enumerate(chunks) if not chunk.tokens]
+    counts = counter.counts([chunks[i].embed_text for i in missing]).tolist() if missing else []
+    counted = list(chunks)
+    for i, tokens in zip(missing, counts, strict=True):
+        counted[i] = replace(chunks[i], tokens=tokens)
+    return counted

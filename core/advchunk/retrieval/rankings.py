@@ -25,10 +25,12 @@ class Ranking:
     ----------
     chunks : (n,) indices of chunks, each once.
     scores : (n,) their scores, not rising; on any scale, higher is better.
+    floor : the score of chunks that are not in the ranking, if it is known: 0 in a search by words.
     """
 
     chunks: Ints
     scores: Floats
+    floor: float | None = None
 
     @classmethod
     def from_scores(cls, scores: Floats, depth: int | None = None, *, above: float = -np.inf) -> Self:
@@ -50,7 +52,7 @@ class Ranking:
             least = np.partition(scores[chunks], len(chunks) - depth)[len(chunks) - depth]
             chunks = chunks[scores[chunks] >= least]
         chunks = chunks[np.argsort(-scores[chunks], kind="stable")][:depth]
-        return cls(chunks, scores[chunks])
+        return cls(chunks, scores[chunks], None if above == -np.inf else above)
 
     @classmethod
     def from_hits(cls, chunks: Sequence[int], scores: Sequence[float] | None = None) -> Self:
@@ -89,7 +91,12 @@ class Ranking:
 
     def first(self, depth: int) -> Self:
         """Return the first ``depth`` chunks."""
-        return type(self)(self.chunks[:depth], self.scores[:depth])
+        return type(self)(self.chunks[:depth], self.scores[:depth], self.floor)
+
+    def padded_scores(self, depth: int) -> Floats:
+        """Return the scores of the first ``depth`` chunks; if there are fewer, the floor is that of the others."""
+        missing = 0 if self.floor is None else max(depth - len(self), 0)
+        return np.concatenate([self.scores[:depth], np.full(missing, self.floor or 0.0)])
 
 
 def fuse(
@@ -102,7 +109,8 @@ def fuse(
     """Merge rankings of different retrievers, such as vectors and words, into one.
 
     "standardized" adds scores after each ranking's are shifted and scaled to a minimum of 0 and a standard deviation of 1
-    among its first ``depth`` chunks; a chunk that a ranking lacks adds 0. "reciprocal" adds 1 / (60 + rank) (Cormack et al.
+    among its first ``depth`` chunks; a chunk that a ranking lacks adds 0. Where words match fewer chunks, such as an error code,
+    the others count as chunks with a score of 0, so that rare matches lead. "reciprocal" adds 1 / (60 + rank) (Cormack et al.
     2009, reciprocal rank fusion, SIGIR). Ranks forget by how much a chunk leads, so "reciprocal" loses several points
     where one ranking is much better than the other (benchmarks/RETRIEVERS.md).
 
@@ -122,24 +130,25 @@ def fuse(
     require(depth >= 1, "depth must be >= 1", depth)
     require(method in get_args(FusionMethod), f"method must be one of {get_args(FusionMethod)}", method)
     weights = [1.0] * len(rankings) if weights is None else weights
-    valid = len(weights) == len(rankings) and min(weights) >= 0
-    require(valid, f"weights must be {len(rankings)} numbers >= 0", weights)
+    valid = len(weights) == len(rankings) and all(0 <= weight < np.inf for weight in weights)
+    require(valid, f"weights must be {len(rankings)} finite numbers >= 0", weights)
     used = [ranking.first(depth) for ranking in rankings]
-    parts = [weight * _rescale(ranking, method) for weight, ranking in zip(weights, used, strict=True)]
+    parts = [weight * _rescale(ranking, method, depth) for weight, ranking in zip(weights, used, strict=True)]
     chunks, owners = np.unique(np.concatenate([ranking.chunks for ranking in used]), return_inverse=True)
     scores: Floats = np.bincount(owners, np.concatenate(parts), len(chunks)).astype(np.float64)
     ranking = Ranking.from_scores(scores)
-    return Ranking(chunks[ranking.chunks], ranking.scores)
+    return Ranking(chunks[ranking.chunks], ranking.scores, floor=0.0)
 
 
-def _rescale(ranking: Ranking, method: FusionMethod) -> Floats:
+def _rescale(ranking: Ranking, method: FusionMethod, depth: int) -> Floats:
     if method == "reciprocal":
         return _reciprocals(len(ranking))
     if not len(ranking):
         return np.zeros(0)
-    spread = float(np.std(ranking.scores))
+    scores = ranking.padded_scores(depth)
+    spread = float(np.std(scores))
     # Without a spread, all that were found are equally good, and better than the others.
-    return (ranking.scores - ranking.scores[-1]) / spread if spread > 0 else np.ones(len(ranking))
+    return (ranking.scores - scores[-1]) / spread if spread > 0 else np.ones(len(ranking))
 
 
 def _reciprocals(count: int) -> Floats:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 
-from advchunk.engine import Job, drive
+from advchunk.engine import Job, adrive, drive
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
+from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
@@ -22,9 +24,9 @@ from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.dense import VectorIndex
 from advchunk.retrieval.lexical import LexicalIndex
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
-from advchunk.retrieval.places import Places
-from advchunk.retrieval.rankings import Ranking
-from advchunk.retrieval.search import LEXICAL_WEIGHT, SearchMode, combine
+from advchunk.retrieval.places import Places, count_tokens
+from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
+from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode, combine
 from advchunk.text.counters import Counter
 
 _FORMAT = 1  # of the files
@@ -36,7 +38,7 @@ class Retriever:
 
     Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is as
     similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
-    `llamaindex_advchunk`, which do the same.
+    `llamaindex_advchunk`, which do the same. A query without a word that is no stop word finds nothing by words.
 
     Parameters
     ----------
@@ -44,9 +46,12 @@ class Retriever:
     embedder : of queries, and of chunks without vectors: anything `models.embedders.as_embedder` accepts; None is the
         embedded default. It must be the embedder of the chunks' vectors.
     mode : "dense" searches by vectors, "lexical" by words (BM25), "hybrid" by both.
-    neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`).
+    neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`), which says for which vectors not to.
     language : of stems and stop words (`lexical.LexicalIndex`).
-    lexical_weight : of the words in a hybrid search, where vectors have 1, >= 0.
+    lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0, and the
+        method.
+    depth : chunks taken from the search by vectors and from that by words, >= 1; a search for more takes as many.
+    texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
 
     >>> from advchunk import RecursiveChunker
@@ -67,18 +72,18 @@ class Retriever:
         neighbors: bool = True,
         language: str = "en",
         lexical_weight: float = LEXICAL_WEIGHT,
+        fusion: FusionMethod = "standardized",
+        depth: int = DEPTH,
+        texts: Mapping[str, str] | None = None,
         tokenizer: TokenizerLike = None,
     ) -> None:
-        require(mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", mode)
-        require(lexical_weight >= 0, "lexical_weight must be >= 0", lexical_weight)
-        self.mode, self.neighbors, self.lexical_weight = mode, neighbors, lexical_weight
-        self._embedder, self._tokenizer = embedder, tokenizer
-        self._chunks = list[Chunk]()
-        self._documents = list[str]()
-        self._rows = list[Floats]()
+        self._search = Search(mode, neighbors, fusion, lexical_weight)
+        require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
+        self._depth, self._embedder, self._tokenizer = depth, embedder, tokenizer
+        self._groups = dict[str, _Group]()
         self._lexical = LexicalIndex(language=language)
-        for name, group in (chunks or {}).items():
-            self.add(name, group)
+        self._texts = dict(texts or {})
+        self.add_many({} if chunks is None else chunks)
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -86,73 +91,105 @@ class Retriever:
     @property
     def documents(self) -> list[str]:
         """The names of the documents, in the order in which they were added."""
-        return list(dict.fromkeys(self._documents))
+        return list(self._groups)
 
-    def add(self, document: str, chunks: Iterable[Chunk]) -> None:
-        """Add the chunks of a document, in place of those that it has.
+    @property
+    def settings(self) -> Search:
+        """How chunks are searched."""
+        return self._search
+
+    def add(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
+        """Add the chunks of a document, in place of those that it has; ``text`` is as in ``texts``.
 
         Chunks of context alone, such as a title, can be found but are in no passage.
         """
-        self.remove(document)
-        chunks = [chunk for chunk in chunks if chunk.embed_text]
-        if self.mode != "lexical":
-            self._rows += self._rows_of(chunks)
-        if self.mode != "dense":
-            self._lexical.add(chunk.embed_text for chunk in chunks)
-        self._chunks += [replace(chunk, **_NOT_KEPT) for chunk in chunks]
-        self._documents += [document] * len(chunks)
+        self.add_many({document: chunks})
+        if text is not None:
+            self._texts[document] = text
+
+    def add_many(self, chunks: Mapping[str, Sequence[Chunk]]) -> None:
+        """Add the chunks of documents, in place of those that they have, with full batches for the embedder.
+
+        Nothing changes if the embedder fails, or if vectors have another number of dimensions than those in the index.
+        """
+        require(
+            isinstance(chunks, Mapping), "chunks must be a mapping from the name of a document to its chunks", chunks
+        )
+        groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in chunks.items()}
+        counted = count_tokens([chunk for group in groups.values() for chunk in group], self._counter)
+        rows = [] if self._search.mode == "lexical" else self._rows_of(counted)
+        VectorIndex([*self._rows[:1], *rows])  # raises on vectors that do not fit
+        parts, start = dict[str, _Group](), 0
+        for name, group in groups.items():
+            end = start + len(group)
+            kept = [replace(chunk, **_NOT_KEPT) for chunk in counted[start:end]]
+            parts[name], start = _Group(kept, rows[start:end]), end
+        for name in parts:
+            self._discard(name)
+        if self._search.mode != "dense":
+            self._lexical.add([chunk.embed_text for chunk in counted])
+        self._groups |= parts
         self._forget()
 
     def remove(self, document: str) -> None:
-        """Remove the chunks of a document, if it has any."""
-        gone = {i for i, name in enumerate(self._documents) if name == document}
-        if not gone:
-            return
-        kept = [i for i in range(len(self)) if i not in gone]
-        self._chunks = [self._chunks[i] for i in kept]
-        self._documents = [self._documents[i] for i in kept]
-        if self.mode != "lexical":
-            self._rows = [self._rows[i] for i in kept]
-        if self.mode != "dense":
-            self._lexical.remove(gone)
-        self._forget()
+        """Remove a document, if it is there."""
+        self._discard(document)
+        self._texts.pop(document, None)
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
-        """Return the ``k`` >= 1 best chunks for a query; fewer if there are no more."""
-        require(k >= 1, "k must be >= 1", k)
-        return self._hits(self.rank(query), k)
+        """Return the ``k`` >= 1 best chunks for a query, or all that are found."""
+        require(is_integer(k, 1), "k must be a whole number >= 1", k)
+        return self._hits(self.rank(query, max(self._depth, k)), k)
 
     async def asearch(self, query: str, k: int = 10) -> list[Hit]:
         """Await `search`, with the async method of the embedder."""
-        require(k >= 1, "k must be >= 1", k)
-        return self._hits(await self._arank(query), k)
+        require(is_integer(k, 1), "k must be a whole number >= 1", k)
+        return self._hits(await self.arank(query, max(self._depth, k)), k)
 
     def passages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
         """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble_passages`)."""
-        return assemble_passages(self._hits(self.rank(query)), budget, self._counter, order=order)
+        return assemble_passages(self._hits(self.rank(query)), budget, self._counter, order=order, texts=self._texts)
 
     async def apassages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        return assemble_passages(self._hits(await self._arank(query)), budget, self._counter, order=order)
+        hits = self._hits(await self.arank(query))
+        return assemble_passages(hits, budget, self._counter, order=order, texts=self._texts)
 
-    def rank(self, query: str) -> Ranking:
-        """Return the ranking of the chunks, numbered in the order in which they were added."""
-        vector = None if self.mode == "lexical" else self._model.embed([query])[0]
-        return self._rank(query, vector)
+    def rank(self, query: str, depth: int | None = None) -> Ranking:
+        """Return the ranking of the chunks, numbered in the order of their documents; ``depth`` replaces that of the retriever."""
+        require(isinstance(query, str), "query must be a string", query)
+        vectors = None if self._search.mode == "lexical" else next(iter(drive([self._question(query)])))
+        return self._rank(query, vectors, depth or self._depth)
 
-    async def _arank(self, query: str) -> Ranking:
-        vector = None if self.mode == "lexical" else (await self._model.aembed([query]))[0]
-        return self._rank(query, vector)
+    async def arank(self, query: str, depth: int | None = None) -> Ranking:
+        """Await `rank`."""
+        require(isinstance(query, str), "query must be a string", query)
+        vectors = None if self._search.mode == "lexical" else await anext(adrive([self._question(query)]))
+        return self._rank(query, vectors, depth or self._depth)
 
-    def _rank(self, query: str, vector: Floats | None) -> Ranking:
-        dense = None if vector is None else self._vectors.search(vector)
-        lexical = None if self.mode == "dense" else self._lexical.search(query)
-        places = self._places if self.neighbors else None
-        return combine(dense, lexical, places, lexical_weight=self.lexical_weight)
+    def _question(self, query: str) -> Job[Floats]:
+        return Job(embed_long_texts([query], self._model.for_questions()))
+
+    def _rank(self, query: str, vectors: Floats | None, depth: int) -> Ranking:
+        dense = None if vectors is None else self._vectors.search(vectors[0], depth)
+        lexical = None if self._search.mode == "dense" else self._lexical.search(query, depth)
+        places, search = self._places if self._search.neighbors else None, self._search
+        return combine(dense, lexical, places, lexical_weight=search.lexical_weight, fusion=search.fusion, depth=depth)
 
     def _hits(self, ranking: Ranking, k: int | None = None) -> list[Hit]:
         pairs = zip(ranking.chunks[:k].tolist(), ranking.scores[:k].tolist(), strict=True)
-        return [Hit(self._chunks[i], self._documents[i], score) for i, score in pairs]
+        return [Hit(self._chunks[i], self._names[i], score) for i, score in pairs]
+
+    def _discard(self, document: str) -> None:
+        """Remove the chunks of a document."""
+        if document not in self._groups:
+            return
+        before = takewhile(lambda name: name != document, self._groups)
+        start = sum(len(self._groups[name].chunks) for name in before)
+        gone = self._groups.pop(document)
+        if self._search.mode != "dense":
+            self._lexical.remove(range(start, start + len(gone.chunks)))
+        self._forget()
 
     def _rows_of(self, chunks: Sequence[Chunk]) -> list[Floats]:
         missing = [chunk.embed_text for chunk in chunks if chunk.vector is None and chunk.rows is None]
@@ -172,47 +209,60 @@ class Retriever:
         return as_counter(self._tokenizer, self._model)
 
     @cached_property
+    def _chunks(self) -> list[Chunk]:
+        return [chunk for group in self._groups.values() for chunk in group.chunks]
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return [name for name, group in self._groups.items() for _ in group.chunks]
+
+    @cached_property
+    def _rows(self) -> list[Floats]:
+        return [row for group in self._groups.values() for row in group.rows]
+
+    @cached_property
     def _vectors(self) -> VectorIndex:
         return VectorIndex(self._rows)
 
     @cached_property
     def _places(self) -> Places:
-        return Places.of(self._chunks, self._documents)
+        return Places.of(self._chunks, self._names)
 
     def _forget(self) -> None:
-        for name in ("_vectors", "_places"):
+        for name in ("_chunks", "_names", "_rows", "_vectors", "_places"):
             self.__dict__.pop(name, None)
 
     def save(self, folder: str | Path) -> None:
-        """Save the chunks, their vectors and the index of words to a folder, as JSON and numpy arrays, without pickle.
+        """Save the chunks, their vectors, the index of words and the texts to a folder, as JSON and numpy arrays, not pickle.
 
-        The folder is made if needed. The embedder is not saved, but its name, if it has one. Raises `ConfigurationError` for
-        metadata that is not JSON.
+        The folder is made if needed, and must not be read meanwhile. Neither embedder nor tokenizer is saved, but the name of
+        the embedder, if it has one. Raises `ConfigurationError`, and writes nothing, for metadata that is not JSON.
         """
         folder = Path(folder)
-        self._lexical.save(folder)  # makes the folder
+        search = self._search
         settings = {
             "format": _FORMAT,
-            "mode": self.mode,
-            "neighbors": self.neighbors,
-            "lexical_weight": self.lexical_weight,
+            "mode": search.mode,
+            "neighbors": search.neighbors,
+            "lexical_weight": search.lexical_weight,
+            "fusion": search.fusion,
+            "depth": self._depth,
             "embedder": self._model_name,
+            "texts": self._texts,
         }
+        groups = [[name, [_to_dict(chunk) for chunk in group.chunks]] for name, group in self._groups.items()]
         try:
-            lines = [
-                json.dumps({"document": name, **_to_dict(chunk)}, ensure_ascii=False)
-                for name, chunk in zip(self._documents, self._chunks, strict=True)
-            ]
+            files = {"retriever.json": json.dumps(settings), "chunks.json": json.dumps(groups)}
         except (TypeError, ValueError) as error:
             msg = f"metadata must be JSON to be saved: {error}"
             raise ConfigurationError(msg) from error
+        self._lexical.save(folder)  # makes the folder
         rows = np.concatenate(self._rows) if self._rows else np.zeros((0, 0), np.float32)
         with open_atomic(folder / "vectors.npz", "wb") as file:
             np.savez(file, rows=rows, counts=np.array(list(map(len, self._rows)), dtype=np.int64))
-        with open_atomic(folder / "chunks.jsonl", encoding="utf-8") as file:
-            file.writelines(line + "\n" for line in lines)
-        with open_atomic(folder / "retriever.json", encoding="utf-8") as file:
-            json.dump(settings, file)
+        for name, content in files.items():
+            with open_atomic(folder / name, encoding="utf-8") as file:
+                file.write(content)
 
     @classmethod
     def load(cls, folder: str | Path, *, embedder: EmbedderLike = None, tokenizer: TokenizerLike = None) -> Self:
@@ -227,31 +277,38 @@ class Retriever:
             require(settings.pop("format") == _FORMAT, f"format must be {_FORMAT}", settings)
             made_by = settings.pop("embedder")
             retriever = cls(embedder=embedder, tokenizer=tokenizer, **settings)
-            retriever._lexical = LexicalIndex.load(folder)
-            for line in (folder / "chunks.jsonl").read_text(encoding="utf-8").split("\n")[:-1]:
-                values = json.loads(line)
-                retriever._documents.append(values.pop("document"))
-                retriever._chunks.append(_from_dict(values))
+            groups = json.loads((folder / "chunks.json").read_text(encoding="utf-8"))
             with np.load(folder / "vectors.npz", allow_pickle=False) as arrays:
                 rows, counts = arrays["rows"], arrays["counts"]
-            retriever._rows = np.split(rows, np.cumsum(counts)[:-1]) if len(counts) else []
-            sizes = {"dense": (len(counts),), "lexical": (len(retriever._lexical),)}
-            complete = {*sizes.get(retriever.mode, (len(counts), len(retriever._lexical)))} == {len(retriever)}
-            require(complete and int(counts.sum()) == len(rows), "all files must be of one index", sizes)
+            split = iter(np.split(rows, np.cumsum(counts)[:-1]) if len(counts) else [])
+            for name, chunks in groups:
+                own = [_from_dict(values) for values in chunks]
+                retriever._groups[name] = _Group(own, list(islice(split, len(own))))
+            retriever._lexical = LexicalIndex.load(folder)
+            sizes = {"dense": {len(counts)}, "lexical": {len(retriever._lexical)}}
+            used = sizes.get(retriever.settings.mode, sizes["dense"] | sizes["lexical"])
+            require(used == {len(retriever)} and counts.sum() == len(rows), "all files must be of one index", sizes)
         except (OSError, ValueError, KeyError, TypeError) as error:
             msg = f"folder must contain an index that Retriever.save saved, got {str(folder)!r} ({error})"
             raise ConfigurationError(msg) from error
         name = retriever._model_name
-        require(
-            name == made_by or not (name and made_by), f"embedder must be {made_by!r}, as when the index was made", name
-        )
+        rule = f"embedder must be {made_by!r}, as when the index was made"
+        require(name == made_by or not (name and made_by), rule, name)
         return retriever
 
     @property
     def _model_name(self) -> str:
-        if self.mode == "lexical":
+        if self._search.mode == "lexical":
             return ""
         return own_identity(self._model.model) or model_name(self._model.model)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The chunks of a document, and the rows of each; none in a search by words alone."""
+
+    chunks: list[Chunk]
+    rows: list[Floats]
 
 
 def _to_dict(chunk: Chunk) -> dict[str, Any]:

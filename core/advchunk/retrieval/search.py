@@ -1,6 +1,7 @@
 """Search by vectors and words together, re-ranked by neighbors."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, TypeAlias, get_args
 
 from advchunk.errors import require
@@ -39,13 +40,16 @@ class Search:
         require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
         methods = get_args(FusionMethod)
         require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)
-        require(self.lexical_weight >= 0, "lexical_weight must be >= 0", self.lexical_weight)
+        require(0 <= self.lexical_weight < inf, "lexical_weight must be finite and >= 0", self.lexical_weight)
 
     @property
     def label(self) -> str:
         """The name in tables."""
-        reciprocal = self.mode == "hybrid" and self.fusion == "reciprocal"
-        return self.mode + ", reciprocal" * reciprocal + ", neighbors" * self.neighbors
+        if self.mode != "hybrid":
+            return self.mode + ", neighbors" * self.neighbors
+        reciprocal = self.fusion == "reciprocal"
+        weight = f", weight {self.lexical_weight:g}" * (self.lexical_weight != (1 if reciprocal else LEXICAL_WEIGHT))
+        return self.mode + ", reciprocal" * reciprocal + weight + ", neighbors" * self.neighbors
 
 
 SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for neighbors in (False, True))

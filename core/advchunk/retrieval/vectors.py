@@ -20,6 +20,7 @@ from advchunk.models.token_embedders import as_token_embedder
 from advchunk.numerics import context_vectors
 from advchunk.readers import formats
 from advchunk.records import Chunk, Document, Floats, Span, Units
+from advchunk.retrieval.places import count_tokens
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
@@ -193,9 +194,7 @@ def _add(
         matches = chunk.text == "".join(document.text[start:end] for start, end in chunk.spans)
         require(matches, "chunks must be the text of their spans in the document", chunk)
     counter = as_counter(None, as_embedder(vectors.embedder))
-    if not any(chunk.tokens for chunk in chunks):  # of a splitter that does not count them
-        counts = counter.counts([chunk.embed_text for chunk in chunks]).tolist()
-        chunks = [replace(chunk, tokens=tokens) for chunk, tokens in zip(chunks, counts, strict=True)]
+    chunks = count_tokens(chunks, counter)
     most = max((chunk.tokens for chunk in chunks), default=1)
     limits = Limits(max(most, 1), 0, 0, counter, prose=prose_levels(tiler))
     return (yield from vectors.add(chunks, document.text, partial(_sentences, document, tiler, limits)))

@@ -201,7 +201,8 @@ def group_by_chunks(candidates: Mapping[_K, Candidate | SizeMatched]) -> list[li
     groups = dict[Any, list[_K]]()
     for name, candidate in candidates.items():
         cuts = (id(candidate.make), candidate.mean) if isinstance(candidate, SizeMatched) else id(candidate.cut)
-        groups.setdefault((type(candidate), candidate.fingerprint or cuts), []).append(name)
+        rank = getattr(candidate, "rank", None)
+        groups.setdefault((type(candidate), rank, candidate.fingerprint or cuts), []).append(name)
     return list(groups.values())
 
 

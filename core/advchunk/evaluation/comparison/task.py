@@ -72,7 +72,9 @@ class EvaluationTask:
     @cached_property
     def question_vectors(self) -> Floats:
         """The vectors of the questions."""
-        return self.embed_texts([question.text for question in self.questions])
+        texts = [question.text for question in self.questions]
+        (rows,) = drive([Job(embed_long_texts(texts, as_embedder(self.embedder).for_questions()))])
+        return rows
 
     @cached_property
     def sentences(self) -> tuple[Units, ...]:
