@@ -256,7 +256,7 @@ def test_what_cannot_be_chunked_fails_in_all_searches(task):
     [
         ({"mode": "sparse"}, "mode must be one of"),
         ({"fusion": "sum"}, "fusion must be one of"),
-        ({"lexical_weight": -1}, "lexical_weight must be >= 0, got -1"),
+        ({"lexical_weight": -1}, "lexical_weight must be finite and >= 0, got -1"),
     ],
 )
 def test_a_search_that_is_none_is_refused(values, rule):

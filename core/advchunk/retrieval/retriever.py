@@ -158,13 +158,17 @@ class Retriever:
     def rank(self, query: str, depth: int | None = None) -> Ranking:
         """Return the ranking of the chunks, numbered in the order of their documents; ``depth`` replaces that of the retriever."""
         require(isinstance(query, str), "query must be a string", query)
-        vectors = None if self._search.mode == "lexical" else next(iter(drive([self._question(query)])))
+        if self._search.mode == "lexical":
+            return self._rank(query, None, depth or self._depth)
+        vectors = next(drive([self._question(query)]))
         return self._rank(query, vectors, depth or self._depth)
 
     async def arank(self, query: str, depth: int | None = None) -> Ranking:
         """Await `rank`."""
         require(isinstance(query, str), "query must be a string", query)
-        vectors = None if self._search.mode == "lexical" else await anext(adrive([self._question(query)]))
+        if self._search.mode == "lexical":
+            return self._rank(query, None, depth or self._depth)
+        vectors = await anext(adrive([self._question(query)]))
         return self._rank(query, vectors, depth or self._depth)
 
     def _question(self, query: str) -> Job[Floats]:
