@@ -95,7 +95,7 @@ class Retriever:
 
     @property
     def settings(self) -> Search:
-        """How chunks are searched."""
+        """The way of search."""
         return self._search
 
     def add(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
