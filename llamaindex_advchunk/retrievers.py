@@ -360,7 +360,7 @@ class NeighborPostprocessor(BaseNodePostprocessor):
             pool = self._read()
             self._is_partial = pool.lacks(nodes)
         pool, ranking = pool.rank(nodes, distances=self.distances)
-        ranking = combine(ranking, None, pool.places, depth=self.depth)
+        ranking = _keep(combine(ranking, None, pool.places, depth=self.depth), pool.allowed)
         if self.budget is not None:
             return pool.passages(ranking, self.budget, self.order)
         return pool.results(ranking.first(self.top_n or len(nodes)))
@@ -385,7 +385,7 @@ class _Pool:
     texts : of documents, by key, if they are known.
     estimated : keys of the documents in which places are estimated.
     places : of the nodes.
-    allowed : (n,) True for each node that the filters let pass.
+    allowed : (n,) True for each node that the filters let pass and no hit replaces.
     more : makes the same of other nodes.
     """
 
@@ -434,6 +434,8 @@ class _Pool:
             )
             others = self.more.read(missing, are_all=False)
             pool = self._joined(others)
+            outdated = {self.numbers[node.node_id] for node in missing if node.node_id in self.numbers}
+            pool.allowed[list(outdated.difference(numbers))] = False
             numbers = [
                 len(self) + others.numbers[hit.node_id] if number is None else number
                 for hit, number in zip(hits, numbers, strict=True)
@@ -451,7 +453,9 @@ class _Pool:
     def _warn(self, missing: Sequence[BaseNode], total: int) -> None:
         changed = sum(node.node_id in self.numbers for node in missing)
         if changed:
-            reason = "%d of %d hits have another text than the node with their id, and are ranked as they are: pass the present nodes"
+            reason = (
+                "%d of %d hits have another text than the node with their id, and replace it: pass the present nodes"
+            )
             self.more.once.warn("changed", reason, changed, total)
         if len(self) and changed < len(missing):
             reason = "%d of %d hits are not among the nodes, and have no neighbors that are not found: pass all nodes"
