@@ -87,8 +87,8 @@ def texts(hits):
 @pytest.mark.parametrize("peer", PEERS)
 def test_the_answer_beside_a_hit_is_found_with_neighbors_only(peer):
     index = index_of(PEERS[peer]().get_nodes_from_documents(documents()))
-    with_neighbors = texts(AdvchunkRetriever(index, similarity_top_k=3).retrieve(QUESTION))
-    without = texts(AdvchunkRetriever(index, similarity_top_k=3, neighbors=False).retrieve(QUESTION))
+    with_neighbors = texts(AdvchunkRetriever(index, similarity_top_k=4).retrieve(QUESTION))
+    without = texts(AdvchunkRetriever(index, similarity_top_k=4, neighbors=False).retrieve(QUESTION))
     assert any("winter" in text for text in with_neighbors)
     assert not any("winter" in text for text in without)
 
@@ -400,23 +400,23 @@ def test_a_postprocessor_takes_hits_in_any_order(nodes):
     hits = [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes[:4])]
     distant = [NodeWithScore(node=hit.node, score=1 - hit.score) for hit in hits]
     expected = [hit.node_id for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
-    for processor, found in [
+    for processor, ranked in [
         (NeighborPostprocessor(nodes=nodes), hits[::-1]),
         (NeighborPostprocessor(nodes=nodes, distances=True), distant),
         (NeighborPostprocessor(nodes=nodes, distances=True), distant[::-1]),
     ]:
-        assert [hit.node_id for hit in processor.postprocess_nodes(found)] == expected
+        assert [hit.node_id for hit in processor.postprocess_nodes(ranked)] == expected
 
 
 def test_a_postprocessor_returns_the_passages_of_a_retriever(nodes):
-    found = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
+    source = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
     for options in ({"budget": 90}, {"budget": 200, "order": "document"}):
         processor = NeighborPostprocessor(nodes=nodes, **options)
-        retriever = AdvchunkRetriever(retriever=found, nodes=nodes, mode="dense", **options)
-        passages = processor.postprocess_nodes(found.retrieve(QUESTION))
+        retriever = AdvchunkRetriever(retriever=source, nodes=nodes, mode="dense", **options)
+        passages = processor.postprocess_nodes(source.retrieve(QUESTION))
         assert passages == retriever.retrieve(QUESTION)
         assert ANSWER in "".join(texts(passages))
-    counted = NeighborPostprocessor(nodes=nodes, budget=400, tokenizer=len).postprocess_nodes(found.retrieve(QUESTION))
+    counted = NeighborPostprocessor(nodes=nodes, budget=400, tokenizer=len).postprocess_nodes(source.retrieve(QUESTION))
     assert [hit.metadata["token_count"] for hit in counted] == [len(hit.text) for hit in counted]
 
 
