@@ -628,10 +628,7 @@ class _Source:
             elif sum(end - start for start, end in spans) != len(content):  # of markup, which the text is without
                 spans = ()
             size = round(len(content) * density) if count is None else count
-            page = (
-                {"page": node.metadata["page_label"]} if "page_label" in node.metadata else {}
-            )  # LlamaIndex's readers'
-            chunks.append(Chunk(text, spans, size, i, node.node_id, metadata=page | node.metadata))
+            chunks.append(Chunk(text, spans, size, i, node.node_id, metadata=node.metadata))
         return chunks
 
 
