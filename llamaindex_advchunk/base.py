@@ -88,7 +88,7 @@ class AdvchunkNodeParser(TextSplitter):
             first = error.errors()[0]
         else:
             return
-        _raise(first)
+        raise_first(first)
 
     @abstractmethod
     def core(self) -> Chunker:
@@ -334,7 +334,7 @@ class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that cut by embeddings."""
 
 
-def _raise(error: Any) -> None:
+def raise_first(error: Any) -> None:
     """Raise an error that pydantic found as the core would: the rule and the value."""
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, ConfigurationError):

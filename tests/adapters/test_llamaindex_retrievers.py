@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
@@ -15,12 +18,18 @@ from llama_index.core.node_parser import (
     get_leaf_nodes,
 )
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import IndexNode, NodeRelationship, NodeWithScore, TextNode
+from llama_index.core.schema import IndexNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
-from llamaindex_advchunk import AdvchunkRetriever, DefaultEmbedding, NeighborPostprocessor, RecursiveNodeParser
+from llamaindex_advchunk import (
+    AdvchunkRetriever,
+    DefaultEmbedding,
+    NeighborPostprocessor,
+    RecursiveNodeParser,
+    retrievers,
+)
 
 # The passage that a question names, the answer beside it, which shares no word with the question, and other places.
 ASKED = "The harbor ferry to the island is small and old, and the harbor is proud of its island ferry."
@@ -78,8 +87,8 @@ def texts(hits):
 @pytest.mark.parametrize("peer", PEERS)
 def test_the_answer_beside_a_hit_is_found_with_neighbors_only(peer):
     index = index_of(PEERS[peer]().get_nodes_from_documents(documents()))
-    with_neighbors = texts(AdvchunkRetriever(index, similarity_top_k=3).retrieve(QUESTION))
-    without = texts(AdvchunkRetriever(index, similarity_top_k=3, neighbors=False).retrieve(QUESTION))
+    with_neighbors = texts(AdvchunkRetriever(index, similarity_top_k=4).retrieve(QUESTION))
+    without = texts(AdvchunkRetriever(index, similarity_top_k=4, neighbors=False).retrieve(QUESTION))
     assert any("winter" in text for text in with_neighbors)
     assert not any("winter" in text for text in without)
 
@@ -276,22 +285,171 @@ def test_without_hits_there_are_no_results(nodes):
     ("options", "rule"),
     [
         ({}, "an index, a retriever or nodes must be given"),
-        ({"index": "x"}, "index must be a VectorStoreIndex, got 'x'"),
+        (
+            {"index": "x"},
+            "index must be a VectorStoreIndex; pass a retriever as retriever=, and nodes as nodes=, got 'x'",
+        ),
         ({"retriever": "x"}, "retriever must be a BaseRetriever"),
         ({"nodes": [], "mode": "dense"}, "mode must be 'lexical' without an index or a retriever, got 'dense'"),
         ({"nodes": [], "mode": "sparse"}, "mode must be one of"),
         ({"retriever": Found([]), "mode": "hybrid"}, "nodes must be given for this mode, got 'hybrid'"),
-        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be >= 1, got 0"),
+        ({"index": Found([])}, "pass a retriever as retriever="),
+        ({"nodes": ["a"]}, r"nodes must be nodes of LlamaIndex, got \['a'\]"),
+        ({"nodes": [], "similarity_top_k": 0}, "similarity_top_k must be a whole number >= 1 or None, got 0"),
+        ({"nodes": [], "similarity_top_k": 2.5}, "similarity_top_k must be a whole number >= 1 or None, got 2.5"),
         ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
-        ({"nodes": [], "budget": 0}, "budget must be >= 1, got 0"),
+        ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1 or None, got 0"),
         ({"nodes": [], "order": "page"}, "order must be one of"),
         ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be >= 0, got -1"),
-        ({"nodes": [], "depth": 0}, "depth must be >= 1, got 0"),
+        ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1 or None, got '9'"),
+        ({"nodes": [], "depth": 0}, "depth must be a whole number >= 1, got 0"),
+        ({"nodes": [], "depth": True}, "depth must be a whole number >= 1, got True"),
+        ({"nodes": [], "filters": {"kind": "t"}}, "filters must be MetadataFilters, such as"),
     ],
 )
 def test_bad_parameters_are_errors(options, rule):
     with pytest.raises(ConfigurationError, match=rule):
         AdvchunkRetriever(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"topn": 3}, "NeighborPostprocessor has no parameter 'topn'; did you mean 'top_n'?"),
+        ({"top_n": 0}, "top_n: .*greater than or equal to 1, got 0"),
+        ({"budget": 2.5}, "budget: .*valid integer, got 2.5"),
+        ({"order": "page"}, "order: .*got 'page'"),
+        ({"top_n": 3, "budget": 100}, "top_n and budget must not both be given"),
+        ({"nodes": ["a"]}, "nodes must be nodes of LlamaIndex"),
+        ({"docstore": "x"}, "docstore must be a docstore of LlamaIndex, got 'x'"),
+        ({"nodes": [], "docstore": SimpleDocumentStore()}, "nodes and docstore must not both be given"),
+    ],
+)
+def test_bad_parameters_of_a_postprocessor_are_errors(options, rule):
+    with pytest.raises(ConfigurationError, match=rule):
+        NeighborPostprocessor(**options)
+
+
+def test_a_blank_query_has_no_results(nodes):
+    index = index_of(nodes)
+    for mode in ("dense", "lexical", "hybrid"):
+        for query in ("", "  "):
+            retriever = AdvchunkRetriever(index, mode=mode)
+            assert retriever.retrieve(query) == asyncio.run(retriever.aretrieve(query)) == []
+
+
+def test_hits_with_another_text_than_their_node_are_ranked_as_they_are(nodes, warnings):
+    changed = TextNode(id_=nodes[0].node_id, text="The ferry leaves at eight.", start_char_idx=0)
+    changed.relationships = dict(nodes[0].relationships)
+    hits = [(changed, 0.9), (nodes[0], 0.8), (nodes[-1], 0.1)]
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(nodes)
+    for source in ({"nodes": nodes}, {"docstore": docstore}):
+        processor = NeighborPostprocessor(**source, top_n=9)
+        for _ in range(2):
+            results = processor.postprocess_nodes([NodeWithScore(node=node, score=score) for node, score in hits])
+            assert {changed.text, nodes[0].text} <= set(texts(results))
+    for mode in ("dense", "hybrid"):
+        retriever = AdvchunkRetriever(retriever=Found(hits[:1]), nodes=nodes, mode=mode, similarity_top_k=50)
+        results = texts(retriever.retrieve(QUESTION))
+        assert changed.text in results
+        assert nodes[0].text not in results
+    numbers = ["1 of 3", "1 of 3", "1 of 1", "1 of 1"]
+    assert [warning[:34] for warning in warnings()] == [f"{number} hits have another text than" for number in numbers]
+
+
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_as_many_nodes_are_returned_as_asked_for(mode):
+    many = [TextNode(text=f"Ferry number {i}.", id_=f"{i:03}") for i in range(300)]
+    retriever = AdvchunkRetriever(index_of(many), mode=mode, similarity_top_k=250, depth=10)
+    assert len(retriever.retrieve("ferry")) == 250
+
+
+def test_a_postprocessor_follows_its_nodes(nodes):
+    hits = [NodeWithScore(node=nodes[2], score=0.9), NodeWithScore(node=nodes[0], score=0.8)]
+    processor = NeighborPostprocessor(top_n=9)
+    assert len(processor.postprocess_nodes(hits)) == 2
+    processor.nodes = nodes
+    assert len(processor.postprocess_nodes(hits)) > 2
+
+
+def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
+    reads = []
+    read = retrievers._Source.read
+    monkeypatch.setattr(
+        retrievers._Source,
+        "read",
+        lambda self, nodes, **options: reads.append(len(nodes)) or read(self, nodes, **options),
+    )
+    options = {"nodes": nodes[2:], "filters": filters(NORTH, condition=FilterCondition.NOT), "similarity_top_k": 50}
+    retriever = AdvchunkRetriever(retriever=Found([(node, -i) for i, node in enumerate(nodes)]), **options)
+    results = retriever.retrieve(QUESTION)
+    assert retriever.retrieve(QUESTION) == results
+    assert reads == [len(nodes) - 2, 2, 2]
+    assert {hit.node.ref_doc_id for hit in results} == {"town"}
+    assert {node.node_id for node in nodes[:2]} <= {hit.node_id for hit in results}
+    passages = AdvchunkRetriever(
+        retriever=Found([(nodes[0], 1.0)]), nodes=nodes[2:], mode="dense", neighbors=False, budget=100
+    )
+    (passage,) = passages.retrieve(QUESTION)
+    assert passage.text == nodes[0].text
+    assert passage.metadata["citation"] == f"town, characters 0-{nodes[0].end_char_idx}"
+
+
+def test_a_postprocessor_takes_hits_in_any_order(nodes):
+    hits = [NodeWithScore(node=node, score=1 - i / 10) for i, node in enumerate(nodes[:4])]
+    distant = [NodeWithScore(node=hit.node, score=1 - hit.score) for hit in hits]
+    expected = [hit.node_id for hit in NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]
+    for processor, ranked in [
+        (NeighborPostprocessor(nodes=nodes), hits[::-1]),
+        (NeighborPostprocessor(nodes=nodes, distances=True), distant),
+        (NeighborPostprocessor(nodes=nodes, distances=True), distant[::-1]),
+    ]:
+        assert [hit.node_id for hit in processor.postprocess_nodes(ranked)] == expected
+
+
+def test_a_postprocessor_returns_the_passages_of_a_retriever(nodes):
+    source = Found([(node, 0.9 if ASKED in node.text else 0.1) for node in nodes if ANSWER not in node.text])
+    for options in ({"budget": 90}, {"budget": 200, "order": "document"}):
+        processor = NeighborPostprocessor(nodes=nodes, **options)
+        retriever = AdvchunkRetriever(retriever=source, nodes=nodes, mode="dense", **options)
+        passages = processor.postprocess_nodes(source.retrieve(QUESTION))
+        assert passages == retriever.retrieve(QUESTION)
+        assert ANSWER in "".join(texts(passages))
+    counted = NeighborPostprocessor(nodes=nodes, budget=400, tokenizer=len).postprocess_nodes(source.retrieve(QUESTION))
+    assert [hit.metadata["token_count"] for hit in counted] == [len(hit.text) for hit in counted]
+
+
+def test_passages_keep_the_templates_of_their_nodes(nodes):
+    templates = {"metadata_template": "{key}={value}", "metadata_separator": "; ", "text_template": "{content}"}
+    for node in nodes:
+        for name, template in templates.items():
+            setattr(node, name, template)
+    (passage, *_) = AdvchunkRetriever(nodes=nodes, budget=60).retrieve(QUESTION)
+    assert {name: getattr(passage.node, name) for name in templates} == templates
+
+
+def test_passages_of_overlapping_nodes_without_places_repeat_no_text():
+    steps = [f"Step {i} is to turn wheel {i * i}." for i in range(9)]
+    bare = [
+        TextNode(text=" ".join(steps[i : i + 3]), relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="x")})
+        for i in range(0, 7, 2)
+    ]
+    for node, following in pairwise(bare):
+        node.relationships[NodeRelationship.NEXT] = following.as_related_node_info()
+    (passage,) = AdvchunkRetriever(nodes=bare, budget=500).retrieve("Which step?")
+    assert passage.text == " ".join(steps)
+    assert passage.metadata["citation"] == "x"
+    assert passage.node.start_char_idx is None
+
+
+@given(before=st.text("ab", max_size=40), after=st.text("ab", max_size=40))
+def test_the_overlap_is_the_longest(before, after):
+    lengths = range(retrievers._LEAST_OVERLAP, min(len(before), len(after)) + 1)
+    longest = max((n for n in lengths if before.endswith(after[:n])), default=0)
+    assert retrievers._overlap(before, after) == longest
+    same = before + "0123456789" + after
+    assert retrievers._overlap(same, same) == len(same)
 
 
 def test_an_index_without_nodes_cannot_search_words():
