@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 import numpy as np
 from langchain_core.documents import Document
@@ -31,6 +31,8 @@ PLAIN = (str, int, float)
 """Types of metadata values that a filter compares."""
 
 _SAMPLE = 100  # texts whose tokens are counted, to convert characters to tokens
+_OVERLAP = 10  # characters that end a chunk and start the next, so many not by chance
+_GAP = 3  # characters between chunks that do not overlap, so that no passage joins them
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +42,15 @@ class Collection:
     Parameters
     ----------
     documents : the chunks.
-    chunks : the same; those whose spans are not known have none.
+    chunks : the same; those whose spans are neither known nor estimated have none.
     keys : for each chunk, the text in which it stands.
     names : the document of each text.
     places : of the chunks.
     alone : number of chunks whose place is not known.
     name : returns the name of a chunk's document.
     texts : by key, if they are known.
+    estimated : keys of the texts in which no spans are known, only estimated.
+    stale : numbers of the chunks that have another text in the store.
     """
 
     documents: Sequence[Document]
@@ -57,11 +61,13 @@ class Collection:
     alone: int
     name: Callable[[Document], str]
     texts: Mapping[str, str] = field(default_factory=dict)
+    estimated: frozenset[str] = frozenset()
+    stale: Sequence[int] = ()
 
     @classmethod
     def of_hits(cls, documents: Sequence[Document], name: Callable[[Document], str], counter: Counter) -> Collection:
         """Return a collection of hits in any order; one without spans or a name stands alone."""
-        chunks = _to_chunks(documents, counter)
+        chunks = _to_chunks(documents, list(map(_id_in_store, documents)), counter)
         keys = [_text_key(document, name) for document in documents]
         alone = {i for i, chunk in enumerate(chunks) if not (chunk.spans and keys[i])}
         keys = [f"{i}" if i in alone else key for i, key in enumerate(keys)]
@@ -77,7 +83,7 @@ class Collection:
         texts: Mapping[str, str],
     ) -> Collection:
         """Return a collection of all chunks of documents, in reading order."""
-        chunks = _to_chunks(documents, counter)
+        chunks = _to_chunks(documents, [document.id or "" for document in documents], counter)
         names = [name(document) for document in documents]
         groups: dict[str, list[int]] = {own: [] for own in names if own in texts}
         rest = list[int]()
@@ -90,23 +96,24 @@ class Collection:
         for number, members in enumerate(group_by_source([documents[i] for i in rest], name)):
             groups[f"\n{number}"] = [rest[i] for i in members]
         keys = [""] * len(chunks)
-        placed = list(chunks)
-        for key, members in groups.items():
-            for i in members:
-                keys[i] = key
-            if not all(chunks[i].spans for i in members):
-                for i, chunk in zip(members, _in_order([chunks[i] for i in members]), strict=True):
-                    placed[i] = chunk
+        placed, estimated = list(chunks), set[str]()
         alone = sum(not chunk.spans for chunk in chunks)
+        for key, members in groups.items():
+            group = [chunks[i] for i in members]
+            are_known = [bool(chunk.spans) for chunk in group]
+            for i, chunk in zip(members, group if all(are_known) else _in_order(group), strict=True):
+                keys[i], placed[i] = key, chunk
+            if not any(are_known):
+                estimated.add(key)
+        chunks = [placed[i] if keys[i] in estimated else chunk for i, chunk in enumerate(chunks)]
         if alone:
             reason = "%d of %d chunks have no start_index: they are taken in the order in which they are passed, if their document has a name"
             _log.warning(reason, alone, len(chunks))
-        return cls(
-            documents, chunks, keys, dict(zip(keys, names, strict=True)), Places.of(placed, keys), alone, name, texts
-        )
+        places, names_of_texts = Places.of(placed, keys), dict(zip(keys, names, strict=True))
+        return cls(documents, chunks, keys, names_of_texts, places, alone, name, texts, frozenset(estimated))
 
     def joined(self, hits: Collection) -> Collection:
-        """Return the collection with hits after its chunks, in texts of their own."""
+        """Return the collection with hits after its chunks, in texts of their own; chunks with their ids are stale."""
         first = int(self.places.documents.max(initial=-1)) + 1
         numbers = np.concatenate([self.places.documents, hits.places.documents + first])
         keys = [f"\n\n{key}" for key in hits.keys]
@@ -117,47 +124,57 @@ class Collection:
             keys=[*self.keys, *keys],
             names={**self.names, **{f"\n\n{key}": name for key, name in hits.names.items()}},
             places=Places(numbers, np.concatenate([self.places.middles, hits.places.middles])),
+            stale=[number for hit in hits.chunks if (number := self.number_of_id(hit.id)) is not None],
         )
 
     def results(self, ranking: Ranking) -> list[Document]:
         """Return chunks with their scores and citations."""
         results = list[Document]()
         for hit, i in zip(self._hits(ranking), ranking.chunks.tolist(), strict=True):
-            citation = Passage(
-                hit.chunk.text, self.names[hit.document], hit.chunk.spans, (hit,), hit.score, hit.chunk.tokens
-            ).citation
-            document, values = self.documents[i], {"relevance_score": hit.score, "citation": citation}
-            own_id = document.id or document.metadata.get("_id")  # Qdrant's
+            chunk, document = hit.chunk, self.documents[i]
+            passage = self._named(Passage(chunk.text, hit.document, chunk.spans, (hit,), hit.score, chunk.tokens))
+            values = {"relevance_score": hit.score, "citation": passage.citation}
             metadata = write_metadata(document.metadata, values)
-            results.append(document.model_copy(update={"id": own_id and str(own_id), "metadata": metadata}))
+            results.append(document.model_copy(update={"id": chunk.id or None, "metadata": metadata}))
         return results
 
     def passages(self, ranking: Ranking, budget: int, counter: Counter, order: PassageOrder) -> list[Document]:
         """Return passages as documents."""
         results = list[Document]()
-        for passage in assemble_passages(self._hits(ranking), budget, counter, order=order, texts=self.texts):
-            first = passage.hits[0].chunk
+        passages = assemble_passages(self._hits(ranking), budget, counter, order=order, texts=self.texts)
+        for passage in map(self._named, passages):
+            metadata = dict(passage.hits[0].chunk.metadata)
+            ids = [hit.chunk.id for hit in passage.hits if hit.chunk.id]
             values: dict[str, Any] = {
                 "relevance_score": passage.score,
-                "citation": replace(passage, document=self.names[passage.document]).citation,
+                "citation": passage.citation,
                 "token_count": passage.tokens,
-                "chunk_ids": [hit.chunk.id for hit in passage.hits],
+                "chunk_ids": ids,
             }
             if passage.spans:
+                if "start_index" not in written_keys(metadata):
+                    metadata.pop("start_index", None)  # another splitter's, of the chunk
                 values |= {"start_index": passage.spans[0].start, "end_index": passage.spans[-1].end}
             if len(passage.spans) > 1:
                 values["spans"] = flatten_spans(passage.spans)
-            metadata = write_metadata(inherited_metadata(first.metadata), values)
-            results.append(Document(passage.text, metadata=metadata))
+            own_id = str(uuid5(NAMESPACE_OID, repr((ids, passage.citation, passage.text))))
+            metadata = write_metadata(inherited_metadata(metadata), values)
+            results.append(Document(passage.text, id=own_id, metadata=metadata))
         return results
+
+    def _named(self, passage: Passage) -> Passage:
+        """Return a passage with the name of its document, and without spans that are estimated."""
+        spans = () if passage.document in self.estimated else passage.spans
+        return replace(passage, document=self.names[passage.document], spans=spans)
 
     def _hits(self, ranking: Ranking) -> list[Hit]:
         pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
         return [Hit(self.chunks[i], self.keys[i], score) for i, score in pairs]
 
     def having(self, conditions: Mapping[str, Any]) -> NDArray[np.bool_]:
-        """Return the chunks whose metadata has these keys and values, as n flags."""
+        """Return the chunks whose metadata has these keys and values, and that are not stale, as n flags."""
         flags = np.ones(len(self.documents), bool)
+        flags[list(self.stale)] = False
         for key, value in conditions.items():
             same = np.zeros(len(self.documents), bool)
             same[self._numbers_by_value(key).get(value, [])] = True
@@ -182,11 +199,17 @@ class Collection:
         return self._by_id[name] if name in self._by_id else self._by_key.get(name)
 
     def numbers_of(self, hits: Sequence[Document]) -> list[int | None]:
-        """Return the numbers of the chunks that a store returned, by their ids, or else by their texts and places."""
+        """Return the numbers of the chunks that a store returned, by their ids, or else by their texts and places.
+
+        A hit that has the id of a chunk, but another text, has none.
+        """
         numbers = list[int | None]()
         for hit in hits:
-            number = self.number_of_id(hit.id or hit.metadata.get("_id"))
-            if number is None:
+            number = self.number_of_id(_id_in_store(hit))
+            if number is not None:
+                is_same = self.documents[number].page_content == hit.page_content
+                number = number if is_same else None
+            else:
                 same = [i for i in self._by_text.get((self.name(hit), hit.page_content), ()) if i not in numbers]
                 spans = to_framework_chunk(hit).spans if len(same) > 1 else ()
                 number = next((i for i in same if self.chunks[i].spans == spans), same[0] if same else None)
@@ -209,7 +232,12 @@ class Collection:
         return numbers
 
 
-def _to_chunks(documents: Sequence[Document], counter: Counter) -> list[Chunk]:
+def _id_in_store(hit: Document) -> str:
+    """Return the id of a hit, which Qdrant writes to the metadata; "" if it has none."""
+    return str(hit.id or (hit.metadata.get("_id") if "_collection_name" in hit.metadata else None) or "")
+
+
+def _to_chunks(documents: Sequence[Document], ids: Sequence[str], counter: Counter) -> list[Chunk]:
     """Return chunks with their own tokens, or else estimated ones."""
     parts = [to_framework_chunk(document) for document in documents]
     tokens = [written_metadata(document.metadata).get("token_count") for document in documents]
@@ -222,7 +250,7 @@ def _to_chunks(documents: Sequence[Document], counter: Counter) -> list[Chunk]:
             part.spans,
             round(len(part.text) * density) if count is None else count,
             i,
-            str(document.id or document.metadata.get("_id") or ""),
+            ids[i],
             part.context,
             metadata=document.metadata,
         )
@@ -253,6 +281,24 @@ def _locate(chunk: Chunk, finder: Finder, name: str) -> Chunk:
 
 
 def _in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """Return chunks as if each stood after the one before."""
-    ends = accumulate(len(chunk.text) for chunk in chunks)
-    return [replace(chunk, spans=(Span(end - len(chunk.text), end),)) for chunk, end in zip(chunks, ends, strict=True)]
+    """Return chunks as if each stood after the one before, or over the end that it repeats."""
+    placed, last, end = list[Chunk](), "", -_GAP
+    for chunk in chunks:
+        start = end - (_overlap(last, chunk.text) or -_GAP)
+        last, end = chunk.text, start + len(chunk.text)
+        placed.append(replace(chunk, spans=(Span(start, end),)))
+    return placed
+
+
+def _overlap(first: str, second: str) -> int:
+    """Return the length of the longest end of a text that starts the second; 0 if it is short.
+
+    >>> _overlap("One two. Three four.", "Three four. Five."), _overlap("By the sea", "a boat")
+    (11, 0)
+    """
+    start = first.find(second[:_OVERLAP])
+    while 0 <= start <= len(first) - _OVERLAP:
+        if second.startswith(first[start:]):
+            return len(first) - start
+        start = first.find(second[:_OVERLAP], start + 1)
+    return 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -15,9 +18,11 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from numpy.typing import NDArray
-from pydantic import Field, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationError
 
-from advchunk.errors import require
+from advchunk.chunkers.other_names import check_names
+from advchunk.errors import ConfigurationError, require
+from advchunk.models.chat import is_integer
 from advchunk.models.counters import as_counter
 from advchunk.records import written_metadata
 from advchunk.retrieval import LexicalIndex, Ranking, combine
@@ -31,6 +36,7 @@ _log = logging.getLogger("advchunk")
 
 _K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
+_FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
 _NAMES = ("source", "document_id", "doc_id", "file_path")  # metadata keys of the document's name
 _FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
 
@@ -48,8 +54,8 @@ class AdvchunkRetriever(BaseRetriever):
     Without ``chunks``, the first ``depth`` hits are re-ranked by their neighbors among them. With the chunks that were
     indexed, they are also searched by their words (BM25), and a chunk beside good hits is found even if it does not match
     the query itself (`advchunk.retrieval.rerank_by_neighbors`). The index of words is built at once, and does not follow the
-    store: make a new retriever when chunks were added, changed or removed. Hits that are not among the chunks are ranked with
-    them, with a warning in the log; such rows (sentences) are left out.
+    store: make a new retriever when chunks were added, changed or removed. Hits that are not among the chunks, or have another
+    text there, are ranked in place of them, with a warning in the log; such rows (sentences) are left out.
 
     The place of a chunk in its document is read from our metadata (`chunk_spans`), or else from ``start_index``, which
     LangChain's splitters add with ``add_start_index=True``. Other chunks are located exactly in ``texts``, or else, with
@@ -60,12 +66,14 @@ class AdvchunkRetriever(BaseRetriever):
     Results are the chunks as they were passed or, without ``chunks``, as the store returns them. Their metadata has two more
     values: ``relevance_score``, comparable within one search only, and ``citation``, such as
     "guide.md, Guide > Install, page 3, characters 120-480"; a key that the metadata has already is preceded by
-    ``advchunk_``. With a ``budget``, results are passages: chunks that touch or overlap are merged, no text occurs twice, and
-    ``chunk_ids`` lists the ids of a passage's chunks.
+    ``advchunk_``. With a ``budget``, results are passages: chunks that touch or overlap are merged, and no text occurs twice.
+    Their metadata is that of the first chunk, with ``token_count``, ``chunk_ids``, the ids of the merged chunks, and, if their
+    places are known, ``start_index``, ``end_index``, and ``spans`` if there are several.
 
     Do not use ``neighbors`` with vectors that include the context of chunks already (``split_with_vectors`` with "context").
     The arguments of ``invoke`` and ``ainvoke`` may replace ``k``, ``budget`` and ``chunk_filter``; all others are added to
-    ``search_kwargs``: ``retriever.invoke(query, filter={"source": "guide.md"})``.
+    ``search_kwargs``: ``retriever.invoke(query, filter={"source": "guide.md"})``. Parameters cannot be assigned;
+    ``retriever.model_copy(update={"chunks": chunks})`` returns a retriever with others.
 
     Parameters
     ----------
@@ -74,16 +82,17 @@ class AdvchunkRetriever(BaseRetriever):
     score_key : key of the scores in the metadata of a ``retriever``'s results; None if only their order counts.
     chunks : the chunks that were indexed, each document's in reading order.
     mode : "dense" searches by vectors, "lexical" by words, which needs only ``chunks``, "hybrid" by both; None is "hybrid"
-        with ``chunks``, else "dense".
+        with ``chunks``, "lexical" with nothing else, "dense" without them.
     neighbors : re-rank by neighbors.
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
     order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
     lexical_weight : of the words in a hybrid search, where vectors have 1, >= 0.
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
-    depth : chunks that are taken from the store and from the search by words, >= 1; of rows, four times as many.
-    search_kwargs : arguments for the vector store or retriever, such as ``filter``. A filter also restricts words and
-        neighbors. Metadata keys with their values, such as ``{"source": "guide.md"}``, are applied to ``chunks`` as well;
+    depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``; of rows, four
+        times as many.
+    search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
+        ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as ``{"source": "guide.md"}``, are applied to ``chunks`` as well;
         for any other filter, pass the same as ``chunk_filter``.
     chunk_filter : returns True for a chunk that may be returned.
     id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
@@ -114,18 +123,20 @@ class AdvchunkRetriever(BaseRetriever):
     ('Wait two minutes. Pour it into cups.', 'guide, characters 31-67')
     """
 
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
     vectorstore: VectorStore | None = None
     retriever: BaseRetriever | None = None
     score_key: str | None = None
     chunks: Sequence[Document] | None = Field(default=None, repr=False)
     mode: SearchMode | None = None
     neighbors: bool = True
-    k: int | None = None
-    budget: int | None = None
+    k: SkipValidation[int | None] = None
+    budget: SkipValidation[int | None] = None
     order: PassageOrder = "rank"
     lexical_weight: float = LEXICAL_WEIGHT
     language: str = "en"
-    depth: int = DEPTH
+    depth: SkipValidation[int] = DEPTH
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     chunk_filter: Callable[[Document], bool] | None = None
     id_key: str | None = None
@@ -140,13 +151,28 @@ class AdvchunkRetriever(BaseRetriever):
 
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
-        super().__init__(**kwargs)
+        check_names(type(self).__name__, kwargs, type(self).model_fields)
+        try:
+            super().__init__(**kwargs)
+        except ValidationError as error:
+            first = error.errors()[0]
+            require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
         self._check()
         if self.chunks is not None:
             self._collection = Collection.of_chunks(self.chunks, self._name, self._counter, self.texts or {})
             if self._mode != "dense":
                 self._lexical = LexicalIndex((chunk.page_content for chunk in self.chunks), self.language)
                 self._lexical.scores("")  # computes those of all words now, not in the first search
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        rule = "parameters cannot be assigned: call model_copy(update={...}), or make a new retriever"
+        require(name not in type(self).model_fields, rule, name)
+        super().__setattr__(name, value)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; with ``update``, a new retriever, whose other parameters are those of this one."""
+        copy = super().model_copy(deep=deep)
+        return type(self)(**dict(copy) | dict(update)) if update else copy
 
     def _check(self) -> None:
         sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
@@ -156,7 +182,7 @@ class AdvchunkRetriever(BaseRetriever):
         fits = (self._mode == "lexical" or bool(sources)) and (self._mode == "dense" or self.chunks is not None)
         require(fits, rule, self._mode)
         _check_size(self.k, self.budget)
-        require(self.depth >= 1, "depth must be >= 1", self.depth)
+        require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
         require(self.lexical_weight >= 0, "lexical_weight must be >= 0", self.lexical_weight)
         require(self.score_key is None or self.retriever is not None, "score_key needs a retriever", self.score_key)
         has_chunks = self.id_key is None or self.chunks is not None or self.docstore is not None
@@ -168,7 +194,9 @@ class AdvchunkRetriever(BaseRetriever):
 
     @property
     def _mode(self) -> SearchMode:
-        return self.mode or ("dense" if self.chunks is None else "hybrid")
+        if self.mode is None and self.chunks is not None:
+            return "lexical" if self.vectorstore is None and self.retriever is None else "hybrid"
+        return self.mode or "dense"
 
     @property
     def _counter(self) -> Counter:
@@ -182,7 +210,8 @@ class AdvchunkRetriever(BaseRetriever):
         if self._mode == "lexical":
             pass
         elif self.vectorstore is not None:
-            hits = list(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
+            with _requiring_scores(self.vectorstore):
+                hits = list(self.vectorstore.similarity_search_with_score(query, **call.search_kwargs))
         elif self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = self._scored(self.retriever.invoke(query, config, **call.search_kwargs))
@@ -198,13 +227,14 @@ class AdvchunkRetriever(BaseRetriever):
         if self._mode == "lexical":
             pass
         elif self.vectorstore is not None:
-            hits = list(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
+            with _requiring_scores(self.vectorstore):
+                hits = list(await self.vectorstore.asimilarity_search_with_score(query, **call.search_kwargs))
         elif self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = self._scored(await self.retriever.ainvoke(query, config, **call.search_kwargs))
         if self.id_key and self.docstore is not None and self.chunks is None:
             hits = self._chunks_of(hits, await self.docstore.amget(self._row_ids(hits)))
-        return self._respond(query, hits, call)
+        return await asyncio.to_thread(self._respond, query, hits, call)
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
@@ -214,14 +244,27 @@ class AdvchunkRetriever(BaseRetriever):
             k, budget = self.k, self.budget
         if chunk_filter is None and not any(map(_is_filter, kwargs)):
             chunk_filter = self.chunk_filter
-        size = max(self.depth, k or 0) * (_ROWS if self.id_key else 1)
-        search_kwargs = ({"k": size} if self.vectorstore is not None else {}) | self.search_kwargs | kwargs
-        return _Call(search_kwargs, self._conditions(search_kwargs, chunk_filter), chunk_filter, k or _K, budget)
+        k = k or _K
+        depth = self.depth if budget else max(self.depth, k)
+        search_kwargs = self.search_kwargs | kwargs
+        conditions = self._conditions(search_kwargs, chunk_filter)
+        if self.vectorstore is not None:
+            search_kwargs = self._sizes(self.vectorstore, search_kwargs, depth) | search_kwargs
+        return _Call(search_kwargs, conditions, chunk_filter, k, budget, depth)
+
+    def _sizes(self, store: VectorStore, search_kwargs: Mapping[str, Any], depth: int) -> dict[str, int]:
+        """Return the number of chunks or rows to find and, if the store filters only what it found, to filter."""
+        size = depth * (_ROWS if self.id_key else 1)
+        parameters = signature(store.similarity_search_with_score).parameters
+        filters_after = "fetch_k" in parameters and any(map(_is_filter, search_kwargs))
+        return {"k": size} | ({"fetch_k": _FILTERED * size} if filters_after else {})
 
     def _conditions(
         self, search_kwargs: Mapping[str, Any], chunk_filter: Callable[[Document], bool] | None
     ) -> Mapping[str, Any]:
         """Return the metadata that chunks must have, by the filter for the store, unless ``chunk_filter`` decides."""
+        rule = "search_kwargs of a vectorstore must not have 'k': k is of results, depth of the store's hits"
+        require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}
         filters = {name: value for name, value in (own | dict(search_kwargs)).items() if _is_filter(name) and value}
         if chunk_filter is not None or self.chunks is None or not filters:
@@ -263,17 +306,17 @@ class AdvchunkRetriever(BaseRetriever):
             collection, dense = self._rank_chunks(collection, hits)
         allowed = collection.having(call.conditions)
         if call.chunk_filter is not None:
-            allowed = np.fromiter(map(call.chunk_filter, collection.documents), bool, len(allowed))
+            allowed &= np.fromiter(map(call.chunk_filter, collection.documents), bool, len(allowed))
         lexical = None
         if self._lexical is not None:
             scores = self._lexical.scores(query)
-            lexical = Ranking.from_scores(np.where(allowed[: len(scores)], scores, 0), self.depth, above=0)
+            lexical = Ranking.from_scores(np.where(allowed[: len(scores)], scores, 0), call.depth, above=0)
         ranking = combine(
             None if dense is None else _keep(dense, allowed),
             lexical,
             collection.places if self.neighbors else None,
             lexical_weight=self.lexical_weight,
-            depth=self.depth,
+            depth=call.depth,
         )
         ranking = _keep(ranking, allowed)
         if call.budget is None:
@@ -299,7 +342,7 @@ class AdvchunkRetriever(BaseRetriever):
             places = collection.numbers_of([hit for hit, _ in hits])
         others = [hit for place, (hit, _) in zip(places, hits, strict=True) if place is None]
         if others:
-            reason = "%d of %d hits are not among the chunks, such as %r: make a new retriever with those of the store"
+            reason = "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new retriever with those of the store"
             self._warn("chunks", reason, len(others), len(hits), others[0].page_content[:60])
         if self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for place, hit in zip(places, hits, strict=True) if place is not None]
@@ -334,6 +377,18 @@ class _Call:
     chunk_filter: Callable[[Document], bool] | None
     k: int
     budget: int | None
+    depth: int
+
+
+@contextmanager
+def _requiring_scores(store: VectorStore) -> Iterator[None]:
+    """Raise `ConfigurationError` if a store has no search with scores."""
+    try:
+        yield
+    except NotImplementedError as error:
+        rule = "a vectorstore must search with scores; for one that cannot, pass retriever=store.as_retriever()"
+        msg = f"{rule}, got {type(store).__name__}"
+        raise ConfigurationError(msg) from error
 
 
 def _is_filter(name: str) -> bool:
@@ -342,14 +397,14 @@ def _is_filter(name: str) -> bool:
 
 def _check_size(k: int | None, budget: int | None) -> None:
     require(k is None or budget is None, "k and budget must not both be given", (k, budget))
-    require(k is None or k >= 1, "k must be >= 1 or None", k)
-    require(budget is None or budget >= 1, "budget must be >= 1 or None", budget)
+    require(k is None or is_integer(k, 1), "k must be a whole number >= 1 or None", k)
+    require(budget is None or is_integer(budget, 1), "budget must be a whole number >= 1 or None", budget)
 
 
 def _keep(ranking: Ranking, allowed: NDArray[np.bool_]) -> Ranking:
     """Return the part of a ranking whose chunks are allowed."""
     kept = allowed[ranking.chunks]
-    return Ranking(ranking.chunks[kept], ranking.scores[kept])
+    return replace(ranking, chunks=ranking.chunks[kept], scores=ranking.scores[kept])
 
 
 def _scores(hits: _Hits) -> list[float] | None:

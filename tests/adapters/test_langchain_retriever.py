@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import threading
+from itertools import pairwise
 
 import pytest
 from langchain_core.documents import Document
@@ -119,7 +121,7 @@ def test_a_budget_gives_passages_with_citations():
     retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=CHUNKS, budget=30)
     (passage, *_) = retriever.invoke(QUESTION)
     assert passage.page_content == " ".join(PLANTED)
-    assert passage.metadata["citation"] == "town, characters 253-345"
+    assert passage.metadata["citation"] == "town, characters 253-290, 291-309, 310-345"
     assert passage.metadata["chunk_ids"] == ["town 4", "town 5", "town 6"]
     assert sum(passage.metadata["token_count"] for passage in retriever.invoke(QUESTION)) <= 30
     assert len(retriever.invoke(QUESTION, k=2)) == 2
@@ -184,7 +186,7 @@ def test_the_filter_of_a_retriever_also_restricts_words_and_neighbors():
 def test_the_name_of_a_document_is_where_the_user_says(key):
     chunks = chunked(PLANTED, title="Ferries", source="a")
     (passage,) = AdvchunkRetriever(vectorstore=stored(chunks), budget=100, document_key=key).invoke(QUESTION)
-    assert passage.metadata["citation"] == "Ferries, characters 0-92"
+    assert passage.metadata["citation"] == "Ferries, characters 0-37, 38-56, 57-92"
 
 
 def test_rows_rank_their_chunks():
@@ -233,7 +235,7 @@ def test_pages_of_a_loader_are_texts_of_their_own():
     for options in ({}, {"chunks": chunks}):
         passages = AdvchunkRetriever(vectorstore=stored(chunks), budget=200, **options).invoke(QUESTION)
         assert sorted(passage.metadata["citation"] for passage in passages) == [
-            f"town.pdf, page {page}, characters 0-92" for page in (1, 2)
+            f"town.pdf, page {page}, characters 0-37, 38-56, 57-92" for page in (1, 2)
         ]
 
 
@@ -259,11 +261,19 @@ def test_nothing_in_nothing_out():
     ("options", "rule"),
     [
         ({}, "vectorstore, retriever or chunks must be given"),
-        ({"chunks": CHUNKS}, "mode must be 'lexical' without a vectorstore"),
+        ({"chunks": CHUNKS, "mode": "hybrid"}, "mode must be 'lexical' without a vectorstore"),
         ({"vectorstore": True, "mode": "hybrid"}, "'dense' without chunks"),
         ({"vectorstore": True, "k": 5, "budget": 100}, "k and budget must not both be given"),
-        ({"vectorstore": True, "k": 0}, "k must be >= 1"),
-        ({"vectorstore": True, "depth": 0}, "depth must be >= 1"),
+        ({"vectorstore": True, "k": 0}, "k must be a whole number >= 1"),
+        ({"vectorstore": True, "k": 2.5}, "k must be a whole number >= 1 or None, got 2.5"),
+        ({"vectorstore": True, "k": "3"}, "k must be a whole number >= 1 or None, got '3'"),
+        ({"vectorstore": True, "budget": True}, "budget must be a whole number >= 1 or None, got True"),
+        ({"vectorstore": True, "depth": 0}, "depth must be a whole number >= 1"),
+        ({"vectorstore": True, "mode": "sparse"}, "mode: Input should be 'dense', 'lexical' or 'hybrid', got 'sparse'"),
+        ({"vectorstore": True, "order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
+        ({"vectorstore": True, "top_k": 3}, "AdvchunkRetriever has no parameter 'top_k'"),
+        ({"vectorstore": True, "neighbor": False}, "did you mean 'neighbors'"),
+        ({"vectorstore": True, "search_kwargs": {"k": 3}}, "search_kwargs of a vectorstore must not have 'k'"),
         ({"vectorstore": True, "retriever": Listed(documents=[])}, "must not both be given"),
         ({"vectorstore": True, "id_key": "doc_id"}, "id_key needs chunks or a docstore"),
         ({"vectorstore": True, "score_key": "score"}, "score_key needs a retriever"),
@@ -276,3 +286,133 @@ def test_bad_parameters_are_clear_errors(options, rule):
     options = options | ({"vectorstore": stored(CHUNKS)} if "vectorstore" in options else {})
     with pytest.raises(ConfigurationError, match=rule):
         AdvchunkRetriever(**options)
+
+
+def test_a_hit_with_another_text_than_the_chunk_with_its_id_is_ranked_itself(caplog):
+    edited = CHUNKS[4].model_copy(update={"page_content": "The ferry to the island leaves at noon."})
+    retriever = AdvchunkRetriever(vectorstore=stored([*CHUNKS[:4], edited, *CHUNKS[5:]]), chunks=CHUNKS, mode="dense")
+    with caplog.at_level(logging.WARNING, "advchunk"):
+        results = retriever.invoke(QUESTION, k=20)
+        retriever.invoke(QUESTION)
+    assert sorted(texts(results)) == sorted(texts([*CHUNKS[:4], edited, *CHUNKS[5:]]))
+    assert edited.id in [chunk.id for chunk in results]
+    assert ["have another text there" in message for message in caplog.messages] == [True]
+
+
+@pytest.mark.parametrize("neighbors", [True, False], ids=["neighbors", "alone"])
+@pytest.mark.parametrize("options", [{}, {"chunks": CHUNKS}, {"chunks": CHUNKS, "mode": "lexical"}], ids="-".join)
+def test_k_may_be_above_the_depth(options, neighbors):
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), depth=2, neighbors=neighbors, **options)
+    assert len(retriever.invoke("door of the ferry and the shed", k=8)) == 8
+    assert len(retriever.invoke("door of the ferry and the shed")) == 5
+
+
+def test_parameters_change_in_copies_only():
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), k=2, neighbors=False)
+    for name, value in {"chunks": CHUNKS, "mode": "lexical", "k": 9}.items():
+        with pytest.raises(ConfigurationError, match=f"cannot be assigned: call model_copy.*'{name}'"):
+            setattr(retriever, name, value)
+    lexical = retriever.model_copy(update={"chunks": CHUNKS, "mode": "lexical"})
+    assert texts(lexical.invoke("pink")) == [FILLER[-1]]
+    assert texts(lexical.model_copy(update={"chunks": CHUNKS[:2]}).invoke("pink")) == []
+    assert lexical.model_copy().invoke("pink") == lexical.model_copy(deep=True).invoke("pink") == lexical.invoke("pink")
+    with pytest.raises(ConfigurationError, match="no parameter 'size'"):
+        retriever.model_copy(update={"size": 9})
+
+
+def test_an_id_in_the_metadata_is_an_id_only_as_qdrant_writes_it():
+    users = [Document(chunk.page_content, metadata=chunk.metadata | {"_id": "page"}) for chunk in CHUNKS]
+    assert {chunk.id for chunk in AdvchunkRetriever(chunks=users).invoke(QUESTION)} == {None}
+    for metadata, expected in ({"_collection_name": "town", "_id": 7}, "7"), ({"_id": 7}, None):
+        hits = [Document(CHUNKS[4].page_content, metadata=CHUNKS[4].metadata | metadata)]
+        (best,) = AdvchunkRetriever(retriever=Listed(documents=hits)).invoke(QUESTION)
+        assert best.id == expected
+        (passage,) = AdvchunkRetriever(retriever=Listed(documents=hits), budget=50).invoke(QUESTION)
+        assert passage.metadata["chunk_ids"] == [expected] * bool(expected)
+
+
+@pytest.mark.parametrize("chunks", [None, CHUNKS], ids=["hits", "chunks"])
+def test_passages_have_the_ids_of_their_chunks_one_start_and_an_id_that_lasts(chunks):
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=chunks)
+    passages = retriever.invoke("Which door is painted blue, or pink?", budget=60)
+    assert len({passage.id for passage in passages}) == len(passages) > 1
+    again = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunks=chunks, budget=60).invoke(
+        "Which door is painted blue, or pink?"
+    )
+    assert [passage.id for passage in again] == [passage.id for passage in passages]
+    assert {name for passage in passages for name in passage.metadata["chunk_ids"]} <= {chunk.id for chunk in CHUNKS}
+    for passage in passages:
+        assert "advchunk_start_index" not in passage.metadata
+        places = passage.metadata["citation"].rpartition(" characters ")[2].replace(", ", "-").split("-")
+        assert [int(places[0]), int(places[-1])] == [passage.metadata["start_index"], passage.metadata["end_index"]]
+
+
+def test_a_store_that_filters_after_its_search_filters_enough():
+    class Later(InMemoryVectorStore):
+        """Filters the first ``fetch_k`` hits, like FAISS."""
+
+        def similarity_search_with_score(self, query, k=4, filter=None, fetch_k=20, **kwargs):
+            fetched.append(fetch_k)
+            hits = super().similarity_search_with_score(query, fetch_k if filter else k)
+            return [hit for hit in hits if filter is None or filter(hit[0])][:k]
+
+    fetched = []
+    chunks = chunked([f"The ferry to the island, part {i}." for i in range(30)], source="town") + CHUNKS[-4:]
+    retriever = AdvchunkRetriever(vectorstore=Later.from_documents(chunks, DefaultEmbeddings()), depth=5)
+    results = retriever.invoke(QUESTION, filter=lambda chunk: chunk.metadata["source"] == "sheds")
+    assert sorted(texts(results)) == sorted(FILLER[4:])
+    retriever.invoke(QUESTION)
+    retriever.invoke(QUESTION, filter=bool, fetch_k=7)
+    assert fetched == [50, 20, 7]
+
+
+def test_async_search_computes_in_another_thread():
+    def remember(_):
+        threads.add(threading.current_thread())
+        return True
+
+    threads = set()
+    retriever = AdvchunkRetriever(vectorstore=stored(CHUNKS), chunk_filter=remember)
+    assert asyncio.run(retriever.ainvoke(QUESTION))
+    assert threads
+    assert threading.main_thread() not in threads
+
+
+def test_a_store_without_scores_is_a_clear_error():
+    class Unscored(InMemoryVectorStore):
+        """Searches without scores."""
+
+        def similarity_search_with_score(self, *args, **kwargs):
+            raise NotImplementedError
+
+        async def asimilarity_search_with_score(self, *args, **kwargs):
+            raise NotImplementedError
+
+    retriever = AdvchunkRetriever(vectorstore=Unscored(DefaultEmbeddings()))
+    for search in (retriever.invoke, lambda query: asyncio.run(retriever.ainvoke(query))):
+        with pytest.raises(ConfigurationError, match=r"pass retriever=store.as_retriever\(\), got Unscored"):
+            search(QUESTION)
+
+
+def test_chunks_alone_are_searched_by_words():
+    alone, lexical = AdvchunkRetriever(chunks=CHUNKS), AdvchunkRetriever(chunks=CHUNKS, mode="lexical")
+    assert alone.invoke(QUESTION) == lexical.invoke(QUESTION) != []
+
+
+def test_the_sizes_of_one_search_are_whole_numbers():
+    retriever = AdvchunkRetriever(chunks=CHUNKS)
+    for sizes in ({"k": 2.5}, {"k": 0}, {"budget": "9"}):
+        with pytest.raises(ConfigurationError, match="must be a whole number >= 1"):
+            retriever.invoke(QUESTION, **sizes)
+
+
+def test_passages_of_overlapping_chunks_without_places_repeat_no_text():
+    text = " ".join([*FILLER, *PLANTED])
+    splitter = RecursiveCharacterTextSplitter(chunk_size=100, chunk_overlap=50)
+    chunks = splitter.create_documents([text], [{"source": "town"}])
+    assert any(first.page_content[-20:] in second.page_content for first, second in pairwise(chunks))
+    passages = AdvchunkRetriever(chunks=chunks, budget=1000).invoke("ferry shed rope door")
+    assert all(passage.page_content in text for passage in passages)
+    assert sum(len(passage.page_content) for passage in passages) <= len(text)
+    assert {passage.metadata["citation"] for passage in passages} == {"town"}
+    assert not any("start_index" in passage.metadata for passage in passages)
