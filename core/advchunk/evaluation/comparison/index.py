@@ -41,7 +41,8 @@ class RankedChunks(NamedTuple):
     def first(self, question: int, *, above: float = -np.inf) -> Ranking:
         """Return the first chunks for a question, as a retriever does, with scores higher than ``above``."""
         count = int(np.count_nonzero(self.scores[question, :DEPTH] > above))
-        return Ranking(self.order[question, :count], self.scores[question, :count])
+        floor = None if above == -np.inf else above
+        return Ranking(self.order[question, :count], self.scores[question, :count], floor)
 
 
 @dataclass(frozen=True, eq=False)
