@@ -75,9 +75,10 @@ def plainly_ranked(index, search):
         )
         dense = Ranking(np.array(by_vectors[:100]), np.array([cosines[i] for i in by_vectors[:100]]))
         common = [i for i in by_words if words[i] > 0][:100]
+        by_bm25 = Ranking(np.array(common, int), np.array([words[i] for i in common]), floor=0.0)
         first = combine(
             None if search.mode == "lexical" else dense,
-            None if search.mode == "dense" else Ranking(np.array(common, int), np.array([words[i] for i in common])),
+            None if search.mode == "dense" else by_bm25,
             places if search.neighbors else None,
             fusion=search.fusion,
             lexical_weight=search.lexical_weight,
