@@ -74,7 +74,7 @@ class HashedWords:
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for digest in hashes[stem].T:
             np.add.at(rows, (row, (digest >> 1) % self.dimensions), np.where(digest & 1, value, -value))
-        rows[np.abs(rows) < _NOISE] = 0  # what is left of words that cancel, and must not be scaled to length 1
+        rows[np.abs(rows) < _NOISE] = 0  # of words that cancel; it must not be scaled to length 1
         return unit_rows(rows)
 
     def _stems(self, words: Sequence[str]) -> tuple[Ints, Ints, Floats]:
