@@ -19,8 +19,9 @@ from advchunk.errors import require
 from advchunk.layout import inherited_metadata
 from advchunk.records import Span, write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Hit, Passage, Places, Ranking, assemble_passages
-from advchunk.retrieval.locating import Finder
+from advchunk.retrieval.locating import Finder, find_overlap
 from advchunk.retrieval.passages import PassageOrder
+from advchunk.retrieval.places import estimate_tokens
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
 from langchain_advchunk.enrich import group_by_source, to_framework_chunk
@@ -30,8 +31,6 @@ _log = logging.getLogger("advchunk")
 PLAIN = (str, int, float)
 """Types of metadata values that a filter compares."""
 
-_SAMPLE = 100  # texts whose tokens are counted, to convert characters to tokens
-_OVERLAP = 10  # characters that end a chunk and start the next, so many not by chance
 _GAP = 3  # characters between chunks that do not overlap, so that no passage joins them
 
 
@@ -240,22 +239,12 @@ def _id_in_store(hit: Document) -> str:
 def _to_chunks(documents: Sequence[Document], ids: Sequence[str], counter: Counter) -> list[Chunk]:
     """Return chunks with their own tokens, or else estimated ones."""
     parts = [to_framework_chunk(document) for document in documents]
-    tokens = [written_metadata(document.metadata).get("token_count") for document in documents]
-    sample = [part.text for part, count in zip(parts, tokens, strict=True) if count is None]
-    sample = sample[:: max(len(sample) // _SAMPLE, 1)]
-    density = int(counter.counts(sample).sum()) / max(sum(map(len, sample)), 1) if sample else 0.0
-    return [
-        Chunk(
-            part.text,
-            part.spans,
-            round(len(part.text) * density) if count is None else count,
-            i,
-            ids[i],
-            part.context,
-            metadata=document.metadata,
-        )
-        for i, (document, part, count) in enumerate(zip(documents, parts, tokens, strict=True))
-    ]
+    estimates = estimate_tokens([part.text for part in parts], counter)
+    chunks = list[Chunk]()
+    for i, (document, part, estimate) in enumerate(zip(documents, parts, estimates, strict=True)):
+        tokens = written_metadata(document.metadata).get("token_count", estimate)
+        chunks.append(Chunk(part.text, part.spans, tokens, i, ids[i], part.context, metadata=document.metadata))
+    return chunks
 
 
 def _text_key(document: Document, name: Callable[[Document], str]) -> str:
@@ -284,21 +273,7 @@ def _in_order(chunks: Sequence[Chunk]) -> list[Chunk]:
     """Return chunks as if each stood after the one before, or over the end that it repeats."""
     placed, last, end = list[Chunk](), "", -_GAP
     for chunk in chunks:
-        start = end - (_overlap(last, chunk.text) or -_GAP)
+        start = end - (find_overlap(last, chunk.text) or -_GAP)
         last, end = chunk.text, start + len(chunk.text)
         placed.append(replace(chunk, spans=(Span(start, end),)))
     return placed
-
-
-def _overlap(first: str, second: str) -> int:
-    """Return the length of the longest end of a text that starts the second; 0 if it is short.
-
-    >>> _overlap("One two. Three four.", "Three four. Five."), _overlap("By the sea", "a boat")
-    (11, 0)
-    """
-    start = first.find(second[:_OVERLAP])
-    while 0 <= start <= len(first) - _OVERLAP:
-        if second.startswith(first[start:]):
-            return len(first) - start
-        start = first.find(second[:_OVERLAP], start + 1)
-    return 0

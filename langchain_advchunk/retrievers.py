@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Self
 
@@ -17,7 +16,6 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
-from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationError
 
 from advchunk.chunkers.other_names import check_names
@@ -28,11 +26,10 @@ from advchunk.records import written_metadata
 from advchunk.retrieval import LexicalIndex, Ranking, combine
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH
-from advchunk.retrieval.search import LEXICAL_WEIGHT, SearchMode
+from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
+from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from langchain_advchunk.collection import PLAIN, Collection, sort_key
-
-_log = logging.getLogger("advchunk")
 
 _K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
@@ -92,8 +89,8 @@ class AdvchunkRetriever(BaseRetriever):
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``; of rows, four
         times as many.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
-        ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as ``{"source": "guide.md"}``, are applied to ``chunks`` as well;
-        for any other filter, pass the same as ``chunk_filter``.
+        ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as
+        ``{"source": "guide.md"}``, are applied to ``chunks`` as well; for any other filter, pass the same as ``chunk_filter``.
     chunk_filter : returns True for a chunk that may be returned.
     id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
         a row's chunk, such as "doc_id". A chunk ranks by its best row. It is looked up in ``chunks``, or in ``docstore``.
@@ -147,7 +144,7 @@ class AdvchunkRetriever(BaseRetriever):
 
     _collection: Collection | None = PrivateAttr(default=None)
     _lexical: LexicalIndex | None = PrivateAttr(default=None)
-    _warned: set[str] = PrivateAttr(default_factory=set)
+    _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
 
     def __init__(self, **kwargs: Any) -> None:
         """Take the parameters that the class documents."""
@@ -183,7 +180,7 @@ class AdvchunkRetriever(BaseRetriever):
         require(fits, rule, self._mode)
         _check_size(self.k, self.budget)
         require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
-        require(self.lexical_weight >= 0, "lexical_weight must be >= 0", self.lexical_weight)
+        Search(self._mode, self.neighbors, lexical_weight=self.lexical_weight)  # raises if they are out of range
         require(self.score_key is None or self.retriever is not None, "score_key needs a retriever", self.score_key)
         has_chunks = self.id_key is None or self.chunks is not None or self.docstore is not None
         require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
@@ -292,7 +289,7 @@ class AdvchunkRetriever(BaseRetriever):
         best = dict[str, tuple[Document, float | None]]()
         for name, (_, score), chunk in zip(self._row_ids(hits), hits, chunks, strict=True):
             if chunk is None:
-                self._warn("docstore", "left out the rows of chunks that the docstore lacks, such as %s", name)
+                self._warnings.warn("docstore", "left out the rows of chunks that the docstore lacks, such as %s", name)
             else:
                 best.setdefault(name, (chunk, score))
         return list(best.values())
@@ -312,13 +309,13 @@ class AdvchunkRetriever(BaseRetriever):
             scores = self._lexical.scores(query)
             lexical = Ranking.from_scores(np.where(allowed[: len(scores)], scores, 0), call.depth, above=0)
         ranking = combine(
-            None if dense is None else _keep(dense, allowed),
+            None if dense is None else dense.keep(allowed),
             lexical,
             collection.places if self.neighbors else None,
             lexical_weight=self.lexical_weight,
             depth=call.depth,
         )
-        ranking = _keep(ranking, allowed)
+        ranking = ranking.keep(allowed)
         if call.budget is None:
             return collection.results(ranking.first(call.k))
         return collection.passages(ranking, call.budget, self._counter, self.order)
@@ -330,7 +327,7 @@ class AdvchunkRetriever(BaseRetriever):
         alone = collection.alone
         if self.neighbors and alone:
             reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
-            self._warn("places", reason, alone, len(hits))
+            self._warnings.warn("places", reason, alone, len(hits))
         numbers = np.argsort(order).tolist()
         return collection, Ranking.from_hits(numbers, _scores(hits))
 
@@ -343,7 +340,7 @@ class AdvchunkRetriever(BaseRetriever):
         others = [hit for place, (hit, _) in zip(places, hits, strict=True) if place is None]
         if others:
             reason = "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new retriever with those of the store"
-            self._warn("chunks", reason, len(others), len(hits), others[0].page_content[:60])
+            self._warnings.warn("chunks", reason, len(others), len(hits), others[0].page_content[:60])
         if self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for place, hit in zip(places, hits, strict=True) if place is not None]
             places = [place for place in places if place is not None]
@@ -360,12 +357,6 @@ class AdvchunkRetriever(BaseRetriever):
         keys = _NAMES if self.document_key is None else (self.document_key,)
         names = [document.metadata[key] for key in keys if document.metadata.get(key)]
         return str(names[0] if names else written_metadata(document.metadata).get("source_id", ""))
-
-    def _warn(self, subject: str, message: str, *values: object) -> None:
-        """Log a warning, once for each subject."""
-        if subject not in self._warned:
-            self._warned.add(subject)
-            _log.warning(message, *values)
 
 
 @dataclass(frozen=True)
@@ -399,12 +390,6 @@ def _check_size(k: int | None, budget: int | None) -> None:
     require(k is None or budget is None, "k and budget must not both be given", (k, budget))
     require(k is None or is_integer(k, 1), "k must be a whole number >= 1 or None", k)
     require(budget is None or is_integer(budget, 1), "budget must be a whole number >= 1 or None", budget)
-
-
-def _keep(ranking: Ranking, allowed: NDArray[np.bool_]) -> Ranking:
-    """Return the part of a ranking whose chunks are allowed."""
-    kept = allowed[ranking.chunks]
-    return replace(ranking, chunks=ranking.chunks[kept], scores=ranking.scores[kept])
 
 
 def _scores(hits: _Hits) -> list[float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 from uuid import UUID, uuid5
@@ -82,13 +83,8 @@ class AdvchunkNodeParser(TextSplitter):
     def __init__(self, **data: Any) -> None:
         """Build a parser; raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
         check_names(type(self).__name__, data, type(self).model_fields)
-        try:
+        with first_error():
             super().__init__(**data)
-        except ValidationError as error:
-            first = error.errors()[0]
-        else:
-            return
-        raise_first(first)
 
     @abstractmethod
     def core(self) -> Chunker:
@@ -334,12 +330,19 @@ class EmbeddingNodeParser(LinearNodeParser):
     """Base of the parsers that cut by embeddings."""
 
 
-def raise_first(error: Any) -> None:
-    """Raise an error that pydantic found as the core would: the rule and the value."""
-    cause = error.get("ctx", {}).get("error")
+@contextmanager
+def first_error() -> Iterator[None]:
+    """Raise the first error that pydantic finds as the core would: the rule and the value."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+    else:
+        return
+    cause = first.get("ctx", {}).get("error")
     if isinstance(cause, ConfigurationError):
         raise cause
-    require(False, f"{'.'.join(map(str, error['loc']))}: {error['msg']}", error["input"])
+    require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
 
 
 def sentence_nodes(node: TextNode, chunk: Chunk, shift: int | None) -> Iterator[IndexNode]:

@@ -5,8 +5,6 @@ import logging
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
@@ -28,8 +26,8 @@ from llamaindex_advchunk import (
     DefaultEmbedding,
     NeighborPostprocessor,
     RecursiveNodeParser,
-    retrievers,
 )
+from llamaindex_advchunk.collection import CollectionReader
 
 # The passage that a question names, the answer beside it, which shares no word with the question, and other places.
 ASKED = "The harbor ferry to the island is small and old, and the harbor is proud of its island ferry."
@@ -375,9 +373,9 @@ def test_a_postprocessor_follows_its_nodes(nodes):
 
 def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
     reads = []
-    read = retrievers._Source.read
+    read = CollectionReader.read
     monkeypatch.setattr(
-        retrievers._Source,
+        CollectionReader,
         "read",
         lambda self, nodes, **options: reads.append(len(nodes)) or read(self, nodes, **options),
     )
@@ -441,15 +439,6 @@ def test_passages_of_overlapping_nodes_without_places_repeat_no_text():
     assert passage.text == " ".join(steps)
     assert passage.metadata["citation"] == "x"
     assert passage.node.start_char_idx is None
-
-
-@given(before=st.text("ab", max_size=40), after=st.text("ab", max_size=40))
-def test_the_overlap_is_the_longest(before, after):
-    lengths = range(retrievers._LEAST_OVERLAP, min(len(before), len(after)) + 1)
-    longest = max((n for n in lengths if before.endswith(after[:n])), default=0)
-    assert retrievers._overlap(before, after) == longest
-    same = before + "0123456789" + after
-    assert retrievers._overlap(same, same) == len(same)
 
 
 def test_an_index_without_nodes_cannot_search_words():

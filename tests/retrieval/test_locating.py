@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Span
-from advchunk.retrieval.locating import Finder, locate
+from advchunk.retrieval.locating import Finder, find_overlap, locate
 
 
 @given(st.text("ab \n", min_size=1, max_size=40), st.data())
@@ -48,3 +48,12 @@ def test_known_spans_are_checked():
 def test_a_text_that_is_not_there_is_an_error():
     with pytest.raises(ConfigurationError, match=r"texts must be parts of their document, in order, got 'Three.'"):
         locate("One. Two.", ["One.", "Three."])
+
+
+@given(before=st.text("ab", max_size=40), after=st.text("ab", max_size=40))
+def test_the_overlap_is_the_longest_of_ten_characters_or_more(before, after):
+    lengths = range(10, min(len(before), len(after)) + 1)
+    longest = max((n for n in lengths if before.endswith(after[:n])), default=0)
+    assert find_overlap(before, after) == longest
+    same = before + "0123456789" + after
+    assert find_overlap(same, same) == len(same)

@@ -135,3 +135,8 @@ def test_scores_of_hits_must_be_finite_and_in_order(scores):
 
 def test_hits_without_scores_rank_in_their_order():
     assert Ranking.from_hits([5, 3, 5, 4]).chunks.tolist() == [5, 3, 4]
+
+
+def test_a_part_of_a_ranking_keeps_its_order_and_floor():
+    part = Ranking(np.array([3, 0, 1]), np.array([9.0, 5.0, 2.0]), 0.0).keep(np.array([False, True, True, True]))
+    assert (part.chunks.tolist(), part.scores.tolist(), part.floor) == ([3, 1], [9.0, 2.0], 0.0)

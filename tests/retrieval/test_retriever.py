@@ -57,14 +57,13 @@ def test_editing_and_removing_documents_equals_a_new_retriever(mode):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_saved_and_loaded(mode, tmp_path):
-    retriever = Retriever(
-        chunks(add_scores=True), mode=mode, neighbors=False, lexical_weight=3.0, texts={"tea.txt": "\ud800"}
-    )
+    retriever = Retriever(chunks(add_scores=True), mode=mode, neighbors=False, lexical_weight=3.0, texts=TEXTS)
     retriever.save(tmp_path)
     loaded = Retriever.load(tmp_path)
     assert loaded.settings == Search(mode, lexical_weight=3.0)
     for question in ("rum", "hot tea", "file number"):
         assert loaded.search(question) == retriever.search(question)
+        assert loaded.passages(question, 40) == retriever.passages(question, 40)
     loaded.add("new.txt", RecursiveChunker().chunk("Coffee."))
     assert loaded.search("coffee", 1)[0].document == "new.txt"
 
@@ -197,6 +196,24 @@ def test_a_lexical_retriever_calls_no_model():
 def test_an_empty_retriever_finds_nothing():
     assert Retriever().search("tea") == []
     assert Retriever({"a": []}).passages("tea") == []
+
+
+def test_a_document_that_is_edited_loses_its_old_text():
+    retriever = Retriever()
+    for text in ("Tea is hot. Rum is cold.", "Tea is hot;\nRum is cold;"):
+        pieces = [Chunk("Tea is hot", (Span(0, 10),), 3), Chunk("Rum is cold", (Span(12, 23),), 3)]
+        retriever.add("a", pieces, text=text if "." in text else None)
+    (passage,) = retriever.passages("tea rum", 20)  # the old text would keep them apart
+    assert len(passage.hits) == 2
+
+
+def test_a_text_that_is_not_that_of_the_chunks_is_refused():
+    retriever = Retriever(chunks())
+    with pytest.raises(
+        ConfigurationError, match=r"texts must be those of the spans of chunks; in 'tea.txt' they are not"
+    ):
+        retriever.add("tea.txt", chunks()["law.txt"], text=TEXTS["tea.txt"])
+    assert retriever.search("hot tea", 1)[0].document == "tea.txt"
 
 
 @pytest.mark.parametrize(

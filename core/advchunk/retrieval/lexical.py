@@ -110,7 +110,7 @@ class LexicalIndex:
         with open_atomic(folder / "terms.npz", "wb") as file:
             np.savez(file, ids=np.concatenate([np.zeros(0, np.int32), *self._terms]), edges=edges)
         with open_atomic(folder / "lexical.json", encoding="utf-8") as file:
-            json.dump(settings, file, ensure_ascii=False)
+            json.dump(settings, file)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -7,6 +7,8 @@ from functools import cached_property
 from advchunk.errors import require
 from advchunk.records import Span
 
+_LEAST_OVERLAP = 10  # characters that two texts hardly share by chance
+
 
 class Finder:
     """Finds parts of a text in reading order, ignoring white space, which most splitters change.
@@ -70,3 +72,17 @@ def locate(
             require(span is not None, rule, part[:60])
             spans += [span] if span else []
     return spans
+
+
+def find_overlap(before: str, after: str) -> int:
+    """Return the length of the longest end of a text that is the start of the next; 0 if it may be so by chance.
+
+    >>> find_overlap("One two. Three four.", "Three four. Five."), find_overlap("By the sea", "a boat")
+    (11, 0)
+    """
+    beginning, start = after[:_LEAST_OVERLAP], max(len(before) - len(after), 0)
+    while 0 <= (start := before.find(beginning, start)) <= len(before) - _LEAST_OVERLAP:
+        if after.startswith(before[start:]):
+            return len(before) - start
+        start += 1
+    return 0

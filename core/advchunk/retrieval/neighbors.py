@@ -41,8 +41,9 @@ def rerank_by_neighbors(
     single sentence. Do not use it with vectors that include the context already (``vectors="context"`` or "late"), or for
     rows of less than 60 tokens: both contain the same idea.
 
-    The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. If all scores are equal, p is 1. Takes time in proportion to the chunks near the ranking times ``depth``, whatever the size of the
-    index. Raises `ConfigurationError` for a parameter out of range, or a ranking of chunks without a place.
+    The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. If all scores are equal, p is 1. Takes
+    time in proportion to the chunks near the ranking times ``depth``, whatever the size of the index. Raises
+    `ConfigurationError` for a parameter out of range, or a ranking of chunks without a place.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def rerank_by_neighbors(
     hits_only : do not let in chunks that are not in the ranking; about three quarters of the gain remain.
 
     >>> places = Places(np.zeros(6, dtype=int), np.arange(6) * 100.0)
-    >>> found = Ranking(np.array([0, 4, 5, 1]), np.array([0.9, 0.89, 0.88, 0.1]))
-    >>> rerank_by_neighbors(found, places).chunks.tolist()
+    >>> hits = Ranking(np.array([0, 4, 5, 1]), np.array([0.9, 0.89, 0.88, 0.1]))
+    >>> rerank_by_neighbors(hits, places).chunks.tolist()
     [4, 0, 5, 3, 1, 2]
     """
     require(temperature > 0, "temperature must be > 0", temperature)

@@ -172,8 +172,11 @@ def _merge(hits: Sequence[Hit], text: str | None, counter: Counter) -> Passage:
     spans, parts = list[Span](), list[str]()
     for (start, end), piece in pieces:
         gap = _gap(spans[-1].end, start, text) if spans else ""
-        if not spans or gap is None or (gap and text is None):
-            parts += [("\n\n" if gap is None else gap) * bool(spans), piece]
+        if not spans:
+            parts.append(piece)
+            spans.append(Span(start, end))
+        elif gap is None or (gap and text is None):  # the text between them is unknown, or not white space
+            parts += [gap or "\n\n", piece]
             spans.append(Span(start, end))
         elif end > spans[-1].end:
             parts.append(gap + piece[max(spans[-1].end - start, 0) :])

@@ -12,6 +12,7 @@ from advchunk.records import Chunk, Floats, Ints
 from advchunk.text.counters import Counter
 
 _GAP = 1e6  # tokens between documents
+_SAMPLE = 100  # texts whose tokens are counted for an estimate
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,10 @@ def count_tokens(chunks: Sequence[Chunk], counter: Counter) -> list[Chunk]:
     for i, tokens in zip(missing, counts, strict=True):
         counted[i] = replace(chunks[i], tokens=tokens)
     return counted
+
+
+def estimate_tokens(texts: Sequence[str], counter: Counter) -> list[int]:
+    """Return about the number of tokens of each text, from the tokens per character of a hundred of them."""
+    sample = texts[:: max(len(texts) // _SAMPLE, 1)]
+    density = int(counter.counts(sample).sum()) / max(sum(map(len, sample)), 1) if sample else 0.0
+    return [round(len(text) * density) for text in texts]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Floats, Ints
@@ -92,6 +93,11 @@ class Ranking:
     def first(self, depth: int) -> Self:
         """Return the first ``depth`` chunks."""
         return type(self)(self.chunks[:depth], self.scores[:depth], self.floor)
+
+    def keep(self, allowed: NDArray[np.bool_]) -> Self:
+        """Return the part of the ranking whose chunks are ``allowed``, (c,) flags."""
+        kept = allowed[self.chunks]
+        return type(self)(self.chunks[kept], self.scores[kept], self.floor)
 
     def padded_scores(self, depth: int) -> Floats:
         """Return the scores of the first ``depth`` chunks; if there are fewer, the floor is that of the others."""

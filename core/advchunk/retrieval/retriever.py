@@ -82,8 +82,8 @@ class Retriever:
         self._depth, self._embedder, self._tokenizer = depth, embedder, tokenizer
         self._groups = dict[str, _Group]()
         self._lexical = LexicalIndex(language=language)
-        self._texts = dict(texts or {})
-        self.add_many({} if chunks is None else chunks)
+        self._texts = dict[str, str]()
+        self.add_many({} if chunks is None else chunks, texts)
 
     def __len__(self) -> int:
         return len(self._chunks)
@@ -103,14 +103,13 @@ class Retriever:
 
         Chunks of context alone, such as a title, can be found but are in no passage.
         """
-        self.add_many({document: chunks})
-        if text is not None:
-            self._texts[document] = text
+        self.add_many({document: chunks}, None if text is None else {document: text})
 
-    def add_many(self, chunks: Mapping[str, Sequence[Chunk]]) -> None:
+    def add_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
         """Add the chunks of documents, in place of those that they have, with full batches for the embedder.
 
-        Nothing changes if the embedder fails, or if vectors have another number of dimensions than those in the index.
+        Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or if a
+        chunk is not the text of its spans in ``texts``, which are as those of the retriever.
         """
         require(
             isinstance(chunks, Mapping), "chunks must be a mapping from the name of a document to its chunks", chunks
@@ -119,22 +118,33 @@ class Retriever:
         counted = count_tokens([chunk for group in groups.values() for chunk in group], self._counter)
         rows = [] if self._search.mode == "lexical" else self._rows_of(counted)
         VectorIndex([*self._rows[:1], *rows])  # raises on vectors that do not fit
+        for name, text in (texts or {}).items():
+            wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not _is_verbatim(chunk, text)]
+            require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
         parts, start = dict[str, _Group](), 0
         for name, group in groups.items():
             end = start + len(group)
             kept = [replace(chunk, **_NOT_KEPT) for chunk in counted[start:end]]
             parts[name], start = _Group(kept, rows[start:end]), end
         for name in parts:
-            self._discard(name)
+            self.remove(name)
         if self._search.mode != "dense":
             self._lexical.add([chunk.embed_text for chunk in counted])
         self._groups |= parts
+        self._texts |= texts or {}
         self._forget()
 
     def remove(self, document: str) -> None:
         """Remove a document, if it is there."""
-        self._discard(document)
         self._texts.pop(document, None)
+        if document not in self._groups:
+            return
+        before = takewhile(lambda name: name != document, self._groups)
+        start = sum(len(self._groups[name].chunks) for name in before)
+        gone = self._groups.pop(document)
+        if self._search.mode != "dense":
+            self._lexical.remove(range(start, start + len(gone.chunks)))
+        self._forget()
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` >= 1 best chunks for a query, or all that are found."""
@@ -156,7 +166,12 @@ class Retriever:
         return assemble_passages(hits, budget, self._counter, order=order, texts=self._texts)
 
     def rank(self, query: str, depth: int | None = None) -> Ranking:
-        """Return the ranking of the chunks, numbered in the order of their documents; ``depth`` replaces that of the retriever."""
+        """Return the ranking of the chunks, numbered in the order of their documents.
+
+        Parameters
+        ----------
+        depth : in place of the retriever's, >= 1.
+        """
         require(isinstance(query, str), "query must be a string", query)
         if self._search.mode == "lexical":
             return self._rank(query, None, depth or self._depth)
@@ -183,17 +198,6 @@ class Retriever:
     def _hits(self, ranking: Ranking, k: int | None = None) -> list[Hit]:
         pairs = zip(ranking.chunks[:k].tolist(), ranking.scores[:k].tolist(), strict=True)
         return [Hit(self._chunks[i], self._names[i], score) for i, score in pairs]
-
-    def _discard(self, document: str) -> None:
-        """Remove the chunks of a document."""
-        if document not in self._groups:
-            return
-        before = takewhile(lambda name: name != document, self._groups)
-        start = sum(len(self._groups[name].chunks) for name in before)
-        gone = self._groups.pop(document)
-        if self._search.mode != "dense":
-            self._lexical.remove(range(start, start + len(gone.chunks)))
-        self._forget()
 
     def _rows_of(self, chunks: Sequence[Chunk]) -> list[Floats]:
         missing = [chunk.embed_text for chunk in chunks if chunk.vector is None and chunk.rows is None]
@@ -280,7 +284,9 @@ class Retriever:
             settings = json.loads((folder / "retriever.json").read_text(encoding="utf-8"))
             require(settings.pop("format") == _FORMAT, f"format must be {_FORMAT}", settings)
             made_by = settings.pop("embedder")
+            texts = settings.pop("texts")
             retriever = cls(embedder=embedder, tokenizer=tokenizer, **settings)
+            retriever._texts = texts
             groups = json.loads((folder / "chunks.json").read_text(encoding="utf-8"))
             with np.load(folder / "vectors.npz", allow_pickle=False) as arrays:
                 rows, counts = arrays["rows"], arrays["counts"]
@@ -313,6 +319,10 @@ class _Group:
 
     chunks: list[Chunk]
     rows: list[Floats]
+
+
+def _is_verbatim(chunk: Chunk, text: str) -> bool:
+    return "".join(text[start:end] for start, end in chunk.spans) == chunk.text
 
 
 def _to_dict(chunk: Chunk) -> dict[str, Any]:
