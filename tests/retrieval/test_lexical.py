@@ -105,6 +105,12 @@ def test_damaged_files_are_refused(tmp_path):
         LexicalIndex.load(tmp_path)
 
 
+@pytest.mark.parametrize("language", ["German", "", None])
+def test_a_language_is_a_code(language):
+    with pytest.raises(ConfigurationError, match="language must be a code, such as 'en'"):
+        LexicalIndex(language=language)
+
+
 def test_only_texts_of_the_index_can_be_removed():
     with pytest.raises(ConfigurationError, match=r"texts must be numbers from 0 to 0, got \[1\]"):
         LexicalIndex(["tea"]).remove([0, 1])
