@@ -292,19 +292,11 @@ def recommend(
     require(budget_seconds is None or budget_seconds > 0, "budget_seconds must be > 0 or None", budget_seconds)
     check_metric(metric)
     options = _options(chunkers, sizes, searches)
-    documents = _sample_documents(documents, questions or (), characters, seed)
-    questions_built = questions is None
+    documents, questions_built = _sample_documents(documents, questions or (), characters, seed), questions is None
     if questions is None:
         dataset = held_out_questions(documents, number, seed=seed)
         documents, questions = dataset.documents, dataset.questions
-    names = {document.source for document in documents}
-    questions = [q for q in questions if names.issuperset(name for name, _ in q.references)]
-    task = EvaluationTask(
-        tuple(documents), tuple(questions), embedder, budget=budget, budgets=(budget,), language=language
-    )
-    if metric == "claims_at_k":  # it applies to no other questions
-        pairs = zip(task.questions, task.claims, strict=True)
-        task = replace(task, questions=tuple(question for question, claims in pairs if claims))
+    task = _task(documents, questions, metric, embedder=embedder, budget=budget, budgets=(budget,), language=language)
     deadline = float("inf") if budget_seconds is None else clock() + budget_seconds
     cache, runs, tasks = dict[Any, Any](), 0, _rounds(task)
     results, last_task, complete = dict[Option, Result](), tasks[0], True
@@ -336,6 +328,19 @@ def recommend(
     )  # fmt: skip
     chosen, rows = _choose(results, metric) if draft.settled else (options[0], _compare(results, options[0], metric))
     return replace(draft, option=chosen, rows=tuple(rows))
+
+
+def _task(
+    documents: Sequence[Document], questions: Sequence[Question], metric: Metric, **settings: Any
+) -> EvaluationTask:
+    """Return the task of the questions about the documents to which the metric applies."""
+    names = {document.source for document in documents}
+    questions = [q for q in questions if names.issuperset(name for name, _ in q.references)]
+    task = EvaluationTask(tuple(documents), tuple(questions), **settings)
+    if metric != "claims_at_k":
+        return task
+    pairs = zip(task.questions, task.claims, strict=True)
+    return replace(task, questions=tuple(question for question, claims in pairs if claims))
 
 
 def _options(
