@@ -1,12 +1,13 @@
 """Compare whole pipelines, from chunks to the ranking, on several sets of questions. See RETRIEVERS.md.
 
-python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 80] [--embedder minilm]
-    [--store DIR] [--processes N]
+python benchmarks/pipelines.py --data DIR [--sets chroma qmsum covidqa xquad/en xquad/de] [--mean 60 80 100 120]
+    [--embedder minilm] [--store DIR] [--processes N]
 
-DIR holds a folder for each set, with texts and questions.jsonl. All chunks have the same mean size. Rows are the methods in
-common use, then ways of search over the chunks of `recursive` and of other libraries, with plain vectors and with ours.
-Prints recall in 1,000 tokens for each set and the difference of the default pipeline to each row, with 95 % intervals over
-questions. A store resumes an interrupted run.
+DIR holds a folder for each set, with texts and questions.jsonl. All chunks have the same mean size; with several sizes, the
+recall of a question is its mean over them, so a lucky cut decides less. Rows are the methods in common use, then ways of
+search over the chunks of `recursive` and of other libraries, with plain vectors and with ours. Prints recall in 1,000 tokens
+for each set and the difference of the default pipeline to each row, with 95 % intervals over questions. A store resumes an
+interrupted run.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from peers import peers
 
 from advchunk.evaluation import (
@@ -35,6 +39,7 @@ from advchunk.evaluation import (
     read_questions,
     searches_of,
 )
+from advchunk.records import Floats
 from retrieval import Reader, make_candidate, make_with_vectors
 
 SETS = ("chroma", "qmsum", "covidqa", "xquad/en", "xquad/de")
@@ -73,25 +78,32 @@ def read_task(folder: Path, embedder: Any) -> EvaluationTask:
     return EvaluationTask(tuple(documents), tuple(questions), embedder, language=language)
 
 
-def cells(result: Result, pipeline: Result) -> list[str]:
-    """Return the recall of a result, and the paired difference of the pipeline to it, bold if that excludes zero."""
-    mean, low, high = (100 * value for value in mean_interval(result.recall))
-    recall = f"{mean:.1f} [{low:.1f}, {high:.1f}]"
-    if result is pipeline:
-        return [recall, ""]
-    mean, low, high = (100 * value for value in paired_difference(pipeline.recall, result.recall)[:3])
+def cells(recall: Floats, pipeline: Floats) -> list[str]:
+    """Return the mean recall of a row, and the paired difference of the pipeline to it, bold if that excludes zero."""
+    mean, low, high = (100 * value for value in mean_interval(recall))
+    own = f"{mean:.1f} [{low:.1f}, {high:.1f}]"
+    if recall is pipeline:
+        return [own, ""]
+    mean, low, high = (100 * value for value in paired_difference(pipeline, recall)[:3])
     difference = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
-    return [recall, f"**{difference}**" if low > 0 or high < 0 else difference]
+    return [own, f"**{difference}**" if low > 0 or high < 0 else difference]
 
 
-def table(results: dict[str, Sequence[Result]]) -> str:
+def recalls(runs: Sequence[Sequence[Result]]) -> dict[str, Floats]:
+    """Return the recall of each question by label, as the mean over the runs, of one size each; without failed rows."""
+    by_label = defaultdict[str, list[Floats]](list)
+    for result in chain.from_iterable(runs):
+        by_label[result.label].append(result.recall)
+    return {label: np.mean(own, axis=0) for label, own in by_label.items() if len(own) == len(runs)}
+
+
+def table(sets: dict[str, dict[str, Floats]]) -> str:
     """Return a table with two columns for each set."""
-    head = ["", *(cell for name in results for cell in (name, "pipeline less this"))]
+    head = ["", *(cell for name in sets for cell in (name, "pipeline less this"))]
     rows = [head, ["---"] * len(head)]
-    by_label = {name: {result.label: result for result in own} for name, own in results.items()}
-    for label in next(iter(by_label.values())):
+    for label in next(iter(sets.values())):
         row = [f"**{label}**" if label == PIPELINE else label]
-        for own in by_label.values():
+        for own in sets.values():
             row += cells(own[label], own[PIPELINE]) if label in own else ["failed", ""]
         rows.append(row)
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
@@ -102,7 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
-    parser.add_argument("--mean", type=int, default=80, help="mean chunk size, in tokens")
+    parser.add_argument("--mean", type=int, nargs="+", default=[80], help="mean chunk sizes, in tokens")
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument("--store", type=Path, help="folder for results and vectors, to resume from")
     parser.add_argument("--only", nargs="+", help="beginnings of labels to run, besides the default pipeline")
@@ -111,16 +123,18 @@ def main() -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     file = str(args.store / "vectors.sqlite") if args.store else None
     embedder = Reader(args.embedder, file) if args.embedder else None
-    results = dict[str, Sequence[Result]]()
+    sets = dict[str, dict[str, Floats]]()
     for name in args.sets:
         task = read_task(args.data / name, embedder)
-        rows = list(candidates(args.mean, embedder, late=embedder is not None))
-        if args.only:
-            rows = [row for row in rows if row.label == PIPELINE or row.label.startswith(tuple(args.only))]
-        results[name] = evaluate(
-            rows, task, processes=args.processes, store=args.store, progress=partial(print, name, file=sys.stderr)
-        )
-    print(table(results))
+        runs = list[Sequence[Result]]()
+        for mean in args.mean:
+            rows = list(candidates(mean, embedder, late=embedder is not None))
+            if args.only:
+                rows = [row for row in rows if row.label == PIPELINE or row.label.startswith(tuple(args.only))]
+            progress = partial(print, name, mean, file=sys.stderr)
+            runs.append(evaluate(rows, task, processes=args.processes, store=args.store, progress=progress))
+        sets[name] = recalls(runs)
+    print(table(sets))
 
 
 if __name__ == "__main__":
