@@ -66,10 +66,10 @@ def test_a_notebook_shows_the_page_in_a_frame_that_can_do_nothing_else():
     assert unescape(re.search('srcdoc="([^"]*)"', frame)[1]) == view.html
 
 
-@pytest.mark.parametrize("given", [[], {}, {"a": []}])
-def test_a_view_of_nothing_is_refused(given):
+@pytest.mark.parametrize("explanations", [[], {}, {"a": []}])
+def test_a_view_of_nothing_is_refused(explanations):
     with pytest.raises(ConfigurationError, match="must have a document"):
-        View(given)
+        View(explanations)
 
 
 def test_views_of_different_documents_are_refused():
@@ -83,8 +83,8 @@ class Seen(browser.Seen):
 
     def pieces(self):
         """Return the class, chunk, and text of each piece."""
-        found = re.findall(r'<span class="(piece[^"]*)" data-chunk="(\d+)"[^>]*>(.*?)</span>', self.dom, re.DOTALL)
-        return [(kind, int(chunk), unescape(text)) for kind, chunk, text in found]
+        pieces = re.findall(r'<span class="(piece[^"]*)" data-chunk="(\d+)"[^>]*>(.*?)</span>', self.dom, re.DOTALL)
+        return [(kind, int(chunk), unescape(text)) for kind, chunk, text in pieces]
 
     def details(self):
         return unescape(re.sub("<[^>]*>", " ", re.search(r"<aside.*?</aside>", self.dom, re.DOTALL)[0]))

@@ -37,8 +37,8 @@ def view_command(
         names = list(dict.fromkeys(filter(None, map(str.strip, methods.split(",")))))
         require(bool(names), "--method must name a method", methods)
         accepted = {name: _options_of(name) for name in names}
-        given = [*options, *(pair.partition("=")[0] for pair in pairs)]
-        unused = sorted(set(given) - set().union(*accepted.values(), ["markup"]))
+        named = [*options, *(pair.partition("=")[0] for pair in pairs)]
+        unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
         require(not unused, f"{methods} must have the options that are set", unused)
     chunkers = {}
     for name, own in accepted.items():

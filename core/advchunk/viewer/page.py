@@ -23,7 +23,7 @@ _MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
 
 @dataclass(frozen=True)
 class View:
-    """How methods chunk documents, as a page: shown by a notebook, or written to a file with ``View.html``.
+    """A page of chunked documents, which a notebook shows; ``html`` is the page itself.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class View:
     @property
     def methods(self) -> dict[str, list[Explanation]]:
         """The explanation of each document, by method name."""
-        given = self.explanations if isinstance(self.explanations, Mapping) else {"": self.explanations}
-        return {name: [own] if isinstance(own, Explanation) else list(own) for name, own in given.items()}
+        by_name = self.explanations if isinstance(self.explanations, Mapping) else {"": self.explanations}
+        return {name: [own] if isinstance(own, Explanation) else list(own) for name, own in by_name.items()}
 
     @property
     def html(self) -> str:
