@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from advchunk import Document
+from advchunk import Document, RecursiveChunker
 from advchunk.chunkers import registry
 from advchunk.cli import chunking, main
 from advchunk.models.static import StaticEmbedder
@@ -464,3 +465,48 @@ def test_an_encoding_is_read_from_files_and_standard_input(tmp_path):
         result = run("chunk", source, "-m", "recursive", "-f", "jsonl", "--encoding", "cp1252", stdin=stdin)
         assert json.loads(result.stdout)["text"] == "Thé"
     assert "must be ascii, got byte 0xe9" in run("chunk", path, "-m", "recursive", "--encoding", "ascii").stderr
+
+
+def page_data(path):
+    return json.loads(re.search(r'type="application/json">(.*?)</script>', path.read_text("utf-8"), re.DOTALL)[1])
+
+
+def test_view_shows_the_chunks_of_every_method_and_file(two_files, tmp_path):
+    page = tmp_path / "page.html"
+    done = run(
+        "view", *two_files, "-m", "recursive,optimal-semantic", "--max-tokens", 40, "--embedder", "hybrid", "-o", page
+    )
+    assert (done.exit_code, done.stdout) == (0, f"{page}\n")
+    data = page_data(page)
+    assert data["methods"] == ["recursive", "optimal-semantic"]
+    assert [document["name"] for document in data["documents"]] == list(map(str, two_files))
+    chunker = RecursiveChunker(max_tokens=40)
+    chunks = chunker.chunk(chunker.read_documents(str(two_files[0]))[0])
+    assert [chunk["id"] for chunk in data["documents"][0]["methods"][0]["chunks"]] == [chunk.id for chunk in chunks]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["-m", "recursive,texttiling"], "texttiling is experimental"),
+        (["-m", "recursive", "--embedder", "hybrid"], "must have the options that are set"),
+        (["-m", ","], "--method must name a method"),
+        (["-m", "recursiv"], "recursive"),
+        (["-p", "max_token=3"], "max_token"),
+    ],
+)
+def test_view_explains_invalid_options(two_files, tmp_path, args, says):
+    page = tmp_path / "page.html"
+    done = run("view", two_files[0], "-o", page, *args)
+    assert done.exit_code == 2
+    assert says in done.stderr
+    assert not page.exists()
+
+
+def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    done = run("view", tmp_path / "none.md", "-o", page)
+    assert done.exit_code == 1
+    assert "No such file" in done.stderr
+    assert page.read_text() == "old"

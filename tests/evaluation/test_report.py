@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.metadata import PackageNotFoundError, version
@@ -18,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError, Document, MissingExtra, Span
+from advchunk import ConfigurationError, Document, Span
 from advchunk.evaluation import EvaluationTask, Question, Reference, RunCost, compare, compare_by_kind
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.comparison.harness import Result
@@ -407,9 +406,3 @@ def test_questions_that_do_not_fit_are_refused_before_writing(tmp_path, rows, ru
     with pytest.raises(ConfigurationError, match=rule):
         report.write_report(tmp_path / "new", trial_of(), rows)
     assert not (tmp_path / "new").exists()
-
-
-def test_without_jinja_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtra, match=r"advchunk\[report\]"):
-        report.render_html(trial_of(), compare(OUTCOMES, "base"))

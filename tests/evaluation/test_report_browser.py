@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 from html import unescape
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 
+import browser
 from advchunk import Document, Span
 from advchunk.evaluation import (
     EvaluationTask,
@@ -27,8 +25,7 @@ from advchunk.evaluation import (
 )
 from advchunk.evaluation.comparison import report
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs a browser: chromium or google-chrome")
+pytestmark = browser.needs_browser
 
 EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
 TEXT = "😀 One. 😀😀 Two. x Three."
@@ -46,25 +43,8 @@ SCORES = [
 ]
 
 
-class Seen:
-    """What the browser makes of a page: its DOM, what it complains of, and what the page asks the network for."""
-
-    def __init__(self, page, folder, chosen=None, script=""):
-        file, log = folder / "seen.html", folder / "net.json"
-        file.write_text(page.replace("</body>", f"<script>{script}</script></body>"), "utf-8")
-        flags = [
-            "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--no-first-run",
-            "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=2000", "--enable-logging=stderr",
-            f"--log-net-log={log}", "--dump-dom",
-        ]  # fmt: skip
-        address = f"{file.as_uri()}#{urlencode(chosen or {})}"
-        ran = subprocess.run([BROWSER, *flags, address], capture_output=True, text=True, check=True, timeout=300)
-        self.dom = ran.stdout
-        self.complaints = re.findall(r":CONSOLE\S* (.*)", ran.stderr)
-        events = [event.get("params", {}) for event in json.loads(log.read_text("utf-8", "replace"))["events"]]
-        self.asked = {  # the browser itself asks its maker, too
-            event["url"] for event in events if event.get("initiator", "not an origin") != "not an origin"
-        }
+class Seen(browser.Seen):
+    """A report as the browser shows it."""
 
     def pieces(self):
         """Return the kind of each piece of the text, which chunks it says it is of, and its text."""

@@ -6,6 +6,7 @@ from advchunk import __version__
 from advchunk.cli.chunking import chunk_command
 from advchunk.cli.evaluation import evaluate_command, questions_command, recommend_command
 from advchunk.cli.methods import describe_command, list_command
+from advchunk.cli.viewing import view_command
 
 _EXAMPLES = """\b
 Examples:
@@ -13,11 +14,20 @@ Examples:
   advchunk chunk docs/*.md --format jsonl --out chunks.jsonl
   advchunk chunk notes.md --method recursive --max-tokens 300
   cat notes.md | advchunk chunk --format jsonl | head -1
+  advchunk view notes.md --method mst-semantic,recursive
   advchunk describe mst-semantic
   advchunk recommend docs/
   advchunk evaluate --data docs/ --out report/
 """
-_COMMANDS = [chunk_command, list_command, describe_command, evaluate_command, recommend_command, questions_command]
+_COMMANDS = [
+    chunk_command,
+    view_command,
+    list_command,
+    describe_command,
+    evaluate_command,
+    recommend_command,
+    questions_command,
+]
 
 
 @click.group(commands=_COMMANDS, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})

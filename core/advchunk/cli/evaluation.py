@@ -69,9 +69,7 @@ _quiet = _option("--quiet", is_flag=True, help="Hide progress messages.")
 @_option("-k", metavar="CHUNKS", type=_AT_LEAST_1, default=5, help="Chunks retrieved for the scores at fixed k.")
 @_option("--price", "prices", metavar="MODEL=X", multiple=True, help="Price per million tokens of a model.")
 @_option("--processes", metavar="N", type=_AT_LEAST_1, default=1, help="Number of parallel processes.")
-@_option(
-    "-o", "--out", metavar="DIR", help="Write a report (requires advchunk[report]), and results that later runs reuse."
-)
+@_option("-o", "--out", metavar="DIR", help="Write a report, and results that later runs reuse.")
 def evaluate_command(
     data: str, embedder: str | None, seed: int, quiet: bool, chunkers: str, variants: Sequence[str], vectors: str, mean: int,
     searches: str, published: bool, baseline: str, metric: Any, prices: Sequence[str], processes: int, out: str | None,

@@ -11,9 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
+import jinja2
 import numpy as np
 
-from advchunk.errors import import_extra, require
+from advchunk.errors import require
 from advchunk.evaluation.comparison import tables
 from advchunk.evaluation.comparison.candidates import CandidateGroup
 from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
@@ -45,7 +46,7 @@ def render_html(
 ) -> str:
     """Return the report as one HTML page without external resources; the output is deterministic.
 
-    Raises `ConfigurationError` for no rows, or results of other documents. Raises `MissingExtra` without Jinja2.
+    Raises `ConfigurationError` for no rows, or results of other documents.
 
     Parameters
     ----------
@@ -59,9 +60,9 @@ def render_html(
     require(len(rows) > 0, "rows must have a candidate", rows)
     matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
     require(matching, f"results must be of the task's {len(task.documents)} documents", rows[0].result.label)
-    jinja = import_extra("jinja2", "report")
-    environment = jinja.Environment(
-        autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     template = files("advchunk.evaluation.comparison").joinpath("report.html").read_text(encoding="utf-8")

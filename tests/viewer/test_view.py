@@ -1,0 +1,194 @@
+"""A view: one page that shows every chunk where it is, loads nothing, and trusts no text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import browser
+from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SlidingWindowChunker, Span, create
+from advchunk.records import Chunk, Explanation, Place
+from advchunk.viewer import View
+
+EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
+TEXT = "😀 Cats purr. Cats nap.\n\nCourts sit. 😀 Courts rule.\n\nShips sail. Ships sink."
+
+
+def data_of(page):
+    return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def view_of(text, **methods):
+    return View({name: chunker.explain(Document(text, "a.md")) for name, chunker in methods.items()})
+
+
+def explanation(text, *groups, **document):
+    """Explain chunks of these spans."""
+    chunks = [
+        Chunk("".join(text[a:b] for a, b in spans), tuple(Span(*span) for span in spans), 5, index, f"id{index}")
+        for index, spans in enumerate(groups)
+    ]
+    return Explanation(Document(text, "a.md", **document), chunks)
+
+
+@given(st.text(st.characters(codec=None)))
+def test_the_data_hold_the_text_and_the_page_ends_no_script_early(text):
+    page = View(explanation(text + "x", [(0, len(text) + 1)]), title=text).html
+    (document,) = data_of(page)["documents"]
+    assert document["text"].encode("utf-16", "surrogatepass") == (text + "x").encode("utf-16", "surrogatepass")
+    assert page.count("</script>") == 2
+
+
+def test_the_only_script_that_may_run_is_the_page_s():
+    page = view_of(EVIL, a=RecursiveChunker()).html
+    script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]
+    allowed = re.search(r"script-src 'sha256-([^']*)'", page)[1]
+    assert base64.b64decode(allowed) == hashlib.sha256(script.encode()).digest()
+    assert re.findall(r"https?:", page) == []
+
+
+def test_views_are_deterministic():
+    chunker = RecursiveChunker(max_tokens=8)
+    assert view_of(TEXT, a=chunker).html == view_of(TEXT, a=chunker).html
+
+
+def test_a_notebook_shows_the_page_in_a_frame_that_can_do_nothing_else():
+    view = view_of(TEXT, a=RecursiveChunker())
+    frame = view._repr_html_()
+    assert 'sandbox="allow-scripts"' in frame
+    assert unescape(re.search('srcdoc="([^"]*)"', frame)[1]) == view.html
+
+
+@pytest.mark.parametrize("explanations", [[], {}, {"a": []}])
+def test_a_view_of_nothing_is_refused(explanations):
+    with pytest.raises(ConfigurationError, match="must have a document"):
+        View(explanations)
+
+
+def test_views_of_different_documents_are_refused():
+    first, second = (RecursiveChunker().explain(text) for text in ("a", "b"))
+    with pytest.raises(ConfigurationError, match="the same documents"):
+        View({"first": first, "second": second})
+
+
+class Seen(browser.Seen):
+    """A view as the browser shows it."""
+
+    def pieces(self):
+        """Return the class, chunk, and text of each piece."""
+        pieces = re.findall(r'<span class="(piece[^"]*)" data-chunk="(\d+)"[^>]*>(.*?)</span>', self.dom, re.DOTALL)
+        return [(kind, int(chunk), unescape(text)) for kind, chunk, text in pieces]
+
+    def details(self):
+        return unescape(re.sub("<[^>]*>", " ", re.search(r"<aside.*?</aside>", self.dom, re.DOTALL)[0]))
+
+
+@browser.needs_browser
+class TestInABrowser:
+    def test_every_chunk_is_shown_with_its_text(self, tmp_path):
+        explained = RecursiveChunker(max_tokens=8).explain(TEXT)
+        seen = Seen(View(explained).html, tmp_path)
+        assert (seen.complaints, seen.asked) == ([], set())
+        assert [(chunk, text) for _, chunk, text in seen.pieces()] == [(c.index, c.text) for c in explained.chunks]
+
+    def test_text_is_not_markup(self, tmp_path):
+        seen = Seen(view_of(EVIL, **{EVIL: RecursiveChunker()}).html, tmp_path)
+        assert (seen.complaints, seen.asked) == ([], set())
+        assert [text for *_, text in seen.pieces()] == [EVIL]
+
+    def test_passages_of_a_chunk_share_a_color_and_repeated_text_is_marked(self, tmp_path):
+        page = View(explanation(TEXT, [(0, 12), (40, 50)], [(12, 30)], [(25, 40)], [(50, len(TEXT))])).html
+        seen = Seen(page, tmp_path)
+        assert [(kind, chunk) for kind, chunk, _ in seen.pieces()] == [
+            ("piece", 0), ("piece", 1), ("piece repeated", 2), ("piece", 2), ("piece", 0), ("piece", 3),
+        ]  # fmt: skip
+        hues = re.findall(r'data-chunk="(\d+)"[^>]*--hue:\s*(\d+)', seen.dom)
+        assert len(set(hues)) == 4
+        assert len({hue for _, hue in hues}) >= 3
+        assert "".join(text for *_, text in seen.pieces()) == TEXT
+
+    def test_parents_are_not_drawn_over_their_children(self, tmp_path):
+        explained = explanation("Cats purr. Dogs bark.", [(0, 21)], [(0, 11)], [(11, 21)])
+        root, *children = explained.chunks
+        nested = [root, *(Chunk(c.text, c.spans, 5, c.index, c.id, level=1, parent=0) for c in children)]
+        seen = Seen(View(Explanation(explained.document, nested)).html, tmp_path)
+        assert [chunk for _, chunk, _ in seen.pieces()] == [1, 2]
+
+    def test_keys_go_from_chunk_to_chunk(self, tmp_path):
+        script = """
+          const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+          press("j"); press("j"); press("j"); press("k");
+        """
+        explained = RecursiveChunker(max_tokens=8).explain(Document(TEXT, "a.md", metadata={"author": "Ann"}))
+        seen = Seen(View(explained).html, tmp_path, script=script)
+        assert seen.complaints == []
+        assert [chunk for kind, chunk, _ in seen.pieces() if "current" in kind] == [1]
+        for fact in ("Chunk 1", explained.chunks[1].id, str(explained.chunks[1].tokens), "Ann"):
+            assert fact in seen.details()
+
+    def test_a_click_shows_a_chunk_and_escape_leaves_it(self, tmp_path):
+        page = view_of(TEXT, a=RecursiveChunker(max_tokens=8)).html
+        click = "document.querySelectorAll('.piece')[2].click();"
+        assert "Chunk 2" in Seen(page, tmp_path, script=click).details()
+        leave = 'document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "Escape", bubbles: true}));'
+        seen = Seen(page, tmp_path, script=click + leave)
+        assert [kind for kind, *_ in seen.pieces() if "current" in kind] == []
+
+    def test_differences_between_methods_are_counted_and_marked(self, tmp_path):
+        other = explanation(TEXT, [(0, 12)], [(12, 40)], [(40, len(TEXT))])
+        page = View({"a": explanation(TEXT, [(0, 12)], [(12, len(TEXT))]), "b": other}).html
+        seen = Seen(page, tmp_path, script="document.getElementById('difference').click();")
+        assert seen.complaints == []
+        facts = re.findall(r'<p class="facts quiet">(.+?)</p>', seen.dom)
+        assert [re.search(r"\d+ of \d+ boundaries", fact)[0] for fact in facts] == [
+            "0 of 1 boundaries",
+            "1 of 2 boundaries",
+        ]
+        assert seen.dom.count('class="cut only"') == 1
+        assert "Chunk 2 of b" in seen.details()
+
+    def test_text_is_found_whatever_its_case(self, tmp_path):
+        script = """
+          const find = document.getElementById("find");
+          find.value = "COURTS"; find.dispatchEvent(new Event("input"));
+          find.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter", bubbles: true}));
+        """
+        seen = Seen(view_of(TEXT, a=SlidingWindowChunker(max_tokens=6)).html, tmp_path, script=script)
+        assert seen.complaints == []
+        assert re.search(r"<output[^>]*>(.*?)</output>", seen.dom)[1] == "1 of 2 found"
+        assert "Courts" in next(text for kind, _, text in seen.pieces() if "current" in kind)
+
+    def test_pages_show_the_boxes_of_blocks_in_the_colors_of_their_chunks(self, tmp_path):
+        places = (Place(1, (10, 10, 90, 40)),), (Place(2, (10, 10, 90, 40)),)
+        blocks = tuple(
+            Block("paragraph", Span(*span), places=own) for span, own in zip(((0, 10), (12, 22)), places, strict=True)
+        )
+        explained = explanation("Cats purr.\n\nDogs bark.", [(0, 12)], [(12, 22)], blocks=blocks)
+        seen = Seen(View(explained).html, tmp_path, script="document.getElementById('layout').click();")
+        assert seen.complaints == []
+        boxes = re.findall(r'<button class="box" data-chunk="(\d)"[^>]*>(.*?)</button>', seen.dom)
+        assert boxes == [("0", "Cats purr."), ("1", "Dogs bark.")]
+        assert re.findall("<figcaption>(.*?)</figcaption>", seen.dom) == ["page 1", "page 2"]
+
+    def test_documents_are_chosen(self, tmp_path):
+        explained = [RecursiveChunker().explain(Document(f"Text {name}.", name)) for name in "abc"]
+        script = """
+          const choice = document.querySelector("select");
+          choice.value = 2; choice.dispatchEvent(new Event("change"));
+        """
+        seen = Seen(View(explained).html, tmp_path, script=script)
+        assert [text for *_, text in seen.pieces()] == ["Text c."]
+
+    @pytest.mark.parametrize("method", ["semantic-threshold", "c99", "mst-semantic", "optimal-semantic"])
+    def test_methods_with_and_without_scores_are_drawn(self, method, tmp_path):
+        explained = create(method, experimental=True, max_tokens=20, min_tokens=0).explain(TEXT * 10)
+        seen = Seen(View(explained).html, tmp_path)
+        assert (seen.complaints, seen.asked) == ([], set())
+        assert sorted({chunk for _, chunk, _ in seen.pieces()}) == list(range(len(explained.chunks)))
