@@ -16,7 +16,7 @@ from llama_index.core.node_parser import (
     get_leaf_nodes,
 )
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import IndexNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
@@ -27,7 +27,8 @@ from llamaindex_advchunk import (
     NeighborPostprocessor,
     RecursiveNodeParser,
 )
-from llamaindex_advchunk.collection import CollectionReader
+from llamaindex_advchunk.base import users_metadata
+from llamaindex_advchunk.collection import PoolReader
 
 # The passage that a question names, the answer beside it, which shares no word with the question, and other places.
 ASKED = "The harbor ferry to the island is small and old, and the harbor is proud of its island ferry."
@@ -104,10 +105,27 @@ def test_async_calls_equal_sync_ones(nodes):
     assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
 
 
-def test_nodes_come_back_as_they_are(nodes):
+def test_nodes_come_back_with_a_citation_that_no_model_sees(nodes):
     index = index_of(nodes)
-    for hit in AdvchunkRetriever(index).retrieve(QUESTION):
-        assert hit.node == index.docstore.get_node(hit.node_id)
+    before = {node.node_id: node.model_copy(deep=True) for node in nodes}
+    hits = AdvchunkRetriever(index).retrieve(QUESTION)
+    for hit in [*hits, *NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]:
+        own = before[hit.node_id]
+        start, end = own.start_char_idx, own.end_char_idx
+        assert hit.metadata["citation"] == f"{own.ref_doc_id}, characters {start}-{end}"
+        assert users_metadata(hit.metadata) == users_metadata(own.metadata)
+        for seen in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert hit.node.get_content(seen) == own.get_content(seen)
+        assert index.docstore.get_node(hit.node_id) == own
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_nodes_of_another_parser_are_cited_by_name_page_and_heading():
+    metadata = {"file_path": "north.pdf", "page_label": "7", "title_path": "Isles > North", "citation": "mine"}
+    nodes = SentenceSplitter().get_nodes_from_documents([Document(text=OTHER, id_="x", metadata=metadata)])
+    (hit,) = AdvchunkRetriever(nodes=nodes).retrieve("island")
+    assert hit.metadata["citation"] == "mine"
+    assert hit.metadata["advchunk_citation"] == f"north.pdf, Isles > North, page 7, characters 0-{len(OTHER)}"
 
 
 def test_words_alone_need_no_index(nodes):
@@ -298,7 +316,8 @@ def test_without_hits_there_are_no_results(nodes):
         ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
         ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1 or None, got 0"),
         ({"nodes": [], "order": "page"}, "order must be one of"),
-        ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be >= 0, got -1"),
+        ({"nodes": [], "fusion": "mean"}, r"fusion must be one of \('standardized', 'reciprocal'\), got 'mean'"),
+        ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be finite and >= 0, got -1"),
         ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1 or None, got '9'"),
         ({"nodes": [], "depth": 0}, "depth must be a whole number >= 1, got 0"),
         ({"nodes": [], "depth": True}, "depth must be a whole number >= 1, got True"),
@@ -373,9 +392,9 @@ def test_a_postprocessor_follows_its_nodes(nodes):
 
 def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
     reads = []
-    read = CollectionReader.read
+    read = PoolReader.read
     monkeypatch.setattr(
-        CollectionReader,
+        PoolReader,
         "read",
         lambda self, nodes, **options: reads.append(len(nodes)) or read(self, nodes, **options),
     )
