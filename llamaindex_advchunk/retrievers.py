@@ -58,11 +58,11 @@ class AdvchunkRetriever(BaseRetriever):
     are located exactly in their document, if that is among the nodes or in the docstore; else they stand in the order of their
     previous and next nodes. A warning in the log says so.
 
-    A blank query has no results in an index. Results are the nodes as they are, with a score that is comparable within one
-    search only. With a ``budget``, they are passages: `TextNode`s in which nodes that touch or overlap are merged, and no text
-    occurs twice. Their metadata is that of the first node, with ``citation``, such as
-    "guide.md, Guide > Install, page 3, characters 120-480", ``token_count``, and ``node_ids``, the ids of the merged nodes, all
-    hidden from embedder and language model.
+    A blank query has no results in an index. Results are the nodes, with a score that is comparable within one search only.
+    Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, page 3, characters 120-480"; a key that
+    it has already is preceded by ``advchunk_``. With a ``budget``, results are passages: `TextNode`s in which nodes that touch
+    or overlap are merged, and no text occurs twice. Their metadata is that of the first node, with ``citation``,
+    ``token_count``, and ``node_ids``, the ids of the merged nodes. What is added is hidden from embedder and language model.
 
     Rows of a chunk, which are `IndexNode`s such as those of ``vectors="units"``, count as their chunk: its best row ranks it, and
     it is returned once. Do not use ``neighbors`` with vectors that include the context already (``vectors="context"``), or for

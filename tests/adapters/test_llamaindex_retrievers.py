@@ -21,6 +21,7 @@ from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
+from advchunk.retrieval import LexicalIndex, Ranking, fuse
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
@@ -150,6 +151,39 @@ def test_passages_keep_to_the_budget_and_are_cited(nodes):
     assert (
         AdvchunkRetriever(index, budget=20).retrieve("island")[0].metadata["citation"].startswith("north.pdf, page 7,")
     )
+
+
+def test_scores_are_fused_as_the_core_fuses_them(nodes):
+    numbers = {node.node_id: i for i, node in enumerate(nodes)}
+    hits = index_of(nodes).as_retriever(similarity_top_k=len(nodes)).retrieve(QUESTION)
+    dense = Ranking.from_hits([numbers[hit.node_id] for hit in hits], [hit.score for hit in hits])
+    lexical = LexicalIndex(node.text for node in nodes).search(QUESTION)
+    orders = []
+    for fusion in ("standardized", "reciprocal"):
+        options = {"fusion": fusion, "lexical_weight": 1, "neighbors": False, "similarity_top_k": len(nodes)}
+        found = AdvchunkRetriever(index_of(nodes), **options).retrieve(QUESTION)
+        orders.append([numbers[hit.node_id] for hit in found])
+        assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("place", ["nodes", "docstore"])
+def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_document(place, nodes):
+    for node in nodes:  # as parsers strip them
+        node.text = node.text.strip()
+        node.end_char_idx = node.start_char_idx + len(node.text)
+    context = StorageContext.from_defaults()
+    context.docstore.add_documents(documents() if place == "docstore" else [])
+    index = index_of(nodes, storage_context=context)
+    known = {"nodes": [*documents(), *nodes]} if place == "nodes" else {}
+    for budget in (90, 1000):
+        for passage in AdvchunkRetriever(index, budget=budget, **known).retrieve(QUESTION):
+            text = {"town": TEXT, "north": OTHER}[passage.node.ref_doc_id]
+            start, end = passage.node.start_char_idx, passage.node.end_char_idx
+            assert "," not in passage.metadata["citation"].rpartition(" characters ")[2]
+            assert text[start:end] == passage.text
+    bare = AdvchunkRetriever(index_of(nodes), budget=90).retrieve(QUESTION)
+    assert "," in bare[0].metadata["citation"].rpartition(" characters ")[2]
 
 
 def filters(*conditions, condition=FilterCondition.AND):
