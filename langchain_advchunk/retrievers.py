@@ -322,7 +322,7 @@ class AdvchunkRetriever(BaseRetriever):
 
     def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
-        known = replace(self._collection, allowed=self._allowed(self._table, call))
+        collection = replace(self._collection, allowed=self._allowed(self._table, call))
         if self.chunks is not None and self.id_key is not None:
             numbers = [self._table.number_of_id(name) for name in self._row_ids(hits)]
         else:
@@ -334,16 +334,16 @@ class AdvchunkRetriever(BaseRetriever):
         if self.chunks is not None and self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
-            missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # whatever the order of the store
+            missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
             others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter)
             if self.neighbors and self.chunks is None and alone:
                 reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
                 self._warnings.warn("places", reason, alone, len(hits))
-            for number, i in enumerate(missing, len(known)):
+            for number, i in enumerate(missing, len(collection)):
                 numbers[i] = number
             others = replace(others, allowed=self._allowed(ChunkTable(others, self._name), call))
-            known = known.joined(others, self._table.stale(others.items))
-        return known, Ranking.from_hits([number for number in numbers if number is not None], _scores(hits))
+            collection = collection.joined(others, self._table.stale(others.items))
+        return collection, Ranking.from_hits([number for number in numbers if number is not None], _scores(hits))
 
     def _allowed(self, table: ChunkTable, call: _Call) -> NDArray[np.bool_]:
         allowed = table.having(call.conditions)

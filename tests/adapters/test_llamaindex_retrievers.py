@@ -175,9 +175,9 @@ def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_docume
     context = StorageContext.from_defaults()
     context.docstore.add_documents(documents() if place == "docstore" else [])
     index = index_of(nodes, storage_context=context)
-    known = {"nodes": [*documents(), *nodes]} if place == "nodes" else {}
+    options = {"nodes": [*documents(), *nodes]} if place == "nodes" else {}
     for budget in (90, 1000):
-        for passage in AdvchunkRetriever(index, budget=budget, **known).retrieve(QUESTION):
+        for passage in AdvchunkRetriever(index, budget=budget, **options).retrieve(QUESTION):
             text = {"town": TEXT, "north": OTHER}[passage.node.ref_doc_id]
             start, end = passage.node.start_char_idx, passage.node.end_char_idx
             assert "," not in passage.metadata["citation"].rpartition(" characters ")[2]

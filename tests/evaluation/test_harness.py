@@ -223,12 +223,12 @@ def test_no_piece_is_over_the_size_unless_a_word_is(parts, size):
 
 def test_chunks_of_any_splitter_get_vectors(task):
     plain = replace(even_split_candidate(60), fingerprint="even")
-    given = with_vectors(plain, "units")
-    assert (given.label, given.uses_no_model) == ("even-split, units", False)
-    assert given.fingerprint not in {"", "even", with_vectors(plain, "plain").fingerprint}
+    with_units = with_vectors(plain, "units")
+    assert (with_units.label, with_units.uses_no_model) == ("even-split, units", False)
+    assert with_units.fingerprint not in {"", "even", with_vectors(plain, "plain").fingerprint}
     assert with_vectors(replace(plain, fingerprint=""), "units").fingerprint == ""
     expected = add_vectors(plain.cut(task.documents), "units", documents=task.documents)
-    for several, own in zip(given.cut(task.documents), expected, strict=True):
+    for several, own in zip(with_units.cut(task.documents), expected, strict=True):
         assert several == own
         for chunk, other in zip(several, own, strict=True):
             np.testing.assert_array_equal(chunk.rows, other.rows)

@@ -94,16 +94,16 @@ def test_a_ranking_is_that_of_the_allowed_chunks(search):
 
 def test_joined_chunks_stand_in_texts_of_their_own():
     chunks = [chunk(0, 15), chunk(16, 31)]
-    known, others = collected(chunks, texts={"a": TEXT}), collected([chunk(0, 15), bare("Else.")], ["a", "b"])
-    joined = known.joined(others, stale=[1])
-    assert cited(joined) == [*cited(known), "guide.md, characters 0-15", "b"]
-    assert joined.items == [*known.items, *others.items]
+    first, others = collected(chunks, texts={"a": TEXT}), collected([chunk(0, 15), bare("Else.")], ["a", "b"])
+    joined = first.joined(others, stale=[1])
+    assert cited(joined) == [*cited(first), "guide.md, characters 0-15", "b"]
+    assert joined.items == [*first.items, *others.items]
     assert [c.index for c in joined.chunks] == [0, 1, 2, 3]
     assert joined.allowed.tolist() == [True, False, True, True]
     assert len(set(joined.places.documents.tolist())) == 3
     assert len(joined.passages(everything(joined).keep(joined.allowed), 100, WORDS)) == 3
-    assert known.allowed.all()
-    assert cited(collected([]).joined(known)) == cited(known)
+    assert first.allowed.all()
+    assert cited(collected([]).joined(first)) == cited(first)
 
 
 def test_an_empty_collection_has_no_results():
@@ -124,8 +124,8 @@ def test_the_retriever_searches_its_collection():
 def test_located_chunks_are_the_text_of_their_spans(parts):
     parts = sorted(parts)
     chunks = [
-        Chunk(TEXT[start : start + size], (Span(start, start + size),) if known else (), 0)
-        for start, size, known in parts
+        Chunk(TEXT[start : start + size], (Span(start, start + size),) if stated else (), 0)
+        for start, size, stated in parts
     ]
     for before, after in zip(chunks, locate_chunks(TEXT, chunks), strict=True):
         assert not before.spans or after.spans == before.spans
@@ -136,7 +136,8 @@ def test_located_chunks_are_the_text_of_their_spans(parts):
 @given(st.lists(st.tuples(st.text("ab ", min_size=1, max_size=30), st.booleans()), max_size=6))
 def test_chunks_in_order_overlap_as_their_texts_do(parts):
     chunks = [
-        Chunk(text, (Span(100 * i, 100 * i + len(text)),) if known else (), 0) for i, (text, known) in enumerate(parts)
+        Chunk(text, (Span(100 * i, 100 * i + len(text)),) if stated else (), 0)
+        for i, (text, stated) in enumerate(parts)
     ]
     placed = place_in_order(chunks)
     for i, (before, after) in enumerate(zip(chunks, placed, strict=True)):

@@ -85,7 +85,7 @@ class Collection(Generic[_Item]):
         for i in range(len(chunks)) if order is None else order:
             groups.setdefault(keys[i], []).append(i)
         chunks = [replace(chunk, index=i) for i, chunk in enumerate(estimate_tokens(chunks, counter))]
-        placed, known, estimated = list(chunks), dict[str, str](), set[str]()
+        placed, found_in, estimated = list(chunks), dict[str, str](), set[str]()
         for key, members in groups.items():
             group = [chunks[i] for i in members]
             if texts and key in texts:
@@ -93,7 +93,7 @@ class Collection(Generic[_Item]):
                 lost = [chunk.text[:60] for chunk in located if chunk.text.strip() and not chunk.spans]
                 require(not (lost and must_match), f"chunks of {key!r} must be parts of its text, in order", lost[:1])
                 if not lost:
-                    group, known[key] = located, texts[key]
+                    group, found_in[key] = located, texts[key]
             are_known = [bool(chunk.spans) for chunk in group]
             in_order = group if all(are_known) else place_in_order(group)
             if not any(are_known):
@@ -101,7 +101,7 @@ class Collection(Generic[_Item]):
                 estimated.add(key)
             for i, chunk, at in zip(members, group, in_order, strict=True):
                 chunks[i], placed[i] = chunk if _is_whole(chunk) else replace(chunk, spans=()), at
-        return cls(items, chunks, keys, Places.of(placed, keys), names, known, estimated)
+        return cls(items, chunks, keys, Places.of(placed, keys), names, found_in, estimated)
 
     def __len__(self) -> int:
         return len(self.chunks)
