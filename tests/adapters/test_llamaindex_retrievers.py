@@ -161,8 +161,8 @@ def test_scores_are_fused_as_the_core_fuses_them(nodes):
     orders = []
     for fusion in ("standardized", "reciprocal"):
         options = {"fusion": fusion, "lexical_weight": 1, "neighbors": False, "similarity_top_k": len(nodes)}
-        found = AdvchunkRetriever(index_of(nodes), **options).retrieve(QUESTION)
-        orders.append([numbers[hit.node_id] for hit in found])
+        results = AdvchunkRetriever(index_of(nodes), **options).retrieve(QUESTION)
+        orders.append([numbers[hit.node_id] for hit in results])
         assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
     assert orders[0] != orders[1]
 
