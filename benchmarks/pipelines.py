@@ -38,9 +38,10 @@ from advchunk.evaluation import (
     read_corpus,
     read_questions,
     searches_of,
+    with_vectors,
 )
 from advchunk.records import Floats
-from retrieval import Reader, make_candidate, make_with_vectors
+from retrieval import Reader, make_candidate
 
 SETS = ("chroma", "qmsum", "covidqa", "xquad/en", "xquad/de")
 PEERS = ("LangChain RecursiveCharacterTextSplitter", "LlamaIndex SentenceSplitter", "semchunk")
@@ -55,8 +56,7 @@ def candidates(mean: float, embedder: Any, *, late: bool) -> Iterator[Candidate 
         for name in ("recursive", "universal-semantic")
     }
     if late:
-        make = partial(make_with_vectors, own["recursive"], "late", embedder.name)
-        yield SizeMatched("late chunking", make, mean)
+        yield with_vectors(SizeMatched("recursive", own["recursive"], mean), "late", embedder.name, "late chunking")
     for label, make in own.items():
         with_units = partial(make_candidate, label, label, {"embedder": embedder, "vectors": "units"})
         yield from searches_of(SizeMatched(label, make, mean), named_searches("all"))
@@ -66,8 +66,7 @@ def candidates(mean: float, embedder: Any, *, late: bool) -> Iterator[Candidate 
     for label in PEERS:
         plain = SizeMatched(label, external[label], mean)
         yield from searches_of(plain, named_searches("dense,lexical,hybrid,hybrid+neighbors"))
-        make = partial(make_with_vectors, external[label], "units", embedder)
-        yield from searches_of(SizeMatched(f"{label}, units", make, mean), named_searches("hybrid+neighbors"))
+        yield from searches_of(with_vectors(plain, "units", embedder), named_searches("hybrid+neighbors"))
 
 
 def read_task(folder: Path, embedder: Any) -> EvaluationTask:

@@ -43,10 +43,11 @@ from advchunk.evaluation import (
     read_questions,
     run,
     searches_of,
+    with_vectors,
 )
-from advchunk.records import Chunk, Document, Floats
+from advchunk.records import Floats
 from advchunk.retrieval.search import Search
-from advchunk.retrieval.vectors import Vectors, add_vectors
+from advchunk.retrieval.vectors import Vectors
 
 VECTORS = ("context", "units")  # values of `vectors` for our chunkers, besides "none"
 PLAIN = ("even-split", "sliding-window", "recursive")  # our chunkers without vectors
@@ -102,28 +103,7 @@ def make_even(size: int | None) -> Candidate:
 
 def make_with_vectors(make: peers.Maker, kind: Vectors, embedder: Any, size: int | None) -> Candidate:
     """Return the same chunks with our vectors, which help any chunker."""
-    own = make(size)
-    return replace(
-        own,
-        uses_no_model=False,
-        label=f"{own.label}, with {kind} vectors",
-        cut=WithVectors(own, kind, embedder),
-        fingerprint=f"{own.fingerprint}, {kind}",
-        chunker=None,
-    )
-
-
-@dataclass(frozen=True)
-class WithVectors:
-    """A candidate's cuts, whose chunks get vectors."""
-
-    candidate: Candidate
-    kind: Vectors
-    embedder: Any
-
-    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
-        """Return the chunks of each document."""
-        return add_vectors(self.candidate.cut(documents), self.kind, self.embedder, documents=documents)
+    return with_vectors(make(size), kind, embedder)
 
 
 def makers(embedder: Any, selection: str) -> dict[str, peers.Maker]:

@@ -26,7 +26,7 @@ from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings, Hy
 from langchain_advchunk.enrich import ChunkEnricher
 from langchain_advchunk.retrievers import AdvchunkRetriever
 from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
-from langchain_advchunk.vectors import vectors_for
+from langchain_advchunk.vectors import avectors_for, vectors_for
 
 __all__ = [
     "AdvchunkRetriever",
@@ -39,6 +39,7 @@ __all__ = [
     "HybridEmbeddings",
     "LexicalSplitter",
     "LinearSplitter",
+    "avectors_for",
     "chunk_key",
     "chunk_spans",
     "vectors_for",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationError
 
 from advchunk.chunkers.other_names import check_names
@@ -23,13 +24,22 @@ from advchunk.errors import ConfigurationError, require
 from advchunk.models.chat import is_integer
 from advchunk.models.counters import as_counter
 from advchunk.records import written_metadata
-from advchunk.retrieval import LexicalIndex, Ranking, combine
+from advchunk.retrieval import LexicalIndex, Ranking
+from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.passages import PassageOrder
-from advchunk.retrieval.rankings import DEPTH
+from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
-from langchain_advchunk.collection import PLAIN, Collection, sort_key
+from langchain_advchunk.collection import (
+    PLAIN,
+    ChunkTable,
+    read_chunks,
+    read_hits,
+    sort_key,
+    to_document,
+    to_result,
+)
 
 _K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
@@ -84,7 +94,8 @@ class AdvchunkRetriever(BaseRetriever):
     k : chunks to return, >= 1; None is 5.
     budget : tokens of all results, >= 1; returns passages instead of ``k`` chunks.
     order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
-    lexical_weight : of the words in a hybrid search, where vectors have 1, >= 0.
+    lexical_weight, fusion : of a hybrid search: the weight of the words, where vectors have 1, >= 0, and how the scores are
+        combined: "standardized" or "reciprocal" (`advchunk.retrieval.fuse`).
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``; of rows, four
         times as many.
@@ -132,6 +143,7 @@ class AdvchunkRetriever(BaseRetriever):
     budget: SkipValidation[int | None] = None
     order: PassageOrder = "rank"
     lexical_weight: float = LEXICAL_WEIGHT
+    fusion: FusionMethod = "standardized"
     language: str = "en"
     depth: SkipValidation[int] = DEPTH
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -142,8 +154,8 @@ class AdvchunkRetriever(BaseRetriever):
     texts: Mapping[str, str] | None = Field(default=None, repr=False)
     length_function: Any = None
 
-    _collection: Collection | None = PrivateAttr(default=None)
-    _lexical: LexicalIndex | None = PrivateAttr(default=None)
+    _collection: Collection[Document] = PrivateAttr()
+    _table: ChunkTable = PrivateAttr()
     _warnings: WarningLog = PrivateAttr(default_factory=WarningLog)
 
     def __init__(self, **kwargs: Any) -> None:
@@ -155,11 +167,12 @@ class AdvchunkRetriever(BaseRetriever):
             first = error.errors()[0]
             require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
         self._check()
-        if self.chunks is not None:
-            self._collection = Collection.of_chunks(self.chunks, self._name, self._counter, self.texts or {})
-            if self._mode != "dense":
-                self._lexical = LexicalIndex((chunk.page_content for chunk in self.chunks), self.language)
-                self._lexical.scores("")  # computes those of all words now, not in the first search
+        self._collection = read_chunks(self.chunks or [], self._name, self._counter, self.texts or {})
+        self._table = ChunkTable(self._collection, self._name)
+        if self._mode != "dense":
+            words = LexicalIndex((chunk.page_content for chunk in self._collection.items), self.language)
+            words.scores("")  # computes those of all words now, not in the first search
+            self._collection = replace(self._collection, words=words)
 
     def __setattr__(self, name: str, value: Any) -> None:
         rule = "parameters cannot be assigned: call model_copy(update={...}), or make a new retriever"
@@ -180,7 +193,7 @@ class AdvchunkRetriever(BaseRetriever):
         require(fits, rule, self._mode)
         _check_size(self.k, self.budget)
         require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
-        Search(self._mode, self.neighbors, lexical_weight=self.lexical_weight)  # raises if they are out of range
+        _ = self._search  # raises if they are out of range
         require(self.score_key is None or self.retriever is not None, "score_key needs a retriever", self.score_key)
         has_chunks = self.id_key is None or self.chunks is not None or self.docstore is not None
         require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
@@ -194,6 +207,10 @@ class AdvchunkRetriever(BaseRetriever):
         if self.mode is None and self.chunks is not None:
             return "lexical" if self.vectorstore is None and self.retriever is None else "hybrid"
         return self.mode or "dense"
+
+    @property
+    def _search(self) -> Search:
+        return Search(self._mode, self.neighbors, self.fusion, self.lexical_weight)
 
     @property
     def _counter(self) -> Counter:
@@ -296,59 +313,43 @@ class AdvchunkRetriever(BaseRetriever):
 
     def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
         """Return the results of a search from the hits of the store."""
-        collection, dense = self._collection, None
-        if collection is None:
-            collection, dense = self._rank_hits(hits)
-        elif self._mode != "lexical":
-            collection, dense = self._rank_chunks(collection, hits)
-        allowed = collection.having(call.conditions)
-        if call.chunk_filter is not None:
-            allowed &= np.fromiter(map(call.chunk_filter, collection.documents), bool, len(allowed))
-        lexical = None
-        if self._lexical is not None:
-            scores = self._lexical.scores(query)
-            lexical = Ranking.from_scores(np.where(allowed[: len(scores)], scores, 0), call.depth, above=0)
-        ranking = combine(
-            None if dense is None else dense.keep(allowed),
-            lexical,
-            collection.places if self.neighbors else None,
-            lexical_weight=self.lexical_weight,
-            depth=call.depth,
-        )
-        ranking = ranking.keep(allowed)
+        collection, dense = self._rank(hits, call)
+        ranking = collection.rank(query, dense, self._search, call.depth)
         if call.budget is None:
-            return collection.results(ranking.first(call.k))
-        return collection.passages(ranking, call.budget, self._counter, self.order)
+            passages = collection.results(ranking.first(call.k))
+            return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
+        return list(map(to_document, collection.passages(ranking, call.budget, self._counter, self.order)))
 
-    def _rank_hits(self, hits: _Hits) -> tuple[Collection, Ranking]:
-        """Return the hits themselves as the collection, in an order that does not depend on the store."""
-        order = sorted(range(len(hits)), key=lambda i: sort_key(hits[i][0], self._name))
-        collection = Collection.of_hits([hits[i][0] for i in order], self._name, self._counter)
-        alone = collection.alone
-        if self.neighbors and alone:
-            reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
-            self._warnings.warn("places", reason, alone, len(hits))
-        numbers = np.argsort(order).tolist()
-        return collection, Ranking.from_hits(numbers, _scores(hits))
-
-    def _rank_chunks(self, collection: Collection, hits: _Hits) -> tuple[Collection, Ranking]:
-        """Return the collection with the hits that it lacks, and the ranking of the hits."""
-        if self.id_key is not None:
-            places = [collection.number_of_id(name) for name in self._row_ids(hits)]
+    def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
+        """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
+        collection = replace(self._collection, allowed=self._allowed(self._table, call))
+        if self.chunks is not None and self.id_key is not None:
+            numbers = [self._table.number_of_id(name) for name in self._row_ids(hits)]
         else:
-            places = collection.numbers_of([hit for hit, _ in hits])
-        others = [hit for place, (hit, _) in zip(places, hits, strict=True) if place is None]
-        if others:
+            numbers = self._table.numbers_of([hit for hit, _ in hits])
+        missing = [i for i, number in enumerate(numbers) if number is None]
+        if missing and self.chunks is not None:
             reason = "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new retriever with those of the store"
-            self._warnings.warn("chunks", reason, len(others), len(hits), others[0].page_content[:60])
-        if self.id_key is not None:  # a row alone is not a chunk
-            hits = [hit for place, hit in zip(places, hits, strict=True) if place is not None]
-            places = [place for place in places if place is not None]
-        elif others:
-            new = iter(range(len(collection.documents), len(collection.documents) + len(others)))
-            places = [next(new) if place is None else place for place in places]
-            collection = collection.joined(Collection.of_hits(others, self._name, self._counter))
-        return collection, Ranking.from_hits([place for place in places if place is not None], _scores(hits))
+            self._warnings.warn("chunks", reason, len(missing), len(hits), hits[missing[0]][0].page_content[:60])
+        if self.chunks is not None and self.id_key is not None:  # a row alone is not a chunk
+            hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
+        elif missing:
+            missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
+            others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter)
+            if self.neighbors and self.chunks is None and alone:
+                reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
+                self._warnings.warn("places", reason, alone, len(hits))
+            for number, i in enumerate(missing, len(collection)):
+                numbers[i] = number
+            others = replace(others, allowed=self._allowed(ChunkTable(others, self._name), call))
+            collection = collection.joined(others, self._table.stale(others.items))
+        return collection, Ranking.from_hits([number for number in numbers if number is not None], _scores(hits))
+
+    def _allowed(self, table: ChunkTable, call: _Call) -> NDArray[np.bool_]:
+        allowed = table.having(call.conditions)
+        if call.chunk_filter is not None:
+            allowed &= np.fromiter(map(call.chunk_filter, table.documents), bool, len(allowed))
+        return allowed
 
     def _name(self, document: Document) -> str:
         """Return the name of a chunk's document, "" if it has none."""

@@ -13,7 +13,7 @@ from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.records import remove_written, written_keys
 from advchunk.retrieval.locating import Finder
-from advchunk.retrieval.vectors import add_vectors
+from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 from langchain_advchunk.base import check_id_key, chunk_spans, sentence_rows, serve_rows, source_of
 from langchain_advchunk.embeddings import ChunkEmbeddings
 
@@ -52,22 +52,29 @@ def vectors_for(
     ------
     ConfigurationError : a chunk is not part of the documents.
     """
-    check_id_key(id_key, chunks)
-    groups = list(_group(chunks) if documents is None else _group_in(documents, chunks))
-    texts = None if documents is None else [group.text for group in groups]
+    groups, texts = _groups(chunks, documents, id_key)
     located = [group.chunks for group in groups]
     results = add_vectors(located, kind, embeddings, documents=texts, batch_size=batch_size, cache=cache)
-    ids, rows, pieces = IdGenerator(), list[tuple[Document, Any]](), list[Document]()
-    for group, result in zip(groups, results, strict=True):
-        for chunk, piece in zip(ids.assign(group.source, result), group.pieces, strict=True):
-            pieces.append(piece if piece.id else piece.model_copy(update={"id": chunk.id}))
-            if kind == "units":
-                bare = Document(piece.page_content, id=pieces[-1].id, metadata=_without_start(piece.metadata))
-                rows += sentence_rows(bare, chunk, group.is_located, id_key)
-            else:
-                rows.append((pieces[-1], chunk.vector))
-    served = serve_rows(((row.page_content, vector) for row, vector in rows), embeddings, batch_size)
-    return pieces, [row for row, _ in rows], served
+    return _stored(groups, results, kind, embeddings, batch_size, id_key)
+
+
+async def avectors_for(
+    chunks: Sequence[Document],
+    kind: Literal["plain", "context", "units", "late"] = "units",
+    embeddings: EmbedderLike = None,
+    documents: Sequence[Document] | None = None,
+    *,
+    batch_size: int | None = None,
+    cache: CacheLike = None,
+    id_key: str = "doc_id",
+    concurrency: int | None = None,
+) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
+    """Await `vectors_for`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
+    groups, texts = _groups(chunks, documents, id_key)
+    located = [group.chunks for group in groups]
+    options: dict[str, Any] = {"batch_size": batch_size, "cache": cache, "concurrency": concurrency}
+    results = await aadd_vectors(located, kind, embeddings, documents=texts, **options)
+    return _stored(groups, results, kind, embeddings, batch_size, id_key)
 
 
 @dataclass
@@ -84,6 +91,39 @@ class _Group:
         """Add a chunk."""
         self.pieces.append(piece)
         self.chunks.append(chunk)
+
+
+def _groups(
+    chunks: Sequence[Document], documents: Sequence[Document] | None, id_key: str
+) -> tuple[list[_Group], list[str] | None]:
+    """Return the chunks of each document, and the texts if they are known."""
+    check_id_key(id_key, chunks)
+    if documents is None:
+        return list(_group(chunks)), None
+    groups = list(_group_in(documents, chunks))
+    return groups, [group.text for group in groups]
+
+
+def _stored(
+    groups: Iterable[_Group],
+    results: Iterable[Sequence[Chunk]],
+    kind: str,
+    embeddings: EmbedderLike,
+    batch_size: int | None,
+    id_key: str,
+) -> tuple[list[Document], list[Document], ChunkEmbeddings]:
+    """Return the chunks, what to store, and the embeddings for it."""
+    ids, rows, pieces = IdGenerator(), list[tuple[Document, Any]](), list[Document]()
+    for group, result in zip(groups, results, strict=True):
+        for chunk, piece in zip(ids.assign(group.source, result), group.pieces, strict=True):
+            pieces.append(piece if piece.id else piece.model_copy(update={"id": chunk.id}))
+            if kind == "units":
+                bare = Document(piece.page_content, id=pieces[-1].id, metadata=_without_start(piece.metadata))
+                rows += sentence_rows(bare, chunk, group.is_located, id_key)
+            else:
+                rows.append((pieces[-1], chunk.vector))
+    served = serve_rows(((row.page_content, vector) for row, vector in rows), embeddings, batch_size)
+    return pieces, [row for row, _ in rows], served
 
 
 def _group_in(documents: Sequence[Document], chunks: Iterable[Document]) -> Iterator[_Group]:

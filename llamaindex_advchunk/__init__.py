@@ -27,7 +27,7 @@ from llamaindex_advchunk.embedding import DefaultEmbedding, HybridEmbedding
 from llamaindex_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
 from llamaindex_advchunk.retrievers import AdvchunkRetriever, NeighborPostprocessor
-from llamaindex_advchunk.vectors import vectors_for
+from llamaindex_advchunk.vectors import avectors_for, vectors_for
 
 __all__ = [
     "AdvchunkNodeParser",
@@ -40,6 +40,7 @@ __all__ = [
     "LexicalNodeParser",
     "LinearNodeParser",
     "NeighborPostprocessor",
+    "avectors_for",
     "chunk_spans",
     "vectors_for",
 ]

@@ -1,13 +1,11 @@
-"""Nodes of LlamaIndex with their places."""
+"""Nodes of LlamaIndex with their places, and passages as nodes of LlamaIndex."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
-from uuid import NAMESPACE_OID, uuid5
+from typing import Any
 
 import numpy as np
 from llama_index.core.schema import (
@@ -27,45 +25,32 @@ from advchunk import Chunk
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
 from advchunk.layout import inherited_metadata
-from advchunk.records import Span, write_metadata, written_metadata
-from advchunk.retrieval import Hit, LexicalIndex, Passage, Places, Ranking, assemble_passages
-from advchunk.retrieval.locating import Finder, find_overlap
+from advchunk.records import write_metadata, written_metadata
+from advchunk.retrieval import LexicalIndex, Passage, Ranking
+from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.passages import PassageOrder
-from advchunk.retrieval.places import estimate_tokens
+from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from llamaindex_advchunk.base import chunk_spans, hidden_keys, users_metadata
 
 _NAMES = ("file_path", "file_name")  # metadata keys of a document's name
-_APART = 3  # characters between nodes that are not merged
 
 
 @dataclass(frozen=True, eq=False)
-class Collection:
-    """Nodes of LlamaIndex with their places.
+class Pool:
+    """The nodes that are known.
 
     Parameters
     ----------
-    nodes : the nodes, each once; chunks in place of their rows.
+    nodes : with their places, each once; chunks in place of their rows.
     numbers : of the nodes, and of the rows of chunks, by their ids.
-    chunks : the nodes as chunks; those whose spans are not known have none.
-    keys : of the document of each node.
-    texts : of documents, by key, if they are known.
-    estimated : keys of the documents in which places are estimated.
-    places : of the nodes.
-    allowed : (n,) True for each node that the filters let pass and no hit replaces.
-    more : makes the same of other nodes.
+    reader : reads other nodes.
     """
 
-    nodes: Sequence[BaseNode]
+    nodes: Collection[BaseNode]
     numbers: Mapping[str, int]
-    chunks: Sequence[Chunk]
-    keys: Sequence[str]
-    texts: Mapping[str, str]
-    estimated: Set[str]
-    places: Places
-    allowed: Any
-    more: CollectionReader
+    reader: PoolReader
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -73,20 +58,46 @@ class Collection:
     @property
     def has_rows(self) -> bool:
         """True if chunks have rows."""
-        return len(self.numbers) > len(self.nodes)
+        return len(self.numbers) > len(self)
 
     def lacks(self, hits: Iterable[NodeWithScore]) -> bool:
         """Return True if a hit is not among the nodes, or has changed."""
         return any(self._number(hit.node) is None for hit in hits)
 
-    def rank(self, hits: Sequence[NodeWithScore], *, distances: bool | None = None) -> tuple[Collection, Ranking]:
-        """Return the nodes, with hits that are not among them, and the ranking of the hits, by the best row of each.
+    def respond(
+        self,
+        query: str,
+        hits: Sequence[NodeWithScore],
+        search: Search,
+        *,
+        depth: int,
+        size: int,
+        budget: int | None,
+        order: PassageOrder,
+        distances: bool | None = None,
+    ) -> list[NodeWithScore]:
+        """Return the first nodes for a query, or passages within a budget, from hits by vectors.
 
         Parameters
         ----------
         distances : True if a lower score is better; None if scores that rise are distances.
         """
-        pool, once = self, self.more.once
+        nodes, dense = self._rank(hits, distances)
+        ranking = nodes.rank(query, dense, search, depth)
+        if budget is None:
+            passages = nodes.results(ranking.first(size))
+        else:
+            passages = nodes.passages(ranking, budget, self.reader.counter, order)
+        results = list[NodeWithScore]()
+        for passage in passages:
+            first = nodes.items[passage.hits[0].chunk.index]
+            node = _with_citation(passage, first) if budget is None else _to_node(passage, first)
+            results.append(NodeWithScore(node=node, score=passage.score))
+        return results
+
+    def _rank(self, hits: Sequence[NodeWithScore], distances: bool | None) -> tuple[Collection[BaseNode], Ranking]:
+        """Return the nodes, with hits that are not among them, and the ranking of the hits, by the best row of each."""
+        nodes, once = self.nodes, self.reader.once
         scores = [hit.score for hit in hits if hit.score is not None]
         has_scores = len(scores) == len(hits)
         if has_scores:
@@ -100,22 +111,21 @@ class Collection:
             missing.sort(
                 key=lambda node: (node.ref_doc_id or "", getattr(node, "start_char_idx", None) or 0, node.node_id)
             )
-            others = self.more.read(missing, are_all=False)
-            pool = self._joined(others)
+            others = self.reader.read(missing, are_all=False)
             outdated = {self.numbers[node.node_id] for node in missing if node.node_id in self.numbers}
-            pool.allowed[list(outdated.difference(numbers))] = False
+            nodes = nodes.joined(others.nodes, outdated.difference(numbers))
             numbers = [
                 len(self) + others.numbers[hit.node_id] if number is None else number
                 for hit, number in zip(hits, numbers, strict=True)
             ]
-        return pool, Ranking.from_hits(numbers, [hit.get_score() for hit in hits] if has_scores else None)
+        return nodes, Ranking.from_hits(numbers, [hit.get_score() for hit in hits] if has_scores else None)
 
     def _number(self, node: BaseNode) -> Any:
         """Return the number of a node, or of the chunk of a row; None if it is unknown, or has another text."""
         number = self.numbers.get(node.node_id)
         if number is None:
             return self.numbers.get(node.index_id) if isinstance(node, IndexNode) else None
-        own = self.nodes[number]
+        own = self.nodes.items[number]
         return None if own.node_id == node.node_id and own.get_content() != node.get_content() else number
 
     def _warn(self, missing: Sequence[BaseNode], total: int) -> None:
@@ -124,73 +134,14 @@ class Collection:
             reason = (
                 "%d of %d hits have another text than the node with their id, and replace it: pass the present nodes"
             )
-            self.more.once.warn("changed", reason, changed, total)
+            self.reader.once.warn("changed", reason, changed, total)
         if len(self) and changed < len(missing):
             reason = "%d of %d hits are not among the nodes, and have no neighbors that are not found: pass all nodes"
-            self.more.once.warn("hits", reason, len(missing) - changed, total)
-
-    def _joined(self, hits: Collection) -> Collection:
-        """Return the nodes with hits after them, in texts of their own."""
-        first = int(self.places.documents.max(initial=-1)) + 1
-        documents = np.concatenate([self.places.documents, hits.places.documents + first])
-        return replace(
-            self,
-            nodes=[*self.nodes, *hits.nodes],
-            chunks=[*self.chunks, *(replace(chunk, index=len(self) + chunk.index) for chunk in hits.chunks)],
-            keys=[*self.keys, *(f"\n{key}" for key in hits.keys)],
-            texts={**self.texts, **{f"\n{key}": text for key, text in hits.texts.items()}},
-            estimated=self.estimated | {f"\n{key}" for key in hits.estimated},
-            places=Places(documents, np.concatenate([self.places.middles, hits.places.middles])),
-            allowed=np.concatenate([self.allowed, hits.allowed]),
-        )
-
-    @cached_property
-    def words(self) -> LexicalIndex:
-        """The index of the words that embedders see."""
-        return LexicalIndex((node.get_content(MetadataMode.EMBED) for node in self.nodes), self.more.language)
-
-    def results(self, ranking: Ranking) -> list[NodeWithScore]:
-        """Return nodes with their scores."""
-        pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
-        return [NodeWithScore(node=self.nodes[i], score=score) for i, score in pairs]
-
-    def passages(self, ranking: Ranking, budget: int, order: PassageOrder) -> list[NodeWithScore]:
-        """Return passages as nodes with their scores."""
-        pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
-        hits = [Hit(self.chunks[i], self.keys[i], score) for i, score in pairs]
-        passages = assemble_passages(hits, budget, self.more.counter, order=order, texts=self.texts)
-        return [NodeWithScore(node=self._to_node(passage), score=passage.score) for passage in passages]
-
-    def _to_node(self, passage: Passage) -> TextNode:
-        first = self.nodes[passage.hits[0].chunk.index]
-        own_id = str(uuid5(NAMESPACE_OID, repr((passage.document, passage.spans, passage.text))))
-        spans = () if passage.document in self.estimated else passage.spans
-        values: dict[str, Any] = {
-            "citation": replace(passage, document=_name(first), spans=spans).citation,
-            "token_count": passage.tokens,
-            "node_ids": [hit.chunk.id for hit in passage.hits],
-        }
-        if len(spans) > 1:
-            values["spans"] = flatten_spans(spans)
-        metadata = write_metadata(inherited_metadata(first.metadata), values)
-        hidden = hidden_keys(metadata, users_metadata(first.metadata))
-        return TextNode(
-            id_=own_id,
-            text=passage.text,
-            start_char_idx=spans[0].start if spans else None,
-            end_char_idx=spans[-1].end if spans else None,
-            metadata=metadata,
-            relationships={NodeRelationship.SOURCE: first.source_node} if first.source_node else {},
-            excluded_embed_metadata_keys=[*first.excluded_embed_metadata_keys, *hidden],
-            excluded_llm_metadata_keys=[*first.excluded_llm_metadata_keys, *hidden],
-            metadata_template=first.metadata_template,
-            metadata_separator=first.metadata_separator,
-            text_template=getattr(first, "text_template", TextNode.model_fields["text_template"].default),
-        )
+            self.reader.once.warn("hits", reason, len(missing) - changed, total)
 
 
 @dataclass(frozen=True, eq=False)
-class CollectionReader:
+class PoolReader:
     """Reads nodes, and finds their places.
 
     Parameters
@@ -200,7 +151,7 @@ class CollectionReader:
     docstore : may have the documents of nodes.
     objects : chunks by the ``index_id`` of their rows.
     filters : of the nodes that may be returned.
-    language : of the words.
+    language : of the words by which nodes are searched; None if they are not.
     """
 
     counter: Counter
@@ -208,37 +159,34 @@ class CollectionReader:
     docstore: BaseDocumentStore | None = None
     objects: Mapping[str, Any] = field(default_factory=dict)
     filters: MetadataFilters | None = None
-    language: str = "en"
+    language: str | None = None
 
-    def read(self, nodes: Iterable[BaseNode], *, are_all: bool = True) -> Collection:
+    def read(self, nodes: Iterable[BaseNode], *, are_all: bool = True) -> Pool:
         """Return nodes with their places.
 
         Parameters
         ----------
-        are_all : True if the nodes are all of their documents; else some of them, in any order.
+        are_all : True if the nodes are all of their documents; else some of them, in any order, which are not searched by
+            words.
         """
         sources = list(nodes)
         parents = {node.ref_doc_id for node in sources}
-        texts = {
-            node.node_id: node.get_content()
-            for node in sources
-            if are_all and isinstance(node, Document) and node.node_id in parents
+        documents = {
+            node.node_id: node for node in sources if are_all and isinstance(node, Document) and node.node_id in parents
         }
         plain = {node.node_id: node for node in sources if not isinstance(node, IndexNode)}
         own, numbers = list[BaseNode](), dict[str, int]()
         for node in sources:
-            if node.node_id not in texts:
+            if node.node_id not in documents:
                 chunk = self._chunk(node, plain)
                 numbers[node.node_id] = number = numbers.setdefault(chunk.node_id, len(own))
                 own += [chunk] if number == len(own) else []
-        placed = self._place_all(own, texts, are_all=are_all)
-        chunks = self._to_chunks(own, placed, texts)
-        keys = [place.key for place in placed]
-        spread = [replace(chunk, spans=place.spans) for chunk, place in zip(chunks, placed, strict=True)]
-        estimated = {place.key for place in placed if not place.is_exact}
-        filters = self.filters
-        allowed = np.array([filters is None or _passes(node, filters) for node in own], bool)
-        return Collection(own, numbers, chunks, keys, texts, estimated, Places.of(spread, keys), allowed, self)
+        collection = self._place(own, documents, are_all=are_all)
+        allowed = [self.filters is None or _passes(node, self.filters) for node in own]
+        words = None
+        if are_all and self.language is not None:
+            words = LexicalIndex((node.get_content(MetadataMode.EMBED) for node in own), self.language)
+        return Pool(replace(collection, allowed=np.array(allowed, bool), words=words), numbers, self)
 
     def _chunk(self, node: BaseNode, nodes: Mapping[str, BaseNode]) -> BaseNode:
         """Return the chunk of a row; other nodes, also those that refer to a query engine or retriever, as they are."""
@@ -247,68 +195,44 @@ class CollectionReader:
         chunk = node.obj or self.objects.get(node.index_id) or nodes.get(node.index_id)
         return chunk if isinstance(chunk, BaseNode) else node
 
-    def _place_all(self, nodes: Sequence[BaseNode], texts: dict[str, str], *, are_all: bool) -> list[_Place]:
-        """Return the place of each node; add the texts in which nodes were located."""
-        groups = dict[str, list[int]]()
-        for i, node in enumerate(nodes):
-            groups.setdefault(node.ref_doc_id or "", []).append(i)
-        placed, guessed, located = dict[int, _Place](), 0, 0
-        for key, group in groups.items():
-            members = [nodes[i] for i in group]
-            spans = [_stated_spans(node) for node in members]
-            if not (key and all(spans)):
-                text, runs = self._text(key, texts), _runs(members)
-                spans = _locate(members, runs, text or "")
-                if not all(spans):
-                    guessed += len(group)
-                    placed |= zip(group, _place_in_order(members, runs, key, are_all=are_all), strict=True)
-                    continue
-                located += len(group)
-                texts[key] = text or ""
-            placed |= zip(group, [_Place(key, own) for own in spans], strict=True)
-        if located or guessed:
+    def _place(
+        self, nodes: Sequence[BaseNode], documents: Mapping[str, BaseNode], *, are_all: bool
+    ) -> Collection[BaseNode]:
+        """Return nodes in their documents; those without one, or hits without a place, in runs that are texts of their own."""
+        chunks = list(map(_to_chunk, nodes))
+        texts, runs, keys = dict[str, str](), _runs(nodes), [node.ref_doc_id or "" for node in nodes]
+        for key in dict.fromkeys(
+            key for key, chunk in zip(keys, chunks, strict=True) if key and (are_all or not chunk.spans)
+        ):
+            document = documents.get(key)
+            if document is None and self.docstore is not None:
+                document = self.docstore.get_document(key, raise_error=False)
+            if document is not None:
+                texts[key] = document.get_content()
+        for run in runs:
+            for i in run:
+                if not (keys[i] and (are_all or chunks[i].spans or keys[i] in texts)):
+                    keys[i] = f"{keys[i]}\n{nodes[run[0]].node_id}"
+        names = {key: _name(node) for key, node in zip(keys, nodes, strict=True)}
+        order = chain.from_iterable(runs)
+        collection = Collection.of(nodes, chunks, keys, names, self.counter, order=order, texts=texts)
+        unplaced = [key for key, chunk in zip(keys, chunks, strict=True) if not chunk.spans]
+        if unplaced:
             reason = (
                 "%d of %d nodes have no start_char_idx in their document: %d are located in its text, "
                 "the others stand in the order of their previous and next nodes, and are cited without offsets"
             )
-            self.once.warn("places", reason, located + guessed, len(nodes), located)
-        return [placed[i] for i in range(len(nodes))]
-
-    def _text(self, key: str, texts: Mapping[str, str]) -> str | None:
-        """Return the text of a document, if it is known."""
-        if key in texts or not key or self.docstore is None:
-            return texts.get(key)
-        document = self.docstore.get_document(key, raise_error=False)
-        return None if document is None else document.get_content()
-
-    def _to_chunks(self, nodes: Sequence[BaseNode], placed: Sequence[_Place], texts: Mapping[str, str]) -> list[Chunk]:
-        """Return nodes as chunks with their own tokens, or else estimated ones."""
-        contents = [node.get_content() for node in nodes]
-        estimates = estimate_tokens(contents, self.counter)
-        chunks = list[Chunk]()
-        for i, (node, content, place, estimate) in enumerate(zip(nodes, contents, placed, estimates, strict=True)):
-            spans, text = place.spans, content
-            if spans and place.key in texts:  # without differences in white space
-                text = "".join(texts[place.key][start:end] for start, end in spans)
-            elif sum(end - start for start, end in spans) != len(content):  # of markup, which the text is without
-                spans = ()
-            tokens = written_metadata(node.metadata).get("token_count", estimate)
-            chunks.append(Chunk(text, spans, tokens, i, node.node_id, metadata=node.metadata))
-        return chunks
+            located = sum(key in collection.texts for key in unplaced)
+            self.once.warn("places", reason, len(unplaced), len(nodes), located)
+        return collection
 
 
-class _Place(NamedTuple):
-    """The place of a node: the key of its document, and its spans, which are estimated unless they are exact."""
-
-    key: str
-    spans: tuple[Span, ...]
-    is_exact: bool = True
-
-
-def _stated_spans(node: BaseNode) -> tuple[Span, ...]:
-    """Return the spans that a node states; () for a part of a node by LlamaIndex, which counts from that node."""
-    is_ours = "token_count" in written_metadata(node.metadata)
-    return chunk_spans(node) if isinstance(node, TextNode) and (is_ours or node.parent_node is None) else ()
+def _to_chunk(node: BaseNode) -> Chunk:
+    """Return a node as a chunk, with the spans that it states; a part of a node by LlamaIndex counts from that node."""
+    written = written_metadata(node.metadata)
+    counts_from_document = "token_count" in written or node.parent_node is None
+    spans = chunk_spans(node) if isinstance(node, TextNode) and counts_from_document else ()
+    return Chunk(node.get_content(), spans, written.get("token_count", 0), id=node.node_id, metadata=node.metadata)
 
 
 def _runs(nodes: Sequence[BaseNode]) -> list[list[int]]:
@@ -327,33 +251,41 @@ def _runs(nodes: Sequence[BaseNode]) -> list[list[int]]:
     return runs
 
 
-def _locate(nodes: Sequence[BaseNode], runs: Sequence[Sequence[int]], text: str) -> list[tuple[Span, ...]]:
-    """Return the span of each node in the text of its document, () if it is not found."""
-    finder, spans = Finder(text), [tuple[Span, ...]()] * len(nodes)
-    for i in chain.from_iterable(runs):
-        span = finder.find(nodes[i].get_content())
-        spans[i] = (span,) if span else ()
-    return spans
+def _with_citation(passage: Passage, node: BaseNode) -> BaseNode:
+    """Return a node with its citation, hidden from embedder and language model."""
+    metadata = write_metadata(node.metadata, {"citation": passage.citation})
+    return node.model_copy(update={"metadata": metadata, **_exclusions(node, hidden_keys(metadata, node.metadata))})
 
 
-def _place_in_order(
-    nodes: Sequence[BaseNode], runs: Sequence[Sequence[int]], key: str, *, are_all: bool
-) -> list[_Place]:
-    """Return places as if nodes stood one after another; where some are missing, or have no document, those of a run.
+def _to_node(passage: Passage, first: BaseNode) -> TextNode:
+    """Return a passage as a node, after the first of its nodes."""
+    spans = passage.spans
+    values: dict[str, Any] = {
+        "citation": passage.citation,
+        "token_count": passage.tokens,
+        "node_ids": [hit.chunk.id for hit in passage.hits],
+    }
+    if len(spans) > 1:
+        values["spans"] = flatten_spans(spans)
+    metadata = write_metadata(inherited_metadata(first.metadata), values)
+    return TextNode(
+        id_=passage.id,
+        text=passage.text,
+        start_char_idx=spans[0].start if spans else None,
+        end_char_idx=spans[-1].end if spans else None,
+        metadata=metadata,
+        relationships={NodeRelationship.SOURCE: first.source_node} if first.source_node else {},
+        metadata_template=first.metadata_template,
+        metadata_separator=first.metadata_separator,
+        text_template=getattr(first, "text_template", TextNode.model_fields["text_template"].default),
+        **_exclusions(first, hidden_keys(metadata, users_metadata(first.metadata))),
+    )
 
-    Nodes whose texts overlap keep their overlap; others are as far apart as not to be merged.
-    """
-    texts = [list(chain.from_iterable(runs))] if key and are_all else runs
-    places = dict[int, _Place]()
-    for order in texts:
-        own_key = f"{key}\n{nodes[order[0]].node_id}"
-        before, end = "", 0
-        for i in order:
-            text = nodes[i].get_content()
-            start = end - (find_overlap(before, text) or -_APART)
-            before, end = text, start + len(text)
-            places[i] = _Place(own_key, (Span(start, end),), is_exact=False)
-    return [places[i] for i in range(len(nodes))]
+
+def _exclusions(node: BaseNode, hidden: Sequence[str]) -> dict[str, Any]:
+    """Return the keys that are hidden from embedder and language model, those of a node and others."""
+    embed, llm = node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys
+    return {"excluded_embed_metadata_keys": [*embed, *hidden], "excluded_llm_metadata_keys": [*llm, *hidden]}
 
 
 def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:

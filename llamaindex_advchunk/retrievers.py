@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Self, get_args
 
 import numpy as np
@@ -25,17 +26,17 @@ from advchunk.chunkers.other_names import check_names
 from advchunk.errors import require
 from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.retrieval import Ranking, combine
 from advchunk.retrieval.passages import PassageOrder
-from advchunk.retrieval.rankings import DEPTH
-from advchunk.retrieval.search import LEXICAL_WEIGHT, SearchMode
+from advchunk.retrieval.rankings import DEPTH, FusionMethod
+from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from llamaindex_advchunk.base import UNCHECKED, first_error
-from llamaindex_advchunk.collection import Collection, CollectionReader, check_nodes, nodes_in
+from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in
 
 _log = logging.getLogger("advchunk")
 
 _ROWS = 4  # times more rows (sentences) than chunks are fetched
+_BY_NEIGHBORS = Search("dense", neighbors=True)
 _EXPONENTIAL = ("ChromaVectorStore",)  # vector stores whose scores are exp(-distance)
 
 
@@ -57,11 +58,11 @@ class AdvchunkRetriever(BaseRetriever):
     are located exactly in their document, if that is among the nodes or in the docstore; else they stand in the order of their
     previous and next nodes. A warning in the log says so.
 
-    A blank query has no results in an index. Results are the nodes as they are, with a score that is comparable within one
-    search only. With a ``budget``, they are passages: `TextNode`s in which nodes that touch or overlap are merged, and no text
-    occurs twice. Their metadata is that of the first node, with ``citation``, such as
-    "guide.md, Guide > Install, page 3, characters 120-480", ``token_count``, and ``node_ids``, the ids of the merged nodes, all
-    hidden from embedder and language model.
+    A blank query has no results in an index. Results are the nodes, with a score that is comparable within one search only.
+    Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, page 3, characters 120-480"; a key that
+    it has already is preceded by ``advchunk_``. With a ``budget``, results are passages: `TextNode`s in which nodes that touch
+    or overlap are merged, and no text occurs twice. Their metadata is that of the first node, with ``citation``,
+    ``token_count``, and ``node_ids``, the ids of the merged nodes. What is added is hidden from embedder and language model.
 
     Rows of a chunk, which are `IndexNode`s such as those of ``vectors="units"``, count as their chunk: its best row ranks it, and
     it is returned once. Do not use ``neighbors`` with vectors that include the context already (``vectors="context"``), or for
@@ -79,7 +80,8 @@ class AdvchunkRetriever(BaseRetriever):
     similarity_top_k : nodes to return, >= 1; None is 5.
     budget : tokens of all passages, >= 1; returns passages instead of nodes.
     order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
-    lexical_weight : of the words in a hybrid search, where vectors have 1, >= 0.
+    lexical_weight, fusion : of a hybrid search: the weight of the words, where vectors have 1, >= 0, and how the scores are
+        combined: "standardized" or "reciprocal" (`advchunk.retrieval.fuse`).
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k.
     filters : restrict vectors, words and neighbors.
@@ -114,6 +116,7 @@ class AdvchunkRetriever(BaseRetriever):
         budget: int | None = None,
         order: PassageOrder = "rank",
         lexical_weight: float = LEXICAL_WEIGHT,
+        fusion: FusionMethod = "standardized",
         language: str = "en",
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
@@ -121,6 +124,7 @@ class AdvchunkRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
     ) -> None:
+        self._search = Search("hybrid" if mode is None else mode, neighbors, fusion, lexical_weight)
         sources = [source for source in (index, retriever) if source is not None]
         require(len(sources) < 2, "index and retriever must not both be given", sources)
         require(len(sources) + (nodes is not None) > 0, "an index, a retriever or nodes must be given", None)
@@ -128,7 +132,6 @@ class AdvchunkRetriever(BaseRetriever):
         require(index is None or isinstance(index, VectorStoreIndex), rule, index)
         rule = "retriever must be a BaseRetriever"
         require(retriever is None or isinstance(retriever, BaseRetriever), rule, retriever)
-        require(mode is None or mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", mode)
         if not sources:
             require(mode in ("lexical", None), "mode must be 'lexical' without an index or a retriever", mode)
             mode = "lexical"
@@ -139,23 +142,23 @@ class AdvchunkRetriever(BaseRetriever):
         for name, size in {"similarity_top_k": similarity_top_k, "budget": budget}.items():
             require(size is None or is_integer(size, 1), f"{name} must be a whole number >= 1 or None", size)
         require(order in get_args(PassageOrder), f"order must be one of {get_args(PassageOrder)}", order)
-        require(lexical_weight >= 0, "lexical_weight must be >= 0", lexical_weight)
         require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
         rule = "filters must be MetadataFilters, such as MetadataFilters.from_dict({'lang': 'en'})"
         require(filters is None or isinstance(filters, MetadataFilters), rule, filters)
-        self._index, self._retriever, self._mode, self._neighbors = index, retriever, mode, neighbors
+        self._index, self._retriever, self._mode = index, retriever, mode
         self._top_k, self._budget, self._order = similarity_top_k or 5, budget, order
-        self._lexical_weight, self._depth, self._filters = lexical_weight, max(depth, self._top_k), filters
+        self._depth, self._filters = max(depth, self._top_k), filters
         counter = as_counter(tokenizer, getattr(index, "_embed_model", None))
         self._nodes = None if nodes is None else check_nodes(nodes)
         self._ids = list[str]()  # of the nodes in the index when it was last read
-        self._pool: Collection | None = None
+        self._pool: Pool | None = None
         self._is_partial = False  # the index has nodes that cannot be read
         self._once = WarningLog()
         object_map = getattr(index, "_object_map", None)
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
         docstore = None if index is None else index.docstore
-        self._source = CollectionReader(counter, self._once, docstore, self.object_map, filters, language)
+        words_in = None if mode == "dense" else language
+        self._source = PoolReader(counter, self._once, docstore, self.object_map, filters, words_in)
 
     def refresh(self, nodes: Iterable[BaseNode] | None = None) -> None:
         """Read the nodes again from the docstore of the index, or replace them by ``nodes``."""
@@ -184,7 +187,7 @@ class AdvchunkRetriever(BaseRetriever):
             query_bundle.embedding or any(map(str.strip, query_bundle.embedding_strs))
         )
 
-    def _inner(self, pool: Collection) -> BaseRetriever | None:
+    def _inner(self, pool: Pool) -> BaseRetriever | None:
         """Return a retriever by vectors; that of an index is a new one each time, since it knows only present nodes."""
         mode = self._search_mode(pool)
         rule = f"mode {mode!r} needs nodes: the index's docstore has none, so pass nodes"
@@ -196,10 +199,10 @@ class AdvchunkRetriever(BaseRetriever):
         depth = self._depth * (_ROWS if pool.has_rows else 1)
         return self._index.as_retriever(similarity_top_k=depth, filters=self._filters)
 
-    def _search_mode(self, pool: Collection) -> SearchMode:
+    def _search_mode(self, pool: Pool) -> SearchMode:
         return self._mode or ("hybrid" if len(pool) else "dense")
 
-    def _read(self) -> Collection:
+    def _read(self) -> Pool:
         """Return the nodes that are known."""
         if self._nodes is None and self._index is not None:
             ids = list(self._index.index_struct.nodes_dict.values())
@@ -214,39 +217,22 @@ class AdvchunkRetriever(BaseRetriever):
             self._pool = self._source.read(nodes)
         return self._pool
 
-    def _respond(
-        self, query_bundle: QueryBundle, pool: Collection, hits: Sequence[NodeWithScore]
-    ) -> list[NodeWithScore]:
+    def _respond(self, query_bundle: QueryBundle, pool: Pool, hits: Sequence[NodeWithScore]) -> list[NodeWithScore]:
         """Return the results of a search from its hits by vectors."""
         mode = self._search_mode(pool)
         if self._nodes is None and len(pool) and not self._is_partial and pool.lacks(hits):
             self.refresh()
             pool = self._read()
             self._is_partial = pool.lacks(hits)
-        if hits and not len(pool) and (self._neighbors or self._mode is None):
+        if hits and not len(pool) and (self._search.neighbors or self._mode is None):
             reason = "no nodes are known, so hits are re-ranked among themselves, without a search by words: pass nodes"
             self._once.warn("nodes", reason)
         if self._index is not None and self._index.vector_store.class_name() in _EXPONENTIAL:
             tiny = np.finfo(float).tiny
             hits = [NodeWithScore(node=hit.node, score=float(np.log(max(hit.get_score(), tiny)))) for hit in hits]
-        words = None if mode == "dense" else pool.words.scores(query_bundle.query_str)
-        pool, dense = pool.rank(hits)
-        allowed, lexical = pool.allowed, None
-        if words is not None:
-            # The words of hits that are not among the nodes are not known.
-            words = np.pad(words, (0, len(pool) - len(words)))
-            lexical = Ranking.from_scores(np.where(allowed, words, 0), self._depth, above=0)
-        ranking = combine(
-            None if mode == "lexical" else dense.keep(allowed),
-            lexical,
-            pool.places if self._neighbors else None,
-            lexical_weight=self._lexical_weight,
-            depth=self._depth,
-        )
-        ranking = ranking.keep(allowed)
-        if self._budget is None:
-            return pool.results(ranking.first(self._top_k))
-        return pool.passages(ranking, self._budget, self._order)
+        search = replace(self._search, mode=mode)
+        sizes: dict[str, Any] = {"depth": self._depth, "size": self._top_k, "budget": self._budget}
+        return pool.respond(query_bundle.query_str, hits, search, order=self._order, **sizes)
 
 
 class NeighborPostprocessor(BaseNodePostprocessor):
@@ -287,7 +273,7 @@ class NeighborPostprocessor(BaseNodePostprocessor):
         default=None, exclude=True, description="Counts the tokens of a budget; None is the embedded WordPiece."
     )
 
-    _pool: Collection | None = PrivateAttr(default=None)
+    _pool: Pool | None = PrivateAttr(default=None)
     _is_partial: bool = PrivateAttr(default=False)
     _once: Any = PrivateAttr(default_factory=WarningLog)
 
@@ -328,14 +314,11 @@ class NeighborPostprocessor(BaseNodePostprocessor):
             self.refresh()
             pool = self._read()
             self._is_partial = pool.lacks(nodes)
-        pool, ranking = pool.rank(nodes, distances=self.distances)
-        ranking = combine(ranking, None, pool.places, depth=self.depth).keep(pool.allowed)
-        if self.budget is not None:
-            return pool.passages(ranking, self.budget, self.order)
-        return pool.results(ranking.first(self.top_n or len(nodes)))
+        sizes: dict[str, Any] = {"depth": self.depth, "size": self.top_n or len(nodes), "budget": self.budget}
+        return pool.respond("", nodes, _BY_NEIGHBORS, order=self.order, distances=self.distances, **sizes)
 
-    def _read(self) -> Collection:
+    def _read(self) -> Pool:
         if self._pool is None:
             nodes = self.nodes if self.nodes is not None else nodes_in(self.docstore) if self.docstore else ()
-            self._pool = CollectionReader(as_counter(self.tokenizer), self._once, self.docstore).read(nodes)
+            self._pool = PoolReader(as_counter(self.tokenizer), self._once, self.docstore).read(nodes)
         return self._pool

@@ -1,7 +1,8 @@
 """Vectors for the nodes of any node parser."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
@@ -11,7 +12,7 @@ from advchunk.errors import require
 from advchunk.models.cache import CacheLike
 from advchunk.models.embedders import EmbedderLike
 from advchunk.retrieval.locating import Finder
-from advchunk.retrieval.vectors import add_vectors
+from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 from llamaindex_advchunk.base import chunk_spans, sentence_nodes
 
 
@@ -49,28 +50,66 @@ def vectors_for(
     ------
     ConfigurationError : a node is not part of its document.
     """
-    groups, rest = dict[str, list[TextNode]](), list[BaseNode]()
-    for node in nodes:
-        if isinstance(node, TextNode) and node.text.strip():
-            groups.setdefault(node.ref_doc_id or "", []).append(node)
-        else:
-            rest.append(node)
-    texts = None if documents is None else {d.node_id: d.get_content(MetadataMode.NONE) for d in documents}
-    if texts is not None:
-        unknown = [source for source in groups if source not in texts]
+    sources = _Sources.of(nodes, documents)
+    texts, located = sources.texts, sources.located
+    results = add_vectors(located, kind, embed_model, documents=texts, batch_size=batch_size, cache=cache)
+    return sources.entries(results)
+
+
+async def avectors_for(
+    nodes: Sequence[BaseNode],
+    kind: Literal["plain", "context", "units", "late"] = "units",
+    embed_model: EmbedderLike = None,
+    documents: Sequence[BaseNode] | None = None,
+    *,
+    batch_size: int | None = None,
+    cache: CacheLike = None,
+    concurrency: int | None = None,
+) -> list[BaseNode]:
+    """Await `vectors_for`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
+    sources = _Sources.of(nodes, documents)
+    options: dict[str, Any] = {"batch_size": batch_size, "cache": cache, "concurrency": concurrency}
+    results = await aadd_vectors(sources.located, kind, embed_model, documents=sources.texts, **options)
+    return sources.entries(results)
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """The nodes of each document, as they are and as chunks of its text, if that is known, and the nodes without text."""
+
+    groups: dict[str, list[TextNode]]
+    located: list[list[Chunk]]
+    texts: list[str] | None
+    rest: list[BaseNode]
+
+    @classmethod
+    def of(cls, nodes: Sequence[BaseNode], documents: Sequence[BaseNode] | None) -> Self:
+        """Return the nodes by their documents."""
+        groups, rest = dict[str, list[TextNode]](), list[BaseNode]()
+        for node in nodes:
+            if isinstance(node, TextNode) and node.text.strip():
+                groups.setdefault(node.ref_doc_id or "", []).append(node)
+            else:
+                rest.append(node)
+        if documents is None:
+            return cls(groups, [_locate(group, None) for group in groups.values()], None, rest)
+        contents = {document.node_id: document.get_content(MetadataMode.NONE) for document in documents}
+        unknown = [source for source in groups if source not in contents]
         require(not unknown, "documents must have the source of each node", unknown)
-    sources = None if texts is None else [texts[source] for source in groups]
-    located = [_locate(group, None if texts is None else texts[source]) for source, group in groups.items()]
-    results = add_vectors(located, kind, embed_model, documents=sources, batch_size=batch_size, cache=cache)
-    ids, entries = IdGenerator(), list[BaseNode]()
-    for (source, group), chunks in zip(groups.items(), results, strict=True):
-        shift = 0 if texts is not None or _are_placed(group) else None
-        for node, chunk in zip(group, ids.assign(source, chunks), strict=True):
-            if chunk.rows is not None:
-                entries += sentence_nodes(node, chunk, shift)
-            elif chunk.vector is not None:
-                entries.append(node.model_copy(update={"embedding": chunk.vector.tolist()}))
-    return [*entries, *rest]
+        texts = [contents[source] for source in groups]
+        return cls(groups, list(map(_locate, groups.values(), texts)), texts, rest)
+
+    def entries(self, results: Iterable[Sequence[Chunk]]) -> list[BaseNode]:
+        """Return the nodes with the vectors of their chunks."""
+        ids, entries = IdGenerator(), list[BaseNode]()
+        for (source, group), chunks in zip(self.groups.items(), results, strict=True):
+            shift = 0 if self.texts is not None or _are_placed(group) else None
+            for node, chunk in zip(group, ids.assign(source, chunks), strict=True):
+                if chunk.rows is not None:
+                    entries += sentence_nodes(node, chunk, shift)
+                elif chunk.vector is not None:
+                    entries.append(node.model_copy(update={"embedding": chunk.vector.tolist()}))
+        return [*entries, *self.rest]
 
 
 def _are_placed(nodes: Sequence[TextNode]) -> bool:

@@ -13,6 +13,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from advchunk import ConfigurationError
+from advchunk.retrieval import LexicalIndex, Ranking, fuse
 from langchain_advchunk import AdvchunkRetriever, DefaultEmbeddings, OptimalSemanticSplitter
 
 FILLER = [
@@ -85,6 +86,35 @@ def test_words_find_what_vectors_do_not():
     for options in ({"vectorstore": stored(chunks)}, {"mode": "lexical"}):
         retriever = AdvchunkRetriever(chunks=chunks, k=1, **options)
         assert texts(retriever.invoke("boats QX-7713")) == [forms[13]]
+
+
+def test_scores_are_fused_as_the_core_fuses_them():
+    question = "Which door of a shed is red or blue, and when does the ferry leave?"
+    chunks = [chunk.model_copy(update={"id": f"{i}"}) for i, chunk in enumerate(CHUNKS)]
+    hits = stored(chunks).similarity_search_with_score(question, k=len(chunks))
+    dense = Ranking.from_hits([int(hit.id) for hit, _ in hits], [score for _, score in hits])
+    lexical = LexicalIndex(texts(chunks)).search(question)
+    orders = []
+    for fusion in ("standardized", "reciprocal"):
+        retriever = AdvchunkRetriever(
+            vectorstore=stored(chunks), chunks=chunks, fusion=fusion, lexical_weight=1, neighbors=False, k=len(chunks)
+        )
+        orders.append([int(hit.id) for hit in retriever.invoke(question)])
+        assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("start", [True, False], ids=["start_index", "located"])
+def test_chunks_between_which_is_only_white_space_are_one_range_of_a_known_text(start):
+    text = "  \n".join(PLANTED)
+    splitter = RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=start)
+    chunks = splitter.create_documents([text], [{"source": "town"}])
+    assert texts(chunks) == PLANTED
+    retriever = AdvchunkRetriever(chunks=chunks, texts={"town": text}, budget=100)
+    (passage,) = retriever.invoke(QUESTION)
+    assert passage.page_content == text
+    assert passage.metadata["citation"] == f"town, characters 0-{len(text)}"
+    assert "spans" not in passage.metadata
 
 
 @pytest.mark.parametrize("budget", [None, 40])
@@ -271,6 +301,7 @@ def test_nothing_in_nothing_out():
         ({"vectorstore": True, "depth": 0}, "depth must be a whole number >= 1"),
         ({"vectorstore": True, "mode": "sparse"}, "mode: Input should be 'dense', 'lexical' or 'hybrid', got 'sparse'"),
         ({"vectorstore": True, "order": "best"}, "order: Input should be 'rank' or 'document', got 'best'"),
+        ({"vectorstore": True, "fusion": "mean"}, "fusion: Input should be 'standardized' or 'reciprocal', got 'mean'"),
         ({"vectorstore": True, "top_k": 3}, "AdvchunkRetriever has no parameter 'top_k'"),
         ({"vectorstore": True, "neighbor": False}, "did you mean 'neighbors'"),
         ({"vectorstore": True, "search_kwargs": {"k": 3}}, "search_kwargs of a vectorstore must not have 'k'"),

@@ -16,18 +16,20 @@ from llama_index.core.node_parser import (
     get_leaf_nodes,
 )
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import IndexNode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from advchunk import ConfigurationError
+from advchunk.retrieval import LexicalIndex, Ranking, fuse
 from llamaindex_advchunk import (
     AdvchunkRetriever,
     DefaultEmbedding,
     NeighborPostprocessor,
     RecursiveNodeParser,
 )
-from llamaindex_advchunk.collection import CollectionReader
+from llamaindex_advchunk.base import users_metadata
+from llamaindex_advchunk.collection import PoolReader
 
 # The passage that a question names, the answer beside it, which shares no word with the question, and other places.
 ASKED = "The harbor ferry to the island is small and old, and the harbor is proud of its island ferry."
@@ -104,10 +106,27 @@ def test_async_calls_equal_sync_ones(nodes):
     assert again == processor.postprocess_nodes(hits, query_str=QUESTION)
 
 
-def test_nodes_come_back_as_they_are(nodes):
+def test_nodes_come_back_with_a_citation_that_no_model_sees(nodes):
     index = index_of(nodes)
-    for hit in AdvchunkRetriever(index).retrieve(QUESTION):
-        assert hit.node == index.docstore.get_node(hit.node_id)
+    before = {node.node_id: node.model_copy(deep=True) for node in nodes}
+    hits = AdvchunkRetriever(index).retrieve(QUESTION)
+    for hit in [*hits, *NeighborPostprocessor(nodes=nodes).postprocess_nodes(hits)]:
+        own = before[hit.node_id]
+        start, end = own.start_char_idx, own.end_char_idx
+        assert hit.metadata["citation"] == f"{own.ref_doc_id}, characters {start}-{end}"
+        assert users_metadata(hit.metadata) == users_metadata(own.metadata)
+        for seen in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert hit.node.get_content(seen) == own.get_content(seen)
+        assert index.docstore.get_node(hit.node_id) == own
+
+
+@pytest.mark.usefixtures("tiktoken_cache")
+def test_nodes_of_another_parser_are_cited_by_name_page_and_heading():
+    metadata = {"file_path": "north.pdf", "page_label": "7", "title_path": "Isles > North", "citation": "mine"}
+    nodes = SentenceSplitter().get_nodes_from_documents([Document(text=OTHER, id_="x", metadata=metadata)])
+    (hit,) = AdvchunkRetriever(nodes=nodes).retrieve("island")
+    assert hit.metadata["citation"] == "mine"
+    assert hit.metadata["advchunk_citation"] == f"north.pdf, Isles > North, page 7, characters 0-{len(OTHER)}"
 
 
 def test_words_alone_need_no_index(nodes):
@@ -132,6 +151,39 @@ def test_passages_keep_to_the_budget_and_are_cited(nodes):
     assert (
         AdvchunkRetriever(index, budget=20).retrieve("island")[0].metadata["citation"].startswith("north.pdf, page 7,")
     )
+
+
+def test_scores_are_fused_as_the_core_fuses_them(nodes):
+    numbers = {node.node_id: i for i, node in enumerate(nodes)}
+    hits = index_of(nodes).as_retriever(similarity_top_k=len(nodes)).retrieve(QUESTION)
+    dense = Ranking.from_hits([numbers[hit.node_id] for hit in hits], [hit.score for hit in hits])
+    lexical = LexicalIndex(node.text for node in nodes).search(QUESTION)
+    orders = []
+    for fusion in ("standardized", "reciprocal"):
+        options = {"fusion": fusion, "lexical_weight": 1, "neighbors": False, "similarity_top_k": len(nodes)}
+        results = AdvchunkRetriever(index_of(nodes), **options).retrieve(QUESTION)
+        orders.append([numbers[hit.node_id] for hit in results])
+        assert orders[-1] == fuse([dense, lexical], method=fusion).chunks.tolist()
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("place", ["nodes", "docstore"])
+def test_nodes_between_which_is_only_white_space_are_one_range_of_a_known_document(place, nodes):
+    for node in nodes:  # as parsers strip them
+        node.text = node.text.strip()
+        node.end_char_idx = node.start_char_idx + len(node.text)
+    context = StorageContext.from_defaults()
+    context.docstore.add_documents(documents() if place == "docstore" else [])
+    index = index_of(nodes, storage_context=context)
+    options = {"nodes": [*documents(), *nodes]} if place == "nodes" else {}
+    for budget in (90, 1000):
+        for passage in AdvchunkRetriever(index, budget=budget, **options).retrieve(QUESTION):
+            text = {"town": TEXT, "north": OTHER}[passage.node.ref_doc_id]
+            start, end = passage.node.start_char_idx, passage.node.end_char_idx
+            assert "," not in passage.metadata["citation"].rpartition(" characters ")[2]
+            assert text[start:end] == passage.text
+    bare = AdvchunkRetriever(index_of(nodes), budget=90).retrieve(QUESTION)
+    assert "," in bare[0].metadata["citation"].rpartition(" characters ")[2]
 
 
 def filters(*conditions, condition=FilterCondition.AND):
@@ -298,7 +350,8 @@ def test_without_hits_there_are_no_results(nodes):
         ({"nodes": [], "similarity_top_k": 1, "budget": 1}, "similarity_top_k and budget must not both be given"),
         ({"nodes": [], "budget": 0}, "budget must be a whole number >= 1 or None, got 0"),
         ({"nodes": [], "order": "page"}, "order must be one of"),
-        ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be >= 0, got -1"),
+        ({"nodes": [], "fusion": "mean"}, r"fusion must be one of \('standardized', 'reciprocal'\), got 'mean'"),
+        ({"nodes": [], "lexical_weight": -1}, "lexical_weight must be finite and >= 0, got -1"),
         ({"nodes": [], "budget": "9"}, "budget must be a whole number >= 1 or None, got '9'"),
         ({"nodes": [], "depth": 0}, "depth must be a whole number >= 1, got 0"),
         ({"nodes": [], "depth": True}, "depth must be a whole number >= 1, got True"),
@@ -373,9 +426,9 @@ def test_a_postprocessor_follows_its_nodes(nodes):
 
 def test_nodes_are_read_once_whatever_the_hits(nodes, monkeypatch):
     reads = []
-    read = CollectionReader.read
+    read = PoolReader.read
     monkeypatch.setattr(
-        CollectionReader,
+        PoolReader,
         "read",
         lambda self, nodes, **options: reads.append(len(nodes)) or read(self, nodes, **options),
     )

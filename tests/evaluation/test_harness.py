@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import pickle
 import re
 import signal
 import sys
@@ -40,6 +41,7 @@ from advchunk.evaluation import (
     run,
     size_matched,
     synthetic,
+    with_vectors,
 )
 from advchunk.evaluation.comparison import candidates
 from advchunk.evaluation.comparison.candidates import mean_tokens
@@ -50,6 +52,7 @@ from advchunk.evaluation.metrics.metering import Meter
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import OpenAIChat
 from advchunk.models.static import default_embedder
+from advchunk.retrieval import add_vectors
 from advchunk.text.tiling import words
 from stand_ins import STAND_INS
 
@@ -216,6 +219,33 @@ def test_no_piece_is_over_the_size_unless_a_word_is(parts, size):
     assert "".join(chunk.text for chunk in chunks) == text * bool(text.strip())
     counts = as_counter(None).counts([chunk.text for chunk in chunks])
     assert all(n <= size or len(chunk.text.split()) == 1 for n, chunk in zip(counts.tolist(), chunks, strict=True))
+
+
+def test_chunks_of_any_splitter_get_vectors(task):
+    plain = replace(even_split_candidate(60), fingerprint="even")
+    with_units = with_vectors(plain, "units")
+    assert (with_units.label, with_units.uses_no_model) == ("even-split, units", False)
+    assert with_units.fingerprint not in {"", "even", with_vectors(plain, "plain").fingerprint}
+    assert with_vectors(replace(plain, fingerprint=""), "units").fingerprint == ""
+    expected = add_vectors(plain.cut(task.documents), "units", documents=task.documents)
+    for several, own in zip(with_units.cut(task.documents), expected, strict=True):
+        assert several == own
+        for chunk, other in zip(several, own, strict=True):
+            np.testing.assert_array_equal(chunk.rows, other.rows)
+    sized = SizeMatched("even", even_split_candidate, 30)
+    matched, calibrated = (
+        sized.calibrate(task),
+        pickle.loads(pickle.dumps(with_vectors(sized, "units"))).calibrate(task),
+    )
+    assert (calibrated.label, calibrated.settings) == ("even, units", matched.settings)
+
+
+def test_sizes_are_matched_without_vectors(task):
+    def refuse(texts):
+        raise AssertionError(texts)
+
+    calibrated = with_vectors(SizeMatched("even", even_split_candidate, 30), "units", refuse, "own").calibrate(task)
+    assert calibrated.label == "own"
 
 
 def test_equal_pieces_are_equal_and_cost_no_call(task):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from advchunk import Chunk, ConfigurationError, RecursiveChunker, Span, UniversalSemanticChunker
+from advchunk.models.static import default_embedder
 from advchunk.retrieval import Retriever, Search
 
 TEXTS = {
@@ -39,6 +40,32 @@ def test_async_equals_sync(mode):
     retriever = Retriever(chunks(), mode=mode)
     assert asyncio.run(retriever.asearch("hot tea", 3)) == retriever.search("hot tea", 3)
     assert asyncio.run(retriever.apassages("hot tea", 30)) == retriever.passages("hot tea", 30)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_documents_are_added_async_as_they_are_added(mode):
+    class Awaited:
+        def embed(self, texts):
+            return default_embedder().embed(texts)
+
+        async def aembed(self, texts):
+            batches.append(len(texts))
+            return self.embed(texts)
+
+    async def fill(retriever):
+        await retriever.aadd_many(chunks(), TEXTS)
+        await retriever.aadd("law.txt", chunks()["tea.txt"], text=TEXTS["tea.txt"])
+        with pytest.raises(ConfigurationError, match="texts must be those of the spans"):
+            await retriever.aadd("law.txt", chunks()["law.txt"], text="Other.")
+
+    batches, awaited, plain = [], Retriever(embedder=Awaited(), mode=mode), Retriever(embedder=Awaited(), mode=mode)
+    asyncio.run(fill(awaited))
+    assert bool(batches) == (mode != "lexical")
+    plain.add_many(chunks(), TEXTS)
+    plain.add("law.txt", chunks()["tea.txt"], text=TEXTS["tea.txt"])
+    assert awaited.documents == plain.documents == ["tea.txt", "ships.txt", "law.txt"]
+    assert awaited.search("hot tea") == plain.search("hot tea")
+    assert awaited.passages("hot tea", 60) == plain.passages("hot tea", 60)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -18,6 +18,7 @@ from advchunk.evaluation.comparison.candidates import (
     named_searches,
     searches_of,
     size_matched,
+    with_vectors,
 )
 from advchunk.evaluation.comparison.comparisons import Comparison, compare, compare_by_kind
 from advchunk.evaluation.comparison.harness import EvaluationResults, FailedCandidate, Result, evaluate, run
@@ -83,5 +84,5 @@ __all__ = [
     "generate_questions", "held_out_questions", "holm", "match_size", "mean_interval", "named_searches", "no_boundary",
     "numeric_claims", "paired_difference", "parent_documents", "pk", "precision_omega", "random_cuts", "rank", "read_choi",
     "read_corpus", "read_folder", "read_questions", "recommend", "redundancy", "run", "searches_of", "section_boundaries",
-    "sensitivity", "sentence_windows", "similarities", "size_matched", "synthetic", "token_scale", "variations", "window_diff", "write_questions",
+    "sensitivity", "sentence_windows", "similarities", "size_matched", "synthetic", "token_scale", "variations", "window_diff", "with_vectors", "write_questions",
 ]  # fmt: skip

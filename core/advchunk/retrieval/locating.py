@@ -2,12 +2,14 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from advchunk.errors import require
-from advchunk.records import Span
+from advchunk.records import Chunk, Span
 
 _LEAST_OVERLAP = 10  # characters that two texts hardly share by chance
+_APART = 3  # characters between chunks that do not overlap, so that no passage joins them
 
 
 class Finder:
@@ -72,6 +74,42 @@ def locate(
             require(span is not None, rule, part[:60])
             spans += [span] if span else []
     return spans
+
+
+def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Return chunks at their places in a text, which are those that they state if they are there.
+
+    Chunks without a stated place are in reading order, and become the text at theirs; one that is not found has no spans.
+
+    >>> found, stated = locate_chunks("One.  Two. One.", [Chunk("One. Two.", (), 2), Chunk("One.", (Span(11, 15),), 1)])
+    >>> found.text, found.spans, stated.spans
+    ('One.  Two.', (Span(start=0, end=10),), (Span(start=11, end=15),))
+    """
+    finder, located = Finder(text), list[Chunk]()
+    for chunk in chunks:
+        if (chunk.spans and (finder.has(chunk.text, chunk.spans) or chunk.spans_in(text))) or not chunk.text.strip():
+            located.append(chunk)
+        elif span := finder.find(chunk.text):
+            located.append(replace(chunk, text=text[slice(*span)], spans=(span,)))
+        else:
+            located.append(replace(chunk, spans=()))
+    return located
+
+
+def place_in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Return chunks with spans; one without stands after the one before, or over the end that it repeats.
+
+    >>> first, second = place_in_order([Chunk("Green tea is steamed.", (), 5), Chunk("tea is steamed. Rum is", (), 5)])
+    >>> first.spans, second.spans
+    ((Span(start=0, end=21),), (Span(start=6, end=28),))
+    """
+    placed, last, end = list[Chunk](), "", -_APART
+    for chunk in chunks:
+        start = end - (find_overlap(last, chunk.text) or -_APART)
+        spans = chunk.spans or (Span(start, start + len(chunk.text)),)
+        last, end = chunk.text, spans[-1].end
+        placed.append(replace(chunk, spans=spans))
+    return placed
 
 
 def find_overlap(before: str, after: str) -> int:

@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, get_args
+from uuid import NAMESPACE_OID, uuid5
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Span, written_metadata
@@ -51,6 +52,21 @@ class Passage:
     hits: tuple[Hit, ...]
     score: float
     tokens: int
+
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        """Return a hit as a passage of its own.
+
+        >>> print(Passage.of(Hit(Chunk("One two.", (Span(4, 12),), 2), "a.txt", 1.0)).citation)
+        a.txt, characters 4-12
+        """
+        return cls(hit.chunk.text, hit.document, hit.chunk.spans, (hit,), hit.score, hit.chunk.tokens)
+
+    @property
+    def id(self) -> str:
+        """The same for the same text, place and chunks."""
+        ids = [hit.chunk.id for hit in self.hits]
+        return str(uuid5(NAMESPACE_OID, repr((ids, self.citation, self.text))))
 
     @property
     def page(self) -> Any:

@@ -86,8 +86,8 @@ def count_tokens(chunks: Sequence[Chunk], counter: Counter) -> list[Chunk]:
     return counted
 
 
-def estimate_tokens(texts: Sequence[str], counter: Counter) -> list[int]:
-    """Return about the number of tokens of each text, from the tokens per character of a hundred of them."""
-    sample = texts[:: max(len(texts) // _SAMPLE, 1)]
+def estimate_tokens(chunks: Sequence[Chunk], counter: Counter) -> list[Chunk]:
+    """Return chunks with tokens, which are estimated for those without, from the tokens per character of a hundred."""
+    sample = [chunk.text for chunk in chunks[:: max(len(chunks) // _SAMPLE, 1)]]
     density = int(counter.counts(sample).sum()) / max(sum(map(len, sample)), 1) if sample else 0.0
-    return [round(len(text) * density) for text in texts]
+    return [chunk if chunk.tokens else replace(chunk, tokens=round(len(chunk.text) * density)) for chunk in chunks]

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from advchunk.engine import Job, adrive, drive
+from advchunk.engine import Job, Plan, adrive, drive
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
 from advchunk.models.chat import is_integer
@@ -21,12 +21,13 @@ from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity
 from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
+from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.dense import VectorIndex
 from advchunk.retrieval.lexical import LexicalIndex
-from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder
 from advchunk.retrieval.places import Places, count_tokens
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
-from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode, combine
+from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
 from advchunk.text.counters import Counter
 
 _FORMAT = 1  # of the files
@@ -86,7 +87,7 @@ class Retriever:
         self.add_many({} if chunks is None else chunks, texts)
 
     def __len__(self) -> int:
-        return len(self._chunks)
+        return len(self._collection)
 
     @property
     def documents(self) -> list[str]:
@@ -111,27 +112,43 @@ class Retriever:
         Nothing changes if the embedder fails, if vectors have another number of dimensions than those in the index, or if a
         chunk is not the text of its spans in ``texts``, which are as those of the retriever.
         """
+        groups = self._checked(chunks, texts or {})
+        (rows,) = drive([Job(self._rows_of(groups))])
+        self._put(groups, rows, texts or {})
+
+    async def aadd(self, document: str, chunks: Sequence[Chunk], *, text: str | None = None) -> None:
+        """Await `add`, with the async method of the embedder."""
+        await self.aadd_many({document: chunks}, None if text is None else {document: text})
+
+    async def aadd_many(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str] | None = None) -> None:
+        """Await `add_many`, with the async method of the embedder."""
+        groups = self._checked(chunks, texts or {})
+        rows = await anext(adrive([Job(self._rows_of(groups))]))
+        self._put(groups, rows, texts or {})
+
+    def _checked(self, chunks: Mapping[str, Sequence[Chunk]], texts: Mapping[str, str]) -> dict[str, list[Chunk]]:
+        """Return the chunks of each document that can be found, with their tokens."""
         require(
             isinstance(chunks, Mapping), "chunks must be a mapping from the name of a document to its chunks", chunks
         )
         groups = {name: [chunk for chunk in group if chunk.embed_text] for name, group in chunks.items()}
-        counted = count_tokens([chunk for group in groups.values() for chunk in group], self._counter)
-        rows = [] if self._search.mode == "lexical" else self._rows_of(counted)
-        VectorIndex([*self._rows[:1], *rows])  # raises on vectors that do not fit
-        for name, text in (texts or {}).items():
+        for name, text in texts.items():
             wrong = [chunk.text for chunk in groups.get(name, []) if chunk.spans and not _is_verbatim(chunk, text)]
             require(not wrong, f"texts must be those of the spans of chunks; in {name!r} they are not", wrong[:1])
-        parts, start = dict[str, _Group](), 0
-        for name, group in groups.items():
-            end = start + len(group)
-            kept = [replace(chunk, **_NOT_KEPT) for chunk in counted[start:end]]
-            parts[name], start = _Group(kept, rows[start:end]), end
-        for name in parts:
+        counted = iter(count_tokens([chunk for group in groups.values() for chunk in group], self._counter))
+        return {name: list(islice(counted, len(group))) for name, group in groups.items()}
+
+    def _put(self, groups: Mapping[str, Sequence[Chunk]], rows: Sequence[Floats], texts: Mapping[str, str]) -> None:
+        VectorIndex([*self._rows[:1], *rows])  # raises on vectors that do not fit
+        split = iter(rows)
+        for name in groups:
             self.remove(name)
+        for name, group in groups.items():
+            kept = [replace(chunk, **_NOT_KEPT) for chunk in group]
+            self._groups[name] = _Group(kept, list(islice(split, len(group))))
         if self._search.mode != "dense":
-            self._lexical.add([chunk.embed_text for chunk in counted])
-        self._groups |= parts
-        self._texts |= texts or {}
+            self._lexical.add([chunk.embed_text for group in groups.values() for chunk in group])
+        self._texts |= texts
         self._forget()
 
     def remove(self, document: str) -> None:
@@ -149,21 +166,20 @@ class Retriever:
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """Return the ``k`` >= 1 best chunks for a query, or all that are found."""
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        return self._hits(self.rank(query, max(self._depth, k)), k)
+        return self._collection.hits(self.rank(query, max(self._depth, k)).first(k))
 
     async def asearch(self, query: str, k: int = 10) -> list[Hit]:
         """Await `search`, with the async method of the embedder."""
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        return self._hits(await self.arank(query, max(self._depth, k)), k)
+        return self._collection.hits((await self.arank(query, max(self._depth, k))).first(k))
 
     def passages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
         """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble_passages`)."""
-        return assemble_passages(self._hits(self.rank(query)), budget, self._counter, order=order, texts=self._texts)
+        return self._collection.passages(self.rank(query), budget, self._counter, order)
 
     async def apassages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        hits = self._hits(await self.arank(query))
-        return assemble_passages(hits, budget, self._counter, order=order, texts=self._texts)
+        return self._collection.passages(await self.arank(query), budget, self._counter, order)
 
     def rank(self, query: str, depth: int | None = None) -> Ranking:
         """Return the ranking of the chunks, numbered in the order of their documents.
@@ -191,20 +207,15 @@ class Retriever:
 
     def _rank(self, query: str, vectors: Floats | None, depth: int) -> Ranking:
         dense = None if vectors is None else self._vectors.search(vectors[0], depth)
-        lexical = None if self._search.mode == "dense" else self._lexical.search(query, depth)
-        places, search = self._places if self._search.neighbors else None, self._search
-        return combine(dense, lexical, places, lexical_weight=search.lexical_weight, fusion=search.fusion, depth=depth)
+        return self._collection.rank(query, dense, self._search, depth)
 
-    def _hits(self, ranking: Ranking, k: int | None = None) -> list[Hit]:
-        pairs = zip(ranking.chunks[:k].tolist(), ranking.scores[:k].tolist(), strict=True)
-        return [Hit(self._chunks[i], self._names[i], score) for i, score in pairs]
-
-    def _rows_of(self, chunks: Sequence[Chunk]) -> list[Floats]:
+    def _rows_of(self, groups: Mapping[str, Sequence[Chunk]]) -> Plan[list[Floats]]:
+        """Return the rows of each chunk, and embed those without; none for a search by words alone."""
+        if self._search.mode == "lexical":
+            return []
+        chunks = [chunk for group in groups.values() for chunk in group]
         missing = [chunk.embed_text for chunk in chunks if chunk.vector is None and chunk.rows is None]
-        rows = iter(np.zeros((0, 0)))
-        if missing:
-            (embedded,) = drive([Job(embed_long_texts(missing, self._model))])
-            rows = iter(embedded)
+        rows = iter((yield from embed_long_texts(missing, self._model)) if missing else ())
         vectors = [chunk.vector if chunk.rows is None else chunk.rows for chunk in chunks]
         return [np.atleast_2d(next(rows) if vector is None else vector) for vector in vectors]
 
@@ -217,12 +228,10 @@ class Retriever:
         return as_counter(self._tokenizer, self._model)
 
     @cached_property
-    def _chunks(self) -> list[Chunk]:
-        return [chunk for group in self._groups.values() for chunk in group.chunks]
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return [name for name, group in self._groups.items() for _ in group.chunks]
+    def _collection(self) -> Collection[Chunk]:
+        chunks = [chunk for group in self._groups.values() for chunk in group.chunks]
+        names = [name for name, group in self._groups.items() for _ in group.chunks]
+        return Collection(chunks, chunks, names, Places.of(chunks, names), texts=self._texts, words=self._lexical)
 
     @cached_property
     def _rows(self) -> list[Floats]:
@@ -232,12 +241,8 @@ class Retriever:
     def _vectors(self) -> VectorIndex:
         return VectorIndex(self._rows)
 
-    @cached_property
-    def _places(self) -> Places:
-        return Places.of(self._chunks, self._names)
-
     def _forget(self) -> None:
-        for name in ("_chunks", "_names", "_rows", "_vectors", "_places"):
+        for name in ("_collection", "_rows", "_vectors"):
             self.__dict__.pop(name, None)
 
     def save(self, folder: str | Path) -> None:

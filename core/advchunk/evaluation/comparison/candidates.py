@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from math import log
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
@@ -21,9 +21,12 @@ from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.counters import as_counter
+from advchunk.models.embedders import EmbedderLike
+from advchunk.models.identity import identity
 from advchunk.records import Chunk, Document, Ints, Span
 from advchunk.retrieval.locating import locate
 from advchunk.retrieval.search import SEARCHES, Search
+from advchunk.retrieval.vectors import Vectors, add_vectors
 from advchunk.text import tiling
 
 CandidateGroup: TypeAlias = Literal["stable", "experimental", "baseline", "external"]
@@ -74,6 +77,7 @@ class Candidate:
         return lambda documents: [result.chunks for result in drive(chunker.jobs(documents), watch)]
 
 
+@final
 @dataclass(frozen=True)
 class SizeMatched:
     """A candidate whose size is chosen when it runs, to match a mean.
@@ -191,6 +195,53 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
     return Candidate(label, ExternalSplitter(label, split), "external", settings, fingerprint)
 
 
+_AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
+
+
+def with_vectors(
+    candidate: _AnyCandidate, kind: Vectors = "units", embedder: EmbedderLike = None, label: str = ""
+) -> _AnyCandidate:
+    """Return a candidate whose chunks, such as those of another library, have vectors (`advchunk.retrieval.add_vectors`).
+
+    Parameters
+    ----------
+    kind : "plain", "context", "units" or "late" (`advchunk.retrieval.vectors.ChunkVectors`).
+    embedder : see `models.embedders.as_embedder`; it must be that of the questions.
+    label : "" adds the kind to the candidate's.
+
+    >>> with_vectors(external("by line", str.splitlines), "units").label
+    'by line, units'
+    """
+    label = label or f"{candidate.label}, {kind}"
+    if isinstance(candidate, SizeMatched):
+        return replace(candidate, label=label, make=partial(_make_with_vectors, candidate.make, kind, embedder))
+    return replace(
+        candidate,
+        label=label,
+        cut=WithVectors(candidate, kind, embedder),
+        fingerprint=candidate.fingerprint and f"{candidate.fingerprint}, {kind}, {identity(embedder)}",
+        chunker=None,
+        uses_no_model=False,
+    )
+
+
+def _make_with_vectors(make: Callable[[int], Candidate], kind: Vectors, embedder: EmbedderLike, size: int) -> Candidate:
+    return with_vectors(make(size), kind, embedder)
+
+
+@dataclass(frozen=True)
+class WithVectors:
+    """Cut as a candidate does, and add vectors (`with_vectors`)."""
+
+    candidate: Candidate
+    kind: Vectors
+    embedder: EmbedderLike
+
+    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
+        """Return the chunks of each document."""
+        return add_vectors(self.candidate.cut(documents), self.kind, self.embedder, documents=documents)
+
+
 def even_split_candidate(size: int) -> Candidate:
     """Return the baseline that cuts texts into equal pieces, to the nearest word, regardless of content.
 
@@ -261,6 +312,8 @@ def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:
 
 def _without_vectors(candidate: Candidate, task: EvaluationTask) -> Chunker | Callable[[Sequence[Document]], Chunks]:
     """Return a chunker with the same cuts, without chunk vectors and with cached model answers; else the ``cut``."""
+    if isinstance(candidate.cut, WithVectors):
+        return _without_vectors(candidate.cut.candidate, task)
     if candidate.chunker is None:
         return candidate.cut
     chunker = replace(candidate.chunker, vectors="none")

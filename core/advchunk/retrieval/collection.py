@@ -1,0 +1,172 @@
+"""Chunks of any origin with their places: their ranking for a query, and passages of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from advchunk.errors import require
+from advchunk.records import Chunk
+from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.locating import locate_chunks, place_in_order
+from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
+from advchunk.retrieval.places import Places, estimate_tokens
+from advchunk.retrieval.rankings import DEPTH, Ranking
+from advchunk.retrieval.search import Search, combine
+from advchunk.text.counters import Counter
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, eq=False)
+class Collection(Generic[_Item]):
+    """Chunks that are searched together, with their places in texts.
+
+    The store of another framework finds some of them by their vectors (`Ranking.from_hits`); the collection adds the search by
+    words and the neighbors.
+
+    Parameters
+    ----------
+    items : the n chunks as their framework has them.
+    chunks : the same; those whose spans are not known have none.
+    keys : for each chunk, the name of the text in which it stands.
+    places : of the chunks.
+    names : by key, the name of the document for citations; a key without one is a name itself.
+    texts : by key, those that are known.
+    estimated : keys of the texts whose spans are all estimated, and so are not cited.
+    words : searches the chunks, or the first of them, by their words; None if nothing does.
+    allowed : (n,) True for each chunk that may be found; None for all.
+    """
+
+    items: Sequence[_Item]
+    chunks: Sequence[Chunk]
+    keys: Sequence[str]
+    places: Places
+    names: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    estimated: Set[str] = frozenset()
+    words: LexicalIndex | None = None
+    allowed: NDArray[np.bool_] = field(default=None)  # type: ignore[arg-type]  # filled in below
+
+    def __post_init__(self) -> None:
+        if self.allowed is None:
+            object.__setattr__(self, "allowed", np.ones(len(self), bool))
+
+    @classmethod
+    def of(
+        cls,
+        items: Sequence[_Item],
+        chunks: Sequence[Chunk],
+        keys: Sequence[str],
+        names: Mapping[str, str],
+        counter: Counter,
+        *,
+        order: Iterable[int] | None = None,
+        texts: Mapping[str, str] | None = None,
+        must_match: bool = False,
+    ) -> Self:
+        """Return the collection of chunks, of which some may have neither spans nor tokens.
+
+        Chunks stand at their spans, those of a known text where they are found in it (`locating.locate_chunks`), and the
+        others after one another (`locating.place_in_order`). A chunk that is not as long as its spans, such as one without
+        the markup of its text, has its place, but is cited without. Tokens are estimated.
+
+        Parameters
+        ----------
+        order : of the numbers of the chunks, so that those of each key are in reading order; None if they are so.
+        texts : by key; a text that does not have all of its chunks is not used.
+        must_match : raise `ConfigurationError` instead.
+        """
+        groups = dict[str, list[int]]()
+        for i in range(len(chunks)) if order is None else order:
+            groups.setdefault(keys[i], []).append(i)
+        chunks = [replace(chunk, index=i) for i, chunk in enumerate(estimate_tokens(chunks, counter))]
+        placed, found_in, estimated = list(chunks), dict[str, str](), set[str]()
+        for key, members in groups.items():
+            group = [chunks[i] for i in members]
+            if texts and key in texts:
+                located = locate_chunks(texts[key], group)
+                lost = [chunk.text[:60] for chunk in located if chunk.text.strip() and not chunk.spans]
+                require(not (lost and must_match), f"chunks of {key!r} must be parts of its text, in order", lost[:1])
+                if not lost:
+                    group, found_in[key] = located, texts[key]
+            are_known = [bool(chunk.spans) for chunk in group]
+            in_order = group if all(are_known) else place_in_order(group)
+            if not any(are_known):
+                group = in_order
+                estimated.add(key)
+            for i, chunk, at in zip(members, group, in_order, strict=True):
+                chunks[i], placed[i] = chunk if _is_whole(chunk) else replace(chunk, spans=()), at
+        return cls(items, chunks, keys, Places.of(placed, keys), names, found_in, estimated)
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def joined(self, others: Collection[_Item], stale: Iterable[int] = ()) -> Self:
+        """Return the collection with others after its chunks, in texts of their own, in place of the ``stale`` ones."""
+        first = int(self.places.documents.max(initial=-1)) + 1
+        numbers = np.concatenate([self.places.documents, others.places.documents + first])
+        allowed = np.concatenate([self.allowed, others.allowed])
+        allowed[list(stale)] = False
+        renamed = {key: f"\n{key}" for key in others.keys}
+        return replace(
+            self,
+            items=[*self.items, *others.items],
+            chunks=[*self.chunks, *(replace(chunk, index=chunk.index + len(self)) for chunk in others.chunks)],
+            keys=[*self.keys, *map(renamed.__getitem__, others.keys)],
+            places=Places(numbers, np.concatenate([self.places.middles, others.places.middles])),
+            names={**self.names, **{new: others.names.get(key, key) for key, new in renamed.items()}},
+            texts={**self.texts, **{renamed[key]: text for key, text in others.texts.items()}},
+            estimated=self.estimated | {renamed[key] for key in others.estimated},
+            allowed=allowed,
+        )
+
+    def rank(self, query: str, dense: Ranking | None, search: Search, depth: int = DEPTH) -> Ranking:
+        """Return the ranking of the allowed chunks for a query.
+
+        Parameters
+        ----------
+        dense : by vectors; not used by a search by words alone.
+        depth : chunks of each ranking to use, >= 1.
+        """
+        lexical = None
+        if search.mode != "dense" and self.words is not None:
+            scores = self.words.scores(query)
+            scores = np.where(self.allowed, np.pad(scores, (0, len(self) - len(scores))), 0)
+            lexical = Ranking.from_scores(scores, depth, above=0)
+        ranking = combine(
+            dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None,
+            lexical,
+            self.places if search.neighbors else None,
+            lexical_weight=search.lexical_weight,
+            fusion=search.fusion,
+            depth=depth,
+        )
+        return ranking.keep(self.allowed)
+
+    def results(self, ranking: Ranking) -> list[Passage]:
+        """Return each chunk of a ranking as a passage of its own."""
+        return [self._cited(Passage.of(hit)) for hit in self.hits(ranking)]
+
+    def passages(self, ranking: Ranking, budget: int, counter: Counter, order: PassageOrder = "rank") -> list[Passage]:
+        """Return passages of a ranking (`assemble_passages`)."""
+        passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
+        return list(map(self._cited, passages))
+
+    def hits(self, ranking: Ranking) -> list[Hit]:
+        """Return the chunks of a ranking, with the keys of their texts and their scores."""
+        pairs = zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
+        return [Hit(self.chunks[i], self.keys[i], score) for i, score in pairs]
+
+    def _cited(self, passage: Passage) -> Passage:
+        """Return a passage with the name of its document, and without estimated spans."""
+        key = passage.document
+        return replace(passage, document=self.names.get(key, key), spans=() if key in self.estimated else passage.spans)
+
+
+def _is_whole(chunk: Chunk) -> bool:
+    return sum(end - start for start, end in chunk.spans) == len(chunk.text)
