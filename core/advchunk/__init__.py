@@ -57,7 +57,7 @@ from advchunk.models.topics import TopicModel
 from advchunk.readers.files import read_file
 from advchunk.readers.tei.client import GrobidClient
 from advchunk.records import Block, Chunk, Cut, Document, Explanation, Place, Segmentation, Span, Units
-from advchunk.retrieval.hierarchy import Hierarchy
+from advchunk.retrieval.tree import ChunkTree
 from advchunk.text.splitters import Edus
 
 __version__ = "0.1.0"
@@ -76,6 +76,7 @@ __all__ = [
     "C99Chunker",
     "C99Params",
     "Chunk",
+    "ChunkTree",
     "Chunker",
     "ConfigurationError",
     "Cut",
@@ -95,7 +96,6 @@ __all__ = [
     "GroupedParams",
     "HierarchicalChunker",
     "HierarchicalParams",
-    "Hierarchy",
     "HybridEmbedder",
     "LDATopicChunker",
     "LDATopicParams",

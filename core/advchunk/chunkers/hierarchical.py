@@ -38,7 +38,7 @@ class HierarchicalParams(Params):
     """Divide a document into sections, sections into chunks, and chunks into sentences; or into any other levels.
 
     The chunks of all levels are in one list, in reading order, parents before their children. ``level`` counts from 0, the
-    coarsest; ``parent`` is the index of the chunk above (`retrieval.hierarchy.Hierarchy`). The chunks of every level cover
+    coarsest; ``parent`` is the index of the chunk above (`retrieval.tree.ChunkTree`). The chunks of every level cover
     the whole document, and children exactly cover their parent, so a parent may have a single child with the same text.
     In the metadata, ``granularity`` is "document", "section" or "sentence" for levels of that name. Of the other levels, the
     finest is "paragraph", and those above are "section".
@@ -71,8 +71,6 @@ class HierarchicalParams(Params):
 @dataclass(kw_only=True)
 class _DocumentChunker(LinearChunker):
     """Returns the whole text."""
-
-    max_tokens: int = _UNLIMITED
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment."""
@@ -111,15 +109,13 @@ _BUILT_IN: Mapping[str, type[SegmentingChunker]] = {
     "section": _SectionChunker,
     "sentence": _SentenceChunker,
 }
-_BY_NAME: Mapping[str, type[SegmentingChunker]] = _BUILT_IN | {
-    chunker.algorithm: chunker
-    for chunker in (
-        SlidingWindowChunker,
-        RecursiveChunker,
-        SemanticThresholdChunker,
-        UniversalSemanticChunker,
-        OptimalSemanticChunker,
-    )
+_BY_NAME: Mapping[str, type[SegmentingChunker]] = {
+    **_BUILT_IN,
+    "recursive": RecursiveChunker,
+    "sliding-window": SlidingWindowChunker,
+    "semantic-threshold": SemanticThresholdChunker,
+    "universal-semantic": UniversalSemanticChunker,
+    "optimal-semantic": OptimalSemanticChunker,
 }
 
 
@@ -172,8 +168,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             else:
                 rule = f"a level must be a chunker, a name, or a size in 1..max_tokens = {most}"
                 require(is_integer(level, 1) and level <= most, rule, level)
-        given = [level for level in levels if isinstance(level, int)]
-        require(all(a > b for a, b in pairwise(given)), "sizes of levels must decrease", given)
+        numbers = [level for level in levels if isinstance(level, int)]
+        require(all(a > b for a, b in pairwise(numbers)), "sizes of levels must decrease", numbers)
         require("document" not in levels[1:], 'only the first level can be "document"', levels)
         require("sentence" not in levels[:-1], 'only the last level can be "sentence"', levels)
         self.level_chunkers()
@@ -205,19 +201,25 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     def _level_chunker(self, level: Level, most: int, counter: Counter) -> SegmentingChunker:
         """Return the chunker of a level; ``most`` is the maximum of the level above."""
-        lent = {name: getattr(self, name) for name in ("sentence_splitter", "embedder", "batch_size", "cache")}
-        lent["tokenizer"] = counter
+        lent: dict[str, Any] = {
+            "tokenizer": counter,
+            "sentence_splitter": self.sentence_splitter,
+            "embedder": self.embedder,
+            "batch_size": self.batch_size,
+            "cache": self.cache,
+        }
         if isinstance(level, SegmentingChunker):
-            missing = {name: value for name, value in lent.items() if getattr(level, name) is None}
-            return replace(level, **missing)
-        if isinstance(level, int):
-            cls, most = RecursiveChunker, level
-        else:
-            cls = _BY_NAME[level]
-            most = cls.max_tokens if level == "document" else most if _is_built_in(level) else min(cls.max_tokens, most)
+            return replace(level, **{name: value for name, value in lent.items() if getattr(level, name) is None})
+        cls = RecursiveChunker if isinstance(level, int) else _BY_NAME[level]
+        if level == "document":
+            most = _UNLIMITED
+        elif isinstance(level, int):
+            most = level
+        elif level not in _BUILT_IN:
+            most = min(most, cls.max_tokens)
         least = min(self.size("min_tokens"), most)
-        options = {"include_context": self.include_context, "language": self.language}
-        return cls(max_tokens=most, min_tokens=least, **options, **lent)
+        lent |= {"include_context": self.include_context, "language": self.language}
+        return cls(max_tokens=most, min_tokens=least, **lent)
 
     @property
     def embeds(self) -> bool:
@@ -229,7 +231,8 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     @property
     def _is_lent_embedder(self) -> bool:
         """True if a level given by name cuts by embeddings."""
-        return any(issubclass(_BY_NAME[name], VectorsChunker) for name in self._levels if isinstance(name, str))
+        named = (_BY_NAME.get(level, Chunker) for level in self._levels if isinstance(level, str))
+        return any(issubclass(chunker, VectorsChunker) for chunker in named)
 
     @property
     def counter(self) -> Counter:
@@ -269,7 +272,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
             levels.append(Explanation(document, chunks, units, segmentation))
             edges = np.array([0, *(chunk.end for chunk in chunks)], dtype=np.int64)
         chunks = _link([level.chunks for level in levels])
-        return Explanation(document, chunks, levels[-1].units, _merge(levels))
+        return Explanation(document, chunks, units, _merge(levels, units))
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return the granularity of a chunk, and a flag if it is over the limit."""
@@ -294,11 +297,11 @@ def _check_chunker(chunker: Chunker, most: int) -> None:
     )
 
 
-def _have_same_units(one: SegmentingChunker, other: SegmentingChunker) -> bool:
+def _have_same_units(first: SegmentingChunker, second: SegmentingChunker) -> bool:
     """Return True if two chunkers work on the same sentences, except those over their limits, and count alike."""
-    by_default = all((type(c).tile, type(c).fit_units) == (Chunker.tile, Chunker.fit_units) for c in (one, other))
-    resources = ((c.tokenizer, c.sentence_splitter) for c in (one, other))
-    return by_default and one.language == other.language and all(a is b for a, b in zip(*resources, strict=True))
+    by_default = all((type(c).tile, type(c).fit_units) == (Chunker.tile, Chunker.fit_units) for c in (first, second))
+    resources = ((c.tokenizer, c.sentence_splitter) for c in (first, second))
+    return by_default and first.language == second.language and all(a is b for a, b in zip(*resources, strict=True))
 
 
 def _highest_headings(strength: Ints, start: int, end: int) -> Ints:
@@ -322,7 +325,7 @@ def _break_at(units: Units, edges: Ints, limits: Limits) -> Units:
 
 
 def _add_metadata(chunk: Chunk, metadata: Mapping[str, Any]) -> Chunk:
-    return replace(chunk, metadata=chunk.metadata | metadata)
+    return replace(chunk, metadata={**chunk.metadata, **metadata})
 
 
 def _link(levels: Sequence[Sequence[Chunk]]) -> list[Chunk]:
@@ -335,10 +338,9 @@ def _link(levels: Sequence[Sequence[Chunk]]) -> list[Chunk]:
     return linked
 
 
-def _merge(levels: Sequence[Explanation]) -> Segmentation:
-    """Return the segmentation of the finest level; each cut has the reason and score of the coarsest level that has it."""
-    units, cuts = levels[-1].units, dict[int, Cut]()
-    edges = set(units.edges.tolist())
+def _merge(levels: Sequence[Explanation], units: Units) -> Segmentation:
+    """Return the segmentation of the finest level's units; each cut has the reason and score of the coarsest level that has it."""
+    cuts, edges = dict[int, Cut](), set(units.edges.tolist())
     for level in levels:
         cuts = {cut.offset: cut for cut in level.cuts} | cuts
     cuts = {int(np.searchsorted(units.edges, offset)): cut for offset, cut in sorted(cuts.items()) if offset in edges}

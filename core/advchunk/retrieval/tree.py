@@ -6,7 +6,7 @@ from advchunk.errors import require
 from advchunk.records import Chunk
 
 
-class Hierarchy:
+class ChunkTree:
     r"""The chunks of one document at all levels, linked by ``Chunk.parent``.
 
     A chunk is recognized by its ``index``, so that a retrieved copy of it will do. Chunks of a flat chunker are all roots and
@@ -24,9 +24,9 @@ class Hierarchy:
     Examples
     --------
     >>> from advchunk import HierarchicalChunker
-    >>> hierarchy = Hierarchy(HierarchicalChunker().chunk("# Tea\n\nBoil water. Add tea.\n\n# Milk\n\nWarm it."))
-    >>> leaf = hierarchy.leaves()[1]
-    >>> leaf.text, hierarchy.up(leaf, 0).text, [chunk.level for chunk in hierarchy.path(leaf)]
+    >>> tree = ChunkTree(HierarchicalChunker().chunk("# Tea\n\nBoil water. Add tea.\n\n# Milk\n\nWarm it."))
+    >>> leaf = tree.leaves()[1]
+    >>> leaf.text, tree.up(leaf, 0).text, [chunk.level for chunk in tree.path(leaf)]
     ('Add tea.\n\n', '# Tea\n\nBoil water. Add tea.\n\n', [0, 1, 2])
     """
 
