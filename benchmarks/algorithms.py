@@ -156,7 +156,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "sliding-window": Algorithm(planted={"max_tokens": 45}),
     "recursive": Algorithm(planted={"max_tokens": 45}),
     "auto": Algorithm(planted={"max_tokens": 45}),
-    "hierarchical": Algorithm(planted={"max_tokens": 45}, levels=3),
+    "hierarchical": Algorithm(planted={"max_tokens": 45, "levels": ["section", "recursive", "recursive"]}, levels=3),
     "mst-semantic": Algorithm(planted={"granularity": "sentence", "n_segments": 2}),
     "perplexity": Algorithm(planted={"combine": False}, models={"lm": "lm:Words"}),
     "margin-sampling": Algorithm(planted={"window": None, "combine": False}, models={"lm": "lm:Words"}),

@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +23,7 @@ import numpy as np
 
 from advchunk import sizes
 from advchunk.chunkers.params import OPERATION, RESOURCE, Params, resources
-from advchunk.engine import Job, Plan, completed, drive, gather
+from advchunk.engine import Job, Plan, completed, drive
 from advchunk.engine.runner import (
     Failure,
     IdGenerator,
@@ -242,21 +241,8 @@ class Chunker(Params, ABC):
             explanation = Explanation(document, self.chunk_empty(document))
         if vectors is None:
             return explanation
-        return replace(explanation, chunks=(yield from self._add_vectors(vectors, explanation)))
-
-    def _add_vectors(self, vectors: ChunkVectors, explanation: Explanation) -> Plan[list[Chunk]]:
-        """Add vectors to the chunks of each level; the neighbors of a chunk are those of its level."""
-        sentences, text = partial(self._sentences, explanation), explanation.document.text
-        levels = dict[int, list[int]]()
-        for place, chunk in enumerate(explanation.chunks):
-            levels.setdefault(chunk.level, []).append(place)
-        if len(levels) < 2:
-            return (yield from vectors.add(explanation.chunks, text, sentences))
-        parts = yield from gather(
-            vectors.add([explanation.chunks[place] for place in places], text, sentences) for places in levels.values()
-        )
-        added = dict(zip(chain(*levels.values()), chain(*parts), strict=True))
-        return [added[place] for place in sorted(added)]
+        sentences = partial(self._sentences, explanation)
+        return replace(explanation, chunks=(yield from vectors.add(explanation.chunks, document.text, sentences)))
 
     @property
     def _chunk_vectors(self) -> ChunkVectors:
