@@ -125,20 +125,15 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
 
     Parameters
     ----------
-    levels : the levels, coarsest first. Each is
-
-        * a chunker of contiguous chunks without overlap, of which only the decisions count; resources that it has not been
-          given are those of this chunker;
-        * the name of a stable one: "recursive", "sliding-window", "semantic-threshold", "universal-semantic" or
-          "optimal-semantic", with its default size, or ``max_tokens`` if that is smaller;
-        * the size of recursive chunks, in tokens, 1..max_tokens, smaller than those above;
-        * "section": what is below each of the highest headings, or lower ones where that is over ``max_tokens``. A single
-          highest heading is the title. Where there are no headings, a section ends at the strongest edge, such as the end of a
-          paragraph, in its second half;
-        * "sentence", the last one: sentences, each with the heading above it. Protected blocks, such as tables, are whole;
-        * "document", the first one: the whole text, flagged ``oversize`` if it is over ``max_tokens``.
-
-        None is "section", a size of a quarter of ``max_tokens`` (or 32, if that is more), and "sentence".
+    levels : the levels, coarsest first; None is "section", a size of a quarter of ``max_tokens`` (or 32, if that is more), and
+        "sentence". A number is the size of recursive chunks, in tokens, 1..max_tokens, smaller than those above. "section" is
+        the text below each of the highest headings, or below lower ones where that is over ``max_tokens``; a single highest
+        heading is the title; without headings, a section ends at the strongest edge of its second half, such as the end of a
+        paragraph. "sentence", the last level, keeps a sentence with the heading above it, and a table or code whole.
+        "document", the first level, is the whole text, flagged ``oversize`` if it is over ``max_tokens``. "recursive",
+        "sliding-window", "semantic-threshold", "universal-semantic" and "optimal-semantic" have their default size, or
+        ``max_tokens`` if that is less. Any other chunker is given as such, if its chunks are contiguous and without overlap;
+        only its decisions count, and resources that it has not been given are those of this chunker.
 
     Examples
     --------
