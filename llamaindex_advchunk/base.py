@@ -70,8 +70,9 @@ class AdvchunkNodeParser(TextSplitter):
     ``context``, which both see, without a label if they see nothing else. Metadata of your own that either sees, and then the
     label, do not count toward ``max_tokens``.
 
-    A chunk is ``text[start_char_idx:end_char_idx]`` of its document only if it has one span; `chunk_spans` returns the spans
-    of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
+    A chunk is linked to its document (SOURCE), to those before and after it at its level (PREVIOUS, NEXT), and in a hierarchy to
+    the chunks above and below (PARENT, CHILD). It is ``text[start_char_idx:end_char_idx]`` of its document only if it has one
+    span; `chunk_spans` returns the spans of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
