@@ -311,30 +311,3 @@ def test_fingerprints_depend_on_the_levels():
 def test_impossible_levels_are_refused(params, rule):
     with pytest.raises(ConfigurationError, match=re.escape(rule)):
         HierarchicalChunker(**params)
-
-
-def test_a_tree_is_navigated_up_and_down():
-    chunks = HierarchicalChunker(max_tokens=128).chunk(GUIDE)
-    tree = ChunkTree(chunks)
-    leaf = next(chunk for chunk in tree.leaves() if chunk.text.startswith("Many drink"))
-    root, middle, last = tree.path(leaf)
-    assert last is leaf
-    assert tree.parent(leaf) is middle is tree.up(leaf, 1)
-    assert tree.up(leaf, 0) is root is tree.up(root, 0)
-    assert tree.up(leaf, 2) is leaf
-    assert tree.parent(root) is None
-    assert root in tree.roots()
-    assert tree.children(leaf) == [] == [chunk for chunk in tree.leaves() if tree.children(chunk)]
-    assert tree.leaves(middle) == tree.children(middle) == tree.down(middle, 2) == tree.down(middle, 9)
-    assert tree.down(root, 2) == [child for chunk in tree.children(root) for child in tree.children(chunk)]
-    assert tree.down(leaf, 1) == [leaf]
-    assert tree.levels() == [tree.roots(), [c for c in chunks if c.level == 1], tree.leaves()]
-    flat = ChunkTree(RecursiveChunker(max_tokens=20).chunk(GUIDE))
-    assert flat.roots() == flat.leaves() == list(flat.chunks) == flat.levels()[0]
-    assert ChunkTree([]).levels() == ChunkTree([]).leaves() == []
-
-
-@pytest.mark.parametrize("part", [slice(1, None), slice(None, None, -1)])
-def test_a_tree_needs_all_chunks_in_order(part):
-    with pytest.raises(ConfigurationError, match="chunks must be all those of one document, each at its index"):
-        ChunkTree(HierarchicalChunker(max_tokens=128).chunk(GUIDE)[part])
