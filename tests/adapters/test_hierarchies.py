@@ -135,6 +135,6 @@ def test_langchains_multi_vector_retriever_returns_parents_of_leaves():
         search_kwargs={"k": 2},
     )
     retriever.docstore.mset([(chunk.id, chunk) for chunk in parents])
-    assert [found.page_content for found in retriever.invoke("Where are boats moored, and what holds boats?")] == [
+    assert [parent.page_content for parent in retriever.invoke("Where are boats moored, and what holds boats?")] == [
         BOATS
     ]
