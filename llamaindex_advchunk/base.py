@@ -70,8 +70,8 @@ class AdvchunkNodeParser(TextSplitter):
     ``context``, which both see, without a label if they see nothing else. Metadata of your own that either sees, and then the
     label, do not count toward ``max_tokens``.
 
-    A chunk is linked to its document (SOURCE), to those before and after it at its level (PREVIOUS, NEXT), and in a hierarchy to
-    the chunks above and below (PARENT, CHILD). It is ``text[start_char_idx:end_char_idx]`` of its document only if it has one
+    A chunk is linked to its document (SOURCE), to those before and after it with the same parent, if any (PREVIOUS, NEXT), and
+    in a hierarchy to the chunks above and below (PARENT, CHILD). It is ``text[start_char_idx:end_char_idx]`` of its document only if it has one
     span; `chunk_spans` returns the spans of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
     """
 
@@ -156,7 +156,7 @@ class AdvchunkNodeParser(TextSplitter):
     def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
         """Return the chunks of each parent as linked nodes."""
         entries: list[BaseNode] = []
-        last: dict[tuple[str | None, int], tuple[BaseNode, RelatedNodeInfo]] = {}
+        last: dict[tuple[str | None, int, str | None], tuple[BaseNode, RelatedNodeInfo]] = {}
         for parent, chunks in zip(parents, results, strict=True):
             if not chunks and _has_media(parent):
                 entries.append(parent)
@@ -169,7 +169,9 @@ class AdvchunkNodeParser(TextSplitter):
                     node.relationships[NodeRelationship.PARENT] = infos[chunk.parent]
                     below.setdefault(chunk.parent, []).append(info)
                 if self.include_prev_next_rel:
-                    sequence = (node.ref_doc_id, chunk.level)
+                    # Links across parents would make AutoMergingRetriever add and merge the same node forever.
+                    above = None if chunk.parent is None else infos[chunk.parent].node_id
+                    sequence = (node.ref_doc_id, chunk.level, above)
                     if sequence in last:
                         before, before_info = last[sequence]
                         node.relationships[NodeRelationship.PREVIOUS] = before_info

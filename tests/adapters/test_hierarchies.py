@@ -11,8 +11,8 @@ from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import get_leaf_nodes, get_root_nodes
 from llama_index.core.node_parser.relational.hierarchical import get_child_nodes, get_deeper_nodes
-from llama_index.core.retrievers import AutoMergingRetriever
-from llama_index.core.schema import NodeRelationship
+from llama_index.core.retrievers import AutoMergingRetriever, BaseRetriever
+from llama_index.core.schema import NodeRelationship, NodeWithScore
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from advchunk import Document as Source
@@ -55,12 +55,11 @@ def test_nodes_are_linked_as_the_chunks_are(params):
         assert not children or "".join(child.text for child in children) == node.text
         assert all(child.parent_node.node_id == node.node_id for child in children)
         assert NodeRelationship.CHILD not in node.relationships or children  # a leaf has no empty list
-    for document in ("a", "b"):
-        for level in {node.metadata["level"] for node in nodes}:
-            row = [n for n in nodes if n.ref_doc_id == document and n.metadata["level"] == level]
-            assert row[0].prev_node is None is row[-1].next_node
-            assert all(b.prev_node.node_id == a.node_id for a, b in pairwise(row))
-            assert all(a.next_node.node_id == b.node_id for a, b in pairwise(row))
+    for document, above in {(node.ref_doc_id, node.parent_node and node.parent_node.node_id) for node in nodes}:
+        row = [n for n in nodes if n.ref_doc_id == document and (n.parent_node and n.parent_node.node_id) == above]
+        assert row[0].prev_node is None is row[-1].next_node
+        assert all(b.prev_node.node_id == a.node_id for a, b in pairwise(row))
+        assert all(a.next_node.node_id == b.node_id for a, b in pairwise(row))
 
 
 def test_roots_leaves_and_levels_are_those_of_llama_index():
@@ -88,6 +87,28 @@ def test_auto_merging_retriever_returns_the_section_of_most_hits():
     assert results[0].node.metadata["granularity"] == "section"
     (sentence,) = merging_retriever(nodes, 1).retrieve("Who sits in court?")
     assert sentence.node.text == "# Courts\n\nJudges sit in court. "
+
+
+class Fixed(BaseRetriever):
+    """Retrieves the same nodes for every query."""
+
+    def __init__(self, nodes):
+        super().__init__()
+        self.nodes = nodes
+
+    def _retrieve(self, _):
+        return [NodeWithScore(node=node, score=1.0) for node in self.nodes]
+
+
+def test_auto_merging_ends_where_the_only_child_of_a_parent_is_between_two_hits():
+    text = "# A\n\nOne. Two. Three.\n\n# B\n\nFour.\n\n# C\n\nFive. Six. Seven."
+    nodes = HierarchicalNodeParser(levels=["section", "sentence"])([Document(text=text, id_="a")])
+    before, after = (node for node in get_leaf_nodes(nodes) if node.text.strip() in ("Three.", "# C\n\nFive."))
+    assert (before.next_node, after.prev_node) == (None, None)  # else the node between them is added and merged forever
+    storage = StorageContext.from_defaults()
+    storage.docstore.add_documents(nodes)
+    results = AutoMergingRetriever(Fixed([before, after]), storage).retrieve("?")
+    assert {result.node.node_id for result in results} == {before.node_id, after.node_id}
 
 
 def test_a_hierarchy_survives_a_pipeline_and_its_store(tmp_path):
