@@ -23,6 +23,7 @@ class Algorithm(NamedTuple):
     Parameters
     ----------
     planted : parameters that separate the two planted topics of `tests/conftest.py`.
+    levels : number of levels of its chunks, each of which tiles the text.
     models : a stand-in for each model that the chunker needs, as "module:object" in `tests/`.
     verbatim : parameters under which chunks are verbatim parts of any text.
     shifts : for an experimental chunker: parameters that find where topics of made-up words change, given the number
@@ -32,6 +33,7 @@ class Algorithm(NamedTuple):
     """
 
     planted: Parameters = _NONE
+    levels: int = 1
     models: Mapping[str, str] = _NONE
     verbatim: Parameters = _NONE
     shifts: Callable[[int], Parameters] | None = None
@@ -154,6 +156,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "sliding-window": Algorithm(planted={"max_tokens": 45}),
     "recursive": Algorithm(planted={"max_tokens": 45}),
     "auto": Algorithm(planted={"max_tokens": 45}),
+    "hierarchical": Algorithm(planted={"max_tokens": 45, "levels": ["section", "recursive", "recursive"]}, levels=3),
     "mst-semantic": Algorithm(planted={"granularity": "sentence", "n_segments": 2}),
     "perplexity": Algorithm(planted={"combine": False}, models={"lm": "lm:Words"}),
     "margin-sampling": Algorithm(planted={"window": None, "combine": False}, models={"lm": "lm:Words"}),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import advchunk as core
 from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.hierarchical import Level
 from advchunk.chunkers.params import RESOURCE
 from advchunk.models.chat import ChatModelLike
 from advchunk.text.splitters import SplitterLike
@@ -20,6 +22,7 @@ __all__ = [
     "DiscourseSegmenterSplitter",
     "GraphPartitionSplitter",
     "GrobidSectionSplitter",
+    "HierarchicalSplitter",
     "LDATopicSplitter",
     "LLMChapteringSplitter",
     "LayoutAwareSplitter",
@@ -196,3 +199,16 @@ class LayoutAwareSplitter(EmbeddingSplitter, core.LayoutAwareParams):
     chunker_class = core.LayoutAwareChunker
     inner: SegmentingChunker | None = field(default=None, repr=False, metadata=RESOURCE)
     detector: Any = field(default="auto", repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
+class HierarchicalSplitter(LinearSplitter, core.HierarchicalParams):
+    """Split into sections, chunks and sentences, each with its ``parent_id`` (`advchunk.HierarchicalParams`).
+
+    Parameters
+    ----------
+    levels : chunkers, names and sizes, coarsest first (`advchunk.HierarchicalChunker`).
+    """
+
+    chunker_class = core.HierarchicalChunker
+    levels: Sequence[Level] | None = field(default=None, repr=False, metadata=RESOURCE)

@@ -70,8 +70,9 @@ class AdvchunkNodeParser(TextSplitter):
     ``context``, which both see, without a label if they see nothing else. Metadata of your own that either sees, and then the
     label, do not count toward ``max_tokens``.
 
-    A chunk is ``text[start_char_idx:end_char_idx]`` of its document only if it has one span; `chunk_spans` returns the spans
-    of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
+    A chunk is linked to its document (SOURCE), to those before and after it with the same parent, if any (PREVIOUS, NEXT), and
+    in a hierarchy to the chunks above and below (PARENT, CHILD). It is ``text[start_char_idx:end_char_idx]`` of its document only if it has one
+    span; `chunk_spans` returns the spans of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", strict=True)
@@ -155,25 +156,29 @@ class AdvchunkNodeParser(TextSplitter):
     def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
         """Return the chunks of each parent as linked nodes."""
         entries: list[BaseNode] = []
-        last: dict[tuple[str | None, int], BaseNode] = {}
+        last: dict[tuple[str | None, int, str | None], tuple[BaseNode, RelatedNodeInfo]] = {}
         for parent, chunks in zip(parents, results, strict=True):
             if not chunks and _has_media(parent):
                 entries.append(parent)
                 continue
             source = parent.source_node or parent.as_related_node_info()  # hashes the whole text, so only once
-            nodes = [self._node(parent, source, chunk) for chunk in chunks]
-            for node, chunk in zip(nodes, chunks, strict=True):  # hashes are final from here on, so links hold
+            nodes, below = [self._node(parent, source, chunk) for chunk in chunks], dict[int, list[RelatedNodeInfo]]()
+            infos = [node.as_related_node_info() for node in nodes]  # hashes are final from here on, so links hold
+            for node, info, chunk in zip(nodes, infos, chunks, strict=True):
                 if chunk.parent is not None:
-                    above = nodes[chunk.parent]
-                    node.relationships[NodeRelationship.PARENT] = above.as_related_node_info()
-                    below = [*(above.child_nodes or []), node.as_related_node_info()]
-                    above.relationships[NodeRelationship.CHILD] = below
+                    node.relationships[NodeRelationship.PARENT] = infos[chunk.parent]
+                    below.setdefault(chunk.parent, []).append(info)
                 if self.include_prev_next_rel:
-                    sequence = (node.ref_doc_id, chunk.level)
-                    if before := last.get(sequence):
-                        node.relationships[NodeRelationship.PREVIOUS] = before.as_related_node_info()
-                        before.relationships[NodeRelationship.NEXT] = node.as_related_node_info()
-                    last[sequence] = node
+                    # Links across parents would make AutoMergingRetriever add and merge the same node forever.
+                    above = None if chunk.parent is None else infos[chunk.parent].node_id
+                    sequence = (node.ref_doc_id, chunk.level, above)
+                    if sequence in last:
+                        before, before_info = last[sequence]
+                        node.relationships[NodeRelationship.PREVIOUS] = before_info
+                        before.relationships[NodeRelationship.NEXT] = info
+                    last[sequence] = node, info
+            for place, children in below.items():
+                nodes[place].relationships[NodeRelationship.CHILD] = children
             entries += self._entries(parent, nodes, chunks)
         return entries
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
 
 import advchunk as core
 from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.hierarchical import Level
 from advchunk.models.chat import ChatModelLike
 from advchunk.text.splitters import SplitterLike
 from llamaindex_advchunk.base import (
@@ -26,6 +28,7 @@ __all__ = [
     "DiscourseSegmenterNodeParser",
     "GraphPartitionNodeParser",
     "GrobidSectionNodeParser",
+    "HierarchicalNodeParser",
     "LDATopicNodeParser",
     "LLMChapteringNodeParser",
     "LayoutAwareNodeParser",
@@ -177,4 +180,13 @@ class LayoutAwareNodeParser(EmbeddingNodeParser, core.LayoutAwareParams):
     )
     detector: Any = Field(
         default="auto", exclude=True, description="The source of the regions, or a detector for PDFs."
+    )
+
+
+class HierarchicalNodeParser(LinearNodeParser, core.HierarchicalParams):
+    """Parse sections, chunks and sentences, linked as parents and children (`advchunk.HierarchicalParams`)."""
+
+    chunker_class = core.HierarchicalChunker
+    levels: Annotated[Sequence[Level] | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="Chunkers, names and sizes, coarsest first."
     )

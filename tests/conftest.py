@@ -36,6 +36,36 @@ COURTS = (
 )
 
 
+class Tiling(str):
+    """The name of a chunker, and one of its levels: the chunks of each level tile the text."""
+
+    level = 0
+
+    def at(self, level):
+        """Return the name with a level."""
+        tiling = Tiling(self)
+        tiling.level = level
+        return tiling
+
+    def chunks(self, chunks):
+        """Return those of the chunks that are at the level."""
+        return [chunk for chunk in chunks if chunk.level == self.level]
+
+
+def tilings():
+    """Yield the name of each chunker with each of its levels."""
+    for name in names():
+        for level in range(levels := ALGORITHMS[name].levels):
+            yield pytest.param(Tiling(name).at(level), id=f"{name}-{level}" if levels > 1 else name)
+
+
+def possible(name, params):
+    """Return parameters without overlap for a chunker of several levels, whose chunks cover their parents exactly."""
+    return (
+        {**params, "overlap_tokens": min(params.get("overlap_tokens", 0), 0)} if ALGORITHMS[name].levels > 1 else params
+    )
+
+
 class Piece(NamedTuple):
     """A chunk in a common format for all front ends."""
 
@@ -43,6 +73,8 @@ class Piece(NamedTuple):
     spans: tuple
     tokens: int
     id: str
+    level: int
+    parent: str | None
 
 
 def spans_of(metadata, start, end):
@@ -56,13 +88,21 @@ def adapter(name, package, suffix):
 
 def core(name, texts, tokenizer=None, **params):
     documents = [Document(text, str(i)) for i, text in enumerate(texts)]
-    results = TABLE[name].chunker(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}).chunk_many(documents)
-    return [Piece(c.text, c.spans, c.tokens, c.id) for chunks in results for c in chunks]
+    results = (
+        TABLE[name]
+        .chunker(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)})
+        .chunk_many(documents)
+    )
+    return [
+        Piece(c.text, c.spans, c.tokens, c.id, c.level, None if c.parent is None else chunks[c.parent].id)
+        for chunks in results
+        for c in chunks
+    ]
 
 
 def langchain(name, texts, tokenizer=None, **params):
     splitter = adapter(name, langchain_advchunk, "Splitter")(
-        length_function=tokenizer, **{**STAND_INS.get(name, {}), **params}
+        length_function=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)}
     )
     documents = splitter.split_documents([LangChainDocument(text, id=str(i)) for i, text in enumerate(texts)])
     return [langchain_piece(document, texts) for document in documents]
@@ -73,16 +113,26 @@ def langchain_piece(document, texts):
     spans = spans_of(metadata, metadata["start_index"], metadata["end_index"])
     text = "".join(texts[int(metadata["source_id"])][start:end] for start, end in spans)
     assert document.page_content.endswith(text)  # after its context
-    return Piece(text, spans, metadata["token_count"], document.id)
+    return Piece(text, spans, metadata["token_count"], document.id, metadata["level"], metadata.get("parent_id"))
 
 
 def llamaindex(name, texts, tokenizer=None, **params):
     parser = adapter(name, llamaindex_advchunk, "NodeParser")(
-        tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **params}
+        tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)}
     )
     nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
     pairs = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
-    return [Piece(n.text, spans, n.metadata["token_count"], n.node_id) for n, spans in pairs]
+    return [
+        Piece(
+            n.text,
+            spans,
+            n.metadata["token_count"],
+            n.node_id,
+            n.metadata["level"],
+            getattr(n.parent_node, "node_id", None),
+        )
+        for n, spans in pairs
+    ]
 
 
 FRONT_ENDS = {"core": core, "langchain": langchain, "llamaindex": llamaindex}
@@ -95,9 +145,9 @@ def _frozen_heap():
     gc.freeze()
 
 
-@pytest.fixture(params=names())
+@pytest.fixture(params=tilings())
 def name(request):
-    """Return the name of each chunker in turn."""
+    """Return the name of each chunker in turn, and of a chunker of several levels once for each."""
     return request.param
 
 
@@ -109,14 +159,16 @@ def linear(name):
 
 @pytest.fixture
 def unwalled(name):
-    """Return the parameters that turn off a chunker's hard stops, which keep chunks small."""
+    """Return the parameters that turn off a chunker's hard stops, or smaller sizes of finer levels, which keep chunks small."""
+    if ALGORITHMS[name].levels > 1:
+        return {"levels": ["section", "recursive", "sentence"]}
     return {"markup": "plain"} if name in ("grobid-section", "layout-aware") else {}
 
 
 @pytest.fixture
 def split(name):
-    """Return ``split(texts, **parameters) -> pieces`` for each chunker in the core."""
-    return lambda texts, **params: core(name, texts, **params)
+    """Return ``split(texts, **parameters) -> pieces`` for each level of each chunker in the core."""
+    return lambda texts, **params: name.chunks(core(name, texts, **params))
 
 
 @pytest.fixture(params=FRONT_ENDS)

@@ -23,6 +23,7 @@ from advchunk.chunkers.discourse import DiscourseSegmenterChunker, DiscourseSegm
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.gate import settings
 from advchunk.chunkers.grobid import GrobidSectionChunker, GrobidSectionParams
+from advchunk.chunkers.hierarchical import HierarchicalChunker, HierarchicalParams
 from advchunk.chunkers.layout_aware import LayoutAwareChunker, LayoutAwareParams
 from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
@@ -56,6 +57,7 @@ from advchunk.models.topics import TopicModel
 from advchunk.readers.files import read_file
 from advchunk.readers.tei.client import GrobidClient
 from advchunk.records import Block, Chunk, Cut, Document, Explanation, Place, Segmentation, Span, Units
+from advchunk.retrieval.tree import ChunkTree
 from advchunk.text.splitters import Edus
 
 __version__ = "0.1.0"
@@ -74,6 +76,7 @@ __all__ = [
     "C99Chunker",
     "C99Params",
     "Chunk",
+    "ChunkTree",
     "Chunker",
     "ConfigurationError",
     "Cut",
@@ -91,6 +94,8 @@ __all__ = [
     "GrobidSectionChunker",
     "GrobidSectionParams",
     "GroupedParams",
+    "HierarchicalChunker",
+    "HierarchicalParams",
     "HybridEmbedder",
     "LDATopicChunker",
     "LDATopicParams",

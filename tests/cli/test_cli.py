@@ -63,6 +63,14 @@ def test_jsonl_equals_the_output_of_the_chunker(method):
     ]
 
 
+def test_levels_are_a_list_of_names_and_sizes():
+    levels = ["document", 64, "sentence"]
+    rows = lines(run("chunk", TOWN, "-m", "hierarchical", "-f", "jsonl", "-p", f"levels={json.dumps(levels)}").output)
+    chunks = registry.create("hierarchical", levels=levels).chunk(Document(TOWN.read_text(encoding="utf-8"), str(TOWN)))
+    assert [(row["level"], row["parent"], row["id"]) for row in rows] == [(c.level, c.parent, c.id) for c in chunks]
+    assert "a level must be" in run("chunk", TOWN, "-m", "hierarchical", "-p", 'levels=["chapter"]').stderr
+
+
 def test_the_default_puts_distant_passages_of_the_demo_together():
     rows = lines(run("chunk", TOWN, "-f", "jsonl").output)
     assert any(len(row["spans"]) > 1 for row in rows)

@@ -471,4 +471,6 @@ class EmbeddingChunker(VectorsChunker):
 
 
 def _identity(resource: Any) -> str:
+    if isinstance(resource, (list, tuple)):
+        return str([_identity(item) for item in resource])
     return resource.fingerprint() if isinstance(resource, Chunker) else identity(resource)

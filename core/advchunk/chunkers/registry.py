@@ -20,6 +20,7 @@ from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker
 from advchunk.chunkers.docstrings import EXPERIMENTAL
 from advchunk.chunkers.grobid import GrobidSectionChunker
+from advchunk.chunkers.hierarchical import HierarchicalChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.chunkers.margin import MarginSamplingChunker
@@ -62,6 +63,7 @@ TABLE = {
         Entry(MSTSemanticChunker, "MST Semantic Chunker v2"),
         Entry(UniversalSemanticChunker, "Alexandria universal semantic chunking"),
         Entry(OptimalSemanticChunker, "ours: exact dynamic programming, evidence estimated from the document"),
+        Entry(HierarchicalChunker, "ours: any chunkers, coarse to fine; after LlamaIndex's HierarchicalNodeParser"),
         Entry(PerplexityChunker, "Zhao et al. 2024 (Meta-Chunking, PPL chunking)", "transformers"),
         Entry(MarginSamplingChunker, "Zhao et al. 2024 (Meta-Chunking, margin sampling)", "transformers"),
         Entry(AutoChunker, "ours: by the format of a document"),
@@ -104,8 +106,10 @@ def cuts_by_embeddings(name: str) -> bool:
 
 
 def is_general_purpose(name: str) -> bool:
-    """Return True if a chunker needs no model, and chunks texts of any kind as they are."""
-    return required_model(name) is None and _entry(name).chunker.reads_all_formats()
+    """Return True if a chunker needs no model, and chunks texts of any kind as they are, at one level."""
+    chunker = _entry(name).chunker
+    is_flat = not issubclass(chunker, HierarchicalChunker)
+    return required_model(name) is None and chunker.reads_all_formats() and is_flat
 
 
 def create(name: str, *, experimental: bool | None = None, **params: Any) -> Chunker:

@@ -75,13 +75,18 @@ class SectionedChunker(VectorsChunker):
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
         """Decide on all sections side by side, so that a model gets them in one batch."""
-        sections, inner = list(pairwise([*units.hard_breaks().tolist(), len(units)])), self.inner_chunker
-        single = Segmentation(np.array([0, 1]))
-        parts = yield from gather(
-            inner.decide(units.part(start, end), limits) if end - start > 1 else completed(single)
-            for start, end in sections
-        )
-        return _join(sections, parts)
+        return decide_between_breaks(self.inner_chunker, units, limits)
+
+
+def decide_between_breaks(inner: SegmentingChunker, units: Units, limits: Limits) -> Plan[Segmentation]:
+    """Let a chunker decide on the units between each two hard breaks, all side by side; return one segmentation."""
+    sections = list(pairwise([*units.hard_breaks().tolist(), len(units)]))
+    single = Segmentation(np.array([0, 1]))
+    parts = yield from gather(
+        inner.decide(units.part(start, end), limits) if end - start > 1 else completed(single)
+        for start, end in sections
+    )
+    return _join(sections, parts)
 
 
 def _join_short(sizes: Sequence[int], groups: Sequence[object], limits: Limits) -> list[int]:
@@ -102,13 +107,15 @@ def _join_short(sizes: Sequence[int], groups: Sequence[object], limits: Limits) 
 
 def _join(sections: Sequence[tuple[int, int]], parts: Sequence[Segmentation]) -> Segmentation:
     """Merge the segmentations of all sections into one of the document."""
-    n, cuts, reasons, rows = sections[-1][1], [0], list[str](), None
+    n, cuts, reasons, rows, label = sections[-1][1], [0], list[str](), None, 0
     labels, gaps = np.zeros(n, dtype=np.int64), np.full(n - 1, np.nan)
     for (start, end), part in zip(sections, parts, strict=True):
         inner = [part.reason] * (len(part.cuts) - 2) if isinstance(part.reason, str) else list(part.reason)
         reasons += [*(["section"] if start else []), *inner]
         cuts += (part.cuts[1:] + start).tolist()
-        labels[start:end] = labels[:start].max(initial=-1) + 1 + _labels(part)
+        own = _labels(part)
+        labels[start:end] = label + own
+        label += int(own.max()) + 1
         if part.gaps is not None:
             gaps[start : end - 1] = part.gaps
         if part.rows is not None:

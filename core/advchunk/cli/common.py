@@ -14,8 +14,8 @@ from advchunk.errors import ConfigurationError, MissingExtra, ModelUnavailable, 
 
 RESOURCE_OPTIONS = ("embedder", "tokenizer", "cache", "fallback", "lm", "llm")
 """Resources with an option of their own."""
-RESOURCE_PARAMS = ("detector",)
-"""Resources that ``-p`` sets by name; the others need Python."""
+RESOURCE_PARAMS = ("detector", "levels")
+"""Resources that ``-p`` sets by name, or by a list of names and sizes; the others need Python."""
 
 format_option = click.option(
     "-f", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."

@@ -57,13 +57,17 @@ def neighbor_sums(rows: Floats, positions: Floats | Ints, reach: float = REACH) 
 def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIGHT, reach: float = REACH) -> Floats:
     """Add context (`add_context`) to ``rows``, the (n, d) unit vectors of one document's chunks, in any order.
 
-    A chunk is positioned at the mean of its characters; offsets become tokens at the chunks' mean tokens per character.
+    A chunk is positioned at the mean of its characters; offsets become tokens at the mean tokens per character of the chunks
+    at its level. In a hierarchy, the context of a chunk is that of its level.
     """
-    tokens = sum(chunk.tokens for chunk in chunks) / max(sum(len(chunk.text) for chunk in chunks), 1)
-    middles = np.array([tokens * _middle(chunk) for chunk in chunks])
-    order = np.argsort(middles, kind="stable")
-    vectors = np.empty_like(rows)
-    vectors[order] = add_context(rows[order], middles[order], weight=weight, reach=reach)
+    levels, vectors = np.array([chunk.level for chunk in chunks]), np.empty_like(rows)
+    for level in np.unique(levels).tolist():
+        places = np.flatnonzero(levels == level)
+        own = [chunks[place] for place in places.tolist()]
+        tokens = sum(chunk.tokens for chunk in own) / max(sum(len(chunk.text) for chunk in own), 1)
+        middles = np.array([tokens * _middle(chunk) for chunk in own])
+        order = np.argsort(middles, kind="stable")
+        vectors[places[order]] = add_context(rows[places[order]], middles[order], weight=weight, reach=reach)
     return vectors
 
 
