@@ -1,0 +1,450 @@
+"""GraphRAG: communities of the entities of a corpus, each with a summary, above the chunks of its documents."""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.graphrag import communities as leiden
+from advchunk.chunkers.graphrag.communities import Community
+from advchunk.chunkers.graphrag.corpus import Changes, Corpus, GraphSettings, Leaf, graph_of
+from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, Passage, RuleExtractor, as_extractor
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting, canonical_name
+from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
+from advchunk.chunkers.graphrag.summaries import Sentence, Summary, summarize
+from advchunk.chunkers.graphrag.tree import Node, build_tree
+from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
+from advchunk.engine import Job, Plan, completed
+from advchunk.engine.runner import IdGenerator, OnError, Runner, error_handler, hashed_id
+from advchunk.errors import ConfigurationError, first_line, require
+from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, Units, write_metadata
+from advchunk.sizes import Limits
+
+_log = logging.getLogger("advchunk")
+
+
+@dataclass(kw_only=True)
+class GraphRAGParams(Params):
+    """Arrange the chunks of a corpus under communities of the entities that they mention, with summaries.
+
+    The entities of each chunk, and the relations between those of a sentence, make a graph of the corpus. Hierarchical Leiden
+    divides it into communities, and those into smaller ones. Each chunk belongs to the smallest community of most of its
+    mentions. A community with several children is a chunk, too, and so is the whole corpus: their text is a summary.
+
+    Levels are those of all documents of a call. The chunks are in one list: the root, the communities by level, then the
+    chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return the
+    chunks of each document return the root and the communities with those of the first. In the metadata, ``granularity`` is
+    "document" for the root, "section" for a community, "paragraph" for the chunks of documents, which have the ids and
+    texts of `RecursiveChunker`'s.
+
+    A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources`` in the
+    metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
+    the ``context`` of a chunk without text: it is what is embedded.
+
+    The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same for
+    the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
+    capitals and stop words, so that in languages without these the tree is flat.
+
+    Parameters
+    ----------
+    max_tokens : maximum tokens of a chunk, context included, >= 1.
+    summary_tokens : maximum tokens of a summary, 1..max_tokens.
+    max_community : number of entities from which a community is divided, >= 2.
+    min_mentions : number of mentions of an entity that is kept, >= 1.
+    weighting : weight of the edge between two entities (`graph.build_graph`): "association" divides the number of their
+        relations by the geometric mean of their mentions; "pmi" is microsoft's; "sum" is the number of relations.
+    resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.
+    seed : seed of the communities, >= 0.
+
+    References
+    ----------
+    Edge et al. 2024, "From local to global: A GraphRAG approach to query-focused summarization". Traag, Waltman & van Eck
+    2019, "From Louvain to Leiden: guaranteeing well-connected communities". The rules, the tree and the update are ours.
+    """
+
+    algorithm: ClassVar[str] = "graphrag"
+    max_tokens: int = 256
+    summary_tokens: int = 192
+    max_community: int = 10
+    min_mentions: int = 2
+    weighting: Weighting = "association"
+    resolution: float = 1.0
+    seed: int = leiden.SEED
+
+    def check(self) -> None:
+        """Add the rules for summaries and communities."""
+        super().check()
+        at_least(1, self, "summary_tokens", "min_mentions")
+        at_most_chunk(self, "summary_tokens")
+        at_least(2, self, "max_community")
+        require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
+        require(0 <= self.seed < 2**63, "seed must be in 0..2^63 - 1", self.seed)
+
+
+@dataclass(kw_only=True)
+class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
+    """Arrange the chunks of a corpus under communities of the entities that they mention (`GraphRAGParams`).
+
+    ``jobs`` and ``explain`` return the chunks of documents alone. If the communities of a corpus cannot be found, a warning is
+    logged, and all chunks are children of the root.
+
+    Parameters
+    ----------
+    extractor : extracts entities and relations: a pipeline of spaCy, or an `extraction.Extractor`; None is
+        `extraction.RuleExtractor`. Rules replace it for a chunk on which it fails, with a warning in the log.
+
+    >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
+    >>> law = Document("Dora Dunn sued Emil Egan. Emil Egan and Dora Dunn met in court.", "law")
+    >>> corpus = GraphRAGChunker(max_tokens=8).chunk_corpus([notes, law])
+    >>> [(chunk.level, chunk.parent, chunk.metadata["granularity"]) for chunk in corpus.chunks[:4]]
+    [(0, None, 'document'), (1, 0, 'section'), (1, 0, 'section'), (2, 1, 'paragraph')]
+    >>> corpus.chunks[2].metadata["community"], corpus.chunks[2].metadata["sources"]
+    ('Dora Dunn, Emil Egan', [['law', 0, 25]])
+    """
+
+    extractor: ExtractorLike | None = field(default=None, repr=False, metadata=RESOURCE)
+
+    def check(self) -> None:
+        """Add the rule for ``extractor``."""
+        super().check()
+        as_extractor(self.extractor)
+
+    def load(self) -> None:
+        """Import the library of communities too."""
+        super().load()
+        leiden.leiden_version()
+
+    def segment(self, units: Units, limits: Limits) -> Segmentation:
+        """Return one segment, which the token budget divides."""
+        return Segmentation(np.array([0, len(units)]))
+
+    # A corpus.
+
+    def chunk_corpus(self, documents: Iterable[str | Document], *, on_error: OnError = "raise") -> Corpus:
+        """Return the chunks of documents at all levels, with the graph; see `chunk_many` for ``on_error``.
+
+        Raises
+        ------
+        ConfigurationError : two documents have the same name (`Document.source`), or one of several has none.
+        """
+        return run_phases(self._phases(documents, on_error))
+
+    async def achunk_corpus(
+        self,
+        documents: Iterable[str | Document],
+        *,
+        on_error: OnError = "raise",
+        concurrency: int | None = None,
+    ) -> Corpus:
+        """Await `chunk_corpus`."""
+        return await arun_phases(self._phases(documents, on_error), concurrency)
+
+    def update(
+        self,
+        corpus: Corpus,
+        *,
+        added: Iterable[str | Document] = (),
+        removed: Iterable[str] = (),
+        on_error: OnError = "raise",
+    ) -> Corpus:
+        """Return a corpus with documents added and removed; a document with the name of another one replaces it.
+
+        Entities are extracted from added documents alone. Entities stay in their communities
+        (`communities.update_hierarchy`), and a community whose entities, chunks and parts are the same keeps its summary and
+        its id. ``changes`` of the result says what was redone.
+
+        Parameters
+        ----------
+        corpus : made with the same parameters. If it was made with another version of graspologic-native, its communities
+            are found anew, with a warning in the log.
+        removed : names of documents in the corpus.
+        """
+        return run_phases(self._phases(added, on_error, corpus, tuple(removed)))
+
+    async def aupdate(
+        self,
+        corpus: Corpus,
+        *,
+        added: Iterable[str | Document] = (),
+        removed: Iterable[str] = (),
+        on_error: OnError = "raise",
+        concurrency: int | None = None,
+    ) -> Corpus:
+        """Await `update`."""
+        return await arun_phases(self._phases(added, on_error, corpus, tuple(removed)), concurrency)
+
+    @property
+    def _runner(self) -> Runner[str | Document, Explanation]:
+        def collect() -> Any:
+            return lambda explanation: [explanation.chunks]
+
+        return PhasedRunner(self.jobs, collect, finish=self._distribute)
+
+    def _distribute(self, explanations: Sequence[Explanation]) -> Phases[list[list[Chunk]]]:
+        """Return the chunks of each document; those of the root and the communities come with the first that has any."""
+        names = [explanation.document.source for explanation in explanations]
+        if len({*names} - {""}) < len(names):
+            names = [str(i) for i in range(len(names))]
+        corpus = yield from self._build(dict(zip(names, explanations, strict=True)), None, ())
+        results, start = list[list[Chunk]](), 0
+        above = len(corpus.chunks) - sum(map(len, corpus.leaves.values()))
+        for name in names:
+            size = len(corpus.leaves[name])
+            end = start + size + (above if size and not start else 0)
+            results.append(corpus.chunks[start:end])
+            start = end
+        return results
+
+    def _phases(
+        self,
+        documents: Iterable[str | Document],
+        on_error: OnError,
+        previous: Corpus | None = None,
+        removed: Sequence[str] = (),
+    ) -> Phases[Corpus]:
+        if previous is not None:
+            self._check_update(previous, removed)
+        explanations = yield self.jobs(documents, error_handler(on_error))
+        names = [explanation.document.source for explanation in explanations]
+        repeated = [name for name, number in Counter(names).items() if number > 1]
+        require(not repeated, "documents of a corpus must have different names (Document.id)", repeated)
+        return (yield from self._build(dict(zip(names, explanations, strict=True)), previous, removed))
+
+    def _check_update(self, corpus: Corpus, removed: Sequence[str]) -> None:
+        require(isinstance(corpus, Corpus), "corpus must be a Corpus", corpus)
+        rule = "corpus must be made with the parameters of this chunker"
+        require(corpus.maker == Params.fingerprint(self), rule, corpus.maker)
+        unknown = [name for name in removed if name not in corpus.leaves]
+        require(not unknown, "removed must be names of documents in the corpus", unknown)
+
+    def _build(
+        self, documents: Mapping[str, Explanation], previous: Corpus | None, removed: Sequence[str]
+    ) -> Phases[Corpus]:
+        """Extract from new documents, find communities, summarize them, and link all chunks."""
+        before = previous.leaves if previous else {}
+        gone = [name for name in before if name in removed or name in documents]
+        leaves: dict[str, tuple[Leaf, ...]] = {name: own for name, own in before.items() if name not in gone}
+        leaves |= yield from self._extract(documents)
+        settings = GraphSettings(self.min_mentions, self.weighting, self.language)
+        graph = graph_of(leaves, settings)
+        (communities,) = yield [Job(self._communities(graph, previous), None, self._without_communities)]
+        every = list(chain.from_iterable(leaves.values()))
+        mentions = [Counter(name for _, name in _keyed_mentions(leaf, graph, self.language)) for leaf in every]
+        tree = build_tree(communities, mentions)
+        known = previous.summaries if previous else {}
+        names = [name for name, own in leaves.items() for _ in own]
+        keys = _digests(tree, [leaf.chunk.id for leaf in every])
+        sentences = [_sentences_of(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
+        summaries = self._summarize(tree, keys, sentences, graph, known) if every else {}
+        chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
+        chunks = yield from self._embed_summaries(chunks, len(tree))
+        linked = iter(chunks[len(tree) :])
+        leaves = {name: tuple(replace(leaf, chunk=next(linked)) for leaf in own) for name, own in leaves.items()}
+        changes = replace(
+            _changes(previous.chunks if previous else [], chunks),
+            documents_added=tuple(documents),
+            documents_removed=tuple(gone),
+            leaves_extracted=sum(len(leaves[name]) for name in documents),
+            summaries_written=len(summaries.keys() - known.keys()),
+            summaries_kept=len(summaries.keys() & known.keys()),
+        )
+        version = leiden.leiden_version()
+        maker = Params.fingerprint(self)
+        return Corpus(chunks, leaves, tuple(communities), summaries, settings, maker, version, changes)
+
+    def _extract(self, documents: Mapping[str, Explanation]) -> Phases[dict[str, tuple[Leaf, ...]]]:
+        """Return the leaves of documents, with their entities and relations."""
+        ids, extractor = IdGenerator(), as_extractor(self.extractor, self.language)
+        parts = [
+            (name, chunk, spans, _passage(explanation.document, chunk, spans))
+            for name, explanation in documents.items()
+            for chunk, spans in self._leaf_sentences(explanation, ids)
+        ]
+        extractions = yield (self._extraction(extractor, chunk, passage) for _, chunk, _, passage in parts)
+        leaves = {name: list[Leaf]() for name in documents}
+        for (name, chunk, spans, _), extraction in zip(parts, extractions, strict=True):
+            leaves[name].append(Leaf(chunk, spans, extraction))
+        return {name: tuple(own) for name, own in leaves.items()}
+
+    def _leaf_sentences(self, explanation: Explanation, ids: IdGenerator) -> Iterator[tuple[Chunk, tuple[Span, ...]]]:
+        """Yield the chunks of a document, and the spans of the sentences of each."""
+        edges = self._sentences(explanation).edges.tolist() if explanation.chunks else []
+        for chunk in ids.assign(explanation.document.source, explanation.chunks):
+            yield chunk, tuple(_spans_in(chunk, edges, explanation.document.text))
+
+    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: Passage) -> Job[Extraction]:
+        def recover(error: Exception) -> Job[Extraction]:
+            if isinstance(error, (ConfigurationError, ImportError)) or isinstance(extractor, RuleExtractor):
+                raise error
+            reason = type(error).__name__
+            _log.warning("chunk %s: extraction failed (%s: %s), rules are used", chunk.id, reason, first_line(error))
+            return Job(_with_status(RuleExtractor(self.language).plan(passage), f"failed: {reason}"))
+
+        return Job(extractor.plan(passage), None, recover)
+
+    def _communities(self, graph: KnowledgeGraph, previous: Corpus | None) -> Plan[list[Community]]:
+        yield from ()
+        options: Mapping[str, Any] = {"seed": self.seed, "resolution": self.resolution}
+        if previous is not None and previous.leiden == leiden.leiden_version():
+            return leiden.update_hierarchy(previous.communities, graph.neighbors, self.max_community, **options)
+        if previous is not None:
+            message = "communities were found by graspologic-native %s, and are found anew by %s"
+            _log.warning(message, previous.leiden, leiden.leiden_version())
+        edges = ((a, b, edge.weight) for (a, b), edge in graph.edges.items())
+        return leiden.detect_hierarchy(edges, self.max_community, **options)
+
+    def _without_communities(self, error: Exception) -> Job[list[Community]]:
+        if self.fallback_chunker() is None or isinstance(error, (ConfigurationError, ImportError)):
+            raise error
+        name = type(error).__name__
+        _log.warning("communities were not found (%s: %s), the corpus has none", name, first_line(error))
+        return Job(completed([]))
+
+    def _summarize(
+        self,
+        tree: Sequence[Node],
+        keys: Sequence[str],
+        sentences: Sequence[Sequence[Sentence]],
+        graph: KnowledgeGraph,
+        known: Mapping[str, Summary],
+    ) -> dict[str, Summary]:
+        """Return the summaries of the nodes by key: those that are known, and new ones."""
+        below = _leaves_below(tree)
+        names = {key: entity.name for key, entity in graph.entities.items()}
+        return {
+            key: known[key]
+            if key in known
+            else summarize(
+                [sentence for leaf in below[i] for sentence in sentences[leaf]],
+                graph.strengths(node.members),
+                names,
+                self.size("summary_tokens"),
+                self.counter,
+            )
+            for i, (node, key) in enumerate(zip(tree, keys, strict=True))
+        }
+
+    def _link(self, tree: Sequence[Node], summaries: Sequence[Summary], leaves: Sequence[Leaf]) -> list[Chunk]:
+        """Return the chunks of all levels, with their parents."""
+        pairs = zip(tree, summaries, strict=True)
+        above = IdGenerator().assign("", [self._summary_chunk(node, summary) for node, summary in pairs])
+        nodes = {leaf: i for i, node in enumerate(tree) for leaf in node.leaves}
+        below = [
+            replace(leaf.chunk, level=tree[nodes[i]].depth + 1, parent=nodes[i], index=len(tree) + i)
+            for i, leaf in enumerate(leaves)
+        ]
+        return [_add_links(chunk, above) for chunk in chain(above, below)]
+
+    def _summary_chunk(self, node: Node, summary: Summary) -> Chunk:
+        written: dict[str, Any] = {
+            "community": summary.title,
+            "entities": len(node.members),
+            "summary_by": summary.by,
+            "sources": [[document, *span] for document, span in summary.sources],
+        }
+        written |= {"summary_status": summary.status} if summary.status else {}
+        metadata = write_metadata({}, written)
+        tokens, text = self.counter(summary.text), summary.text
+        return Chunk("", (), tokens, context=text, level=node.depth, parent=node.parent, metadata=metadata)
+
+    def _embed_summaries(self, chunks: list[Chunk], number: int) -> Phases[list[Chunk]]:
+        """Return the chunks with vectors for the first ones, the summaries, if chunks are to have any."""
+        if self.vectors == "none" or not chunks:
+            return chunks
+        (rows,) = yield [Job(self._chunk_vectors.embed([chunk.embed_text for chunk in chunks[:number]]))]
+        above = [replace(chunk, vector=row) for chunk, row in zip(chunks[:number], rows, strict=True)]
+        return [*above, *chunks[number:]]
+
+
+def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
+    """Add the granularity, and the id of the parent, to the metadata of a chunk."""
+    written = {"granularity": "paragraph" if chunk.index >= len(above) else "section"}
+    written = written if chunk.parent is None else written | {"parent_id": above[chunk.parent].id}
+    written |= {} if chunk.parent is not None else {"granularity": "document"}
+    return replace(chunk, metadata=write_metadata(chunk.metadata, written))
+
+
+def _with_status(plan: Plan[Extraction], status: str) -> Plan[Extraction]:
+    return (yield from plan)._replace(status=status)
+
+
+def _passage(document: Document, chunk: Chunk, sentences: Iterable[Span]) -> Passage:
+    inner = tuple(Span(start - chunk.start, end - chunk.start) for start, end in sentences)
+    return Passage(document.text[chunk.start : chunk.end], inner)
+
+
+def _spans_in(chunk: Chunk, edges: Sequence[int], text: str) -> Iterator[Span]:
+    """Yield the parts of units that are in a chunk, without white space around them."""
+    for start, end in chunk.spans:
+        inner = edges[bisect_right(edges, start) : bisect_left(edges, end)]
+        for a, b in pairwise([start, *inner, end]):
+            part = text[a:b]
+            if stripped := part.strip():
+                first = a + len(part) - len(part.lstrip())
+                yield Span(first, first + len(stripped))
+
+
+def _keyed_mentions(leaf: Leaf, graph: KnowledgeGraph, language: str) -> Iterator[tuple[int, str]]:
+    """Yield the offset and canonical name of each mention of an entity in the graph."""
+    for mention in leaf.extraction.mentions:
+        if (name := canonical_name(mention.name, language)) in graph.entities:
+            yield leaf.chunk.start + mention.start, name
+
+
+def _sentences_of(leaf: Leaf, document: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
+    """Return the sentences of a leaf, with their entities."""
+    entities = [set[str]() for _ in leaf.sentences]
+    starts = [span.start for span in leaf.sentences]
+    for offset, name in _keyed_mentions(leaf, graph, language):
+        if place := bisect_right(starts, offset):
+            entities[place - 1].add(name)
+    texts = (_text_at(leaf.chunk, span) for span in leaf.sentences)
+    rows = zip(leaf.sentences, texts, entities, strict=True)
+    return [Sentence(document, span, text, frozenset(names)) for span, text, names in rows]
+
+
+def _text_at(chunk: Chunk, span: Span) -> str:
+    """Return the text of a span of the document that is inside one of the chunk's."""
+    place = next(i for i, (start, end) in enumerate(chunk.spans) if start <= span.start and span.end <= end)
+    start = chunk.spans[place].start
+    return chunk.passages[place][span.start - start : span.end - start]
+
+
+def _leaves_below(tree: Sequence[Node]) -> list[list[int]]:
+    """Return the leaves below each node, in order."""
+    below = [list(node.leaves) for node in tree]
+    for i in range(len(tree) - 1, 0, -1):
+        below[tree[i].parent or 0] += below[i]
+    return [sorted(leaves) for leaves in below]
+
+
+def _digests(tree: Sequence[Node], leaves: Sequence[str]) -> list[str]:
+    """Return a digest of the entities, leaves and parts of each node."""
+    parts = [[*node.members, "", *(leaves[leaf] for leaf in node.leaves), ""] for node in tree]
+    digests = list[str]()
+    for i in range(len(tree) - 1, -1, -1):
+        digests.append(hashed_id(*parts[i]))
+        if i:
+            parts[tree[i].parent or 0].append(digests[-1])
+    return digests[::-1]
+
+
+def _changes(before: Sequence[Chunk], after: Sequence[Chunk]) -> Changes:
+    """Return the differences between the chunks."""
+    old, new = (
+        {chunk.id: (chunk.level, chunk.metadata.get("parent_id")) for chunk in chunks} for chunks in (before, after)
+    )
+    return Changes(
+        chunks_added=tuple(name for name in new if name not in old),
+        chunks_removed=tuple(name for name in old if name not in new),
+        chunks_moved=tuple(name for name in new if name in old and old[name] != new[name]),
+    )
