@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.graphrag import communities as leiden
+from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.chunkers.graphrag.corpus import Changes, Corpus, GraphSettings, Leaf, graph_of
 from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, Passage, RuleExtractor, as_extractor
@@ -22,10 +23,14 @@ from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighti
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.summaries import Sentence, Summary, summarize
 from advchunk.chunkers.graphrag.tree import Node, build_tree
+from advchunk.chunkers.language import ChatParams
 from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import IdGenerator, OnError, Runner, error_handler, hashed_id
 from advchunk.errors import ConfigurationError, first_line, require
+from advchunk.models.cache import with_cache
+from advchunk.models.chat import ChatModelLike
+from advchunk.models.endpoint import chat_model
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, Units, write_metadata
 from advchunk.sizes import Limits
 
@@ -33,7 +38,7 @@ _log = logging.getLogger("advchunk")
 
 
 @dataclass(kw_only=True)
-class GraphRAGParams(Params):
+class GraphRAGParams(ChatParams):
     """Arrange the chunks of a corpus under communities of the entities that they mention, with summaries.
 
     The entities of each chunk, and the relations between those of a sentence, make a graph of the corpus. Hierarchical Leiden
@@ -50,6 +55,11 @@ class GraphRAGParams(Params):
     metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
     the ``context`` of a chunk without text: it is what is embedded.
 
+    With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the smallest
+    communities first, from those of their parts, the descriptions and the central sentences, whose ``sources`` remain in the
+    metadata. Where its answers cannot be used, or the budget is spent, rules extract, and the summary consists of sentences;
+    ``summary_status`` says so, and an update asks again. With a ``cache``, a run that was killed resumes where it stopped.
+
     The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same for
     the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
     capitals and stop words, so that in languages without these the tree is flat.
@@ -59,11 +69,15 @@ class GraphRAGParams(Params):
     max_tokens : maximum tokens of a chunk, context included, >= 1.
     summary_tokens : maximum tokens of a summary, 1..max_tokens.
     max_community : number of entities from which a community is divided, >= 2.
-    min_mentions : number of mentions of an entity that is kept, >= 1.
+    min_mentions : number of mentions of an entity that is kept, >= 1; None is 2, and with an ``llm`` 1.
     weighting : weight of the edge between two entities (`graph.build_graph`): "association" divides the number of their
         relations by the geometric mean of their mentions; "pmi" is microsoft's; "sum" is the number of relations.
     resolution : resolution of the modularity, 1e-6..1e6; higher values give smaller communities.
-    seed : seed of the communities, >= 0.
+    seed : seed of the communities, and of the model's sampling, >= 0.
+    entity_kinds : kinds of entities that a model looks for.
+    gleanings : number of further questions about a chunk, for entities that are missing, >= 0.
+    attempts : maximum requests until an answer can be used, >= 1; each uses the next ``seed``.
+    material_tokens : maximum tokens of the material for a summary by a model, >= 256.
 
     References
     ----------
@@ -75,15 +89,21 @@ class GraphRAGParams(Params):
     max_tokens: int = 256
     summary_tokens: int = 192
     max_community: int = 10
-    min_mentions: int = 2
+    min_mentions: int | None = None
     weighting: Weighting = "association"
     resolution: float = 1.0
     seed: int = leiden.SEED
+    entity_kinds: str = "person, organization, place, event, product, concept"
+    gleanings: int = 1
+    attempts: int = 2
+    material_tokens: int = 4096
 
     def check(self) -> None:
         """Add the rules for summaries and communities."""
         super().check()
-        at_least(1, self, "summary_tokens", "min_mentions")
+        at_least(1, self, "summary_tokens", "min_mentions", "attempts")
+        at_least(0, self, "gleanings")
+        at_least(256, self, "material_tokens")
         at_most_chunk(self, "summary_tokens")
         at_least(2, self, "max_community")
         require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
@@ -99,8 +119,10 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
     Parameters
     ----------
-    extractor : extracts entities and relations: a pipeline of spaCy, or an `extraction.Extractor`; None is
-        `extraction.RuleExtractor`. Rules replace it for a chunk on which it fails, with a warning in the log.
+    llm : base URL of an OpenAI-compatible endpoint, or anything `models.chat.as_chat` accepts; None does without a model.
+    extractor : extracts entities and relations: a pipeline of spaCy, or an `extraction.Extractor`; None is the ``llm``, or
+        without one `extraction.RuleExtractor`. Rules replace it for a chunk on which it fails, with a warning in the log.
+    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
 
     >>> notes = Document("Alice Ames met Bob Bell. Bob Bell and Alice Ames wrote to Carl Cole.", "notes")
     >>> law = Document("Dora Dunn sued Emil Egan. Emil Egan and Dora Dunn met in court.", "law")
@@ -111,17 +133,39 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     ('Dora Dunn, Emil Egan', [['law', 0, 25]])
     """
 
+    llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
     extractor: ExtractorLike | None = field(default=None, repr=False, metadata=RESOURCE)
 
     def check(self) -> None:
-        """Add the rule for ``extractor``."""
+        """Add the rules for ``llm`` and ``extractor``."""
         super().check()
-        as_extractor(self.extractor)
+        _ = self._asker, as_extractor(self.extractor)
 
     def load(self) -> None:
-        """Import the library of communities too."""
+        """Import the library of communities, and the client of an endpoint, too."""
         super().load()
         leiden.leiden_version()
+        if self.llm is not None:
+            chat_model(self.llm, self.llm_model).load()
+
+    @property
+    def _asker(self) -> Asker | None:
+        if self.llm is None:
+            return None
+        chat = with_cache(chat_model(self.llm, self.llm_model), self.cache)
+        return Asker(chat, self.temperature, self.seed, self.attempts)
+
+    @property
+    def _extractor(self) -> Extractor:
+        if self.extractor is None and self._asker is not None:
+            return ChatExtractor(self._asker, self.entity_kinds, self.gleanings)
+        return as_extractor(self.extractor, self.language)
+
+    @property
+    def _graph_settings(self) -> GraphSettings:
+        default = 2 if self.llm is None else 1
+        least = default if self.min_mentions is None else self.min_mentions
+        return GraphSettings(least, self.weighting, self.language)
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment, which the token budget divides."""
@@ -191,18 +235,16 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
     def _distribute(self, explanations: Sequence[Explanation]) -> Phases[list[list[Chunk]]]:
         """Return the chunks of each document; those of the root and the communities come with the first that has any."""
-        names = [explanation.document.source for explanation in explanations]
-        if len({*names} - {""}) < len(names):
-            names = [str(i) for i in range(len(names))]
-        corpus = yield from self._build(dict(zip(names, explanations, strict=True)), None, ())
-        results, start = list[list[Chunk]](), 0
-        above = len(corpus.chunks) - sum(map(len, corpus.leaves.values()))
-        for name in names:
-            size = len(corpus.leaves[name])
-            end = start + size + (above if size and not start else 0)
-            results.append(corpus.chunks[start:end])
-            start = end
-        return results
+        numbered = {str(i): explanation for i, explanation in enumerate(explanations) if explanation.chunks}
+        named = {explanation.document.source: explanation for explanation in numbered.values()}
+        is_named = "" not in named and len(named) == len(numbered)
+        corpus = yield from self._build(named if is_named else numbered, None, ())
+        rest = iter(corpus.chunks)
+        above = islice(rest, len(corpus.chunks) - sum(map(len, corpus.leaves.values())))
+        return [
+            [*(above if explanation.chunks else ()), *islice(rest, len(explanation.chunks))]
+            for explanation in explanations
+        ]
 
     def _phases(
         self,
@@ -214,6 +256,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         if previous is not None:
             self._check_update(previous, removed)
         explanations = yield self.jobs(documents, error_handler(on_error))
+        explanations = [item for item in explanations if item.chunks or item.document.source]
         names = [explanation.document.source for explanation in explanations]
         repeated = [name for name, number in Counter(names).items() if number > 1]
         require(not repeated, "documents of a corpus must have different names (Document.id)", repeated)
@@ -234,17 +277,16 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         gone = [name for name in before if name in removed or name in documents]
         leaves: dict[str, tuple[Leaf, ...]] = {name: own for name, own in before.items() if name not in gone}
         leaves |= yield from self._extract(documents)
-        settings = GraphSettings(self.min_mentions, self.weighting, self.language)
-        graph = graph_of(leaves, settings)
+        graph = graph_of(leaves, self._graph_settings)
         (communities,) = yield [Job(self._communities(graph, previous), None, self._without_communities)]
         every = list(chain.from_iterable(leaves.values()))
         mentions = [Counter(name for _, name in _keyed_mentions(leaf, graph, self.language)) for leaf in every]
         tree = build_tree(communities, mentions)
-        known = previous.summaries if previous else {}
+        known = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
         names = [name for name, own in leaves.items() for _ in own]
         keys = _digests(tree, [leaf.chunk.id for leaf in every])
         sentences = [_sentences_of(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
-        summaries = self._summarize(tree, keys, sentences, graph, known) if every else {}
+        summaries = (yield from self._summarize(tree, keys, sentences, graph, known)) if every else {}
         chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
         chunks = yield from self._embed_summaries(chunks, len(tree))
         linked = iter(chunks[len(tree) :])
@@ -259,11 +301,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         )
         version = leiden.leiden_version()
         maker = Params.fingerprint(self)
-        return Corpus(chunks, leaves, tuple(communities), summaries, settings, maker, version, changes)
+        return Corpus(chunks, leaves, tuple(communities), summaries, self._graph_settings, maker, version, changes)
 
     def _extract(self, documents: Mapping[str, Explanation]) -> Phases[dict[str, tuple[Leaf, ...]]]:
         """Return the leaves of documents, with their entities and relations."""
-        ids, extractor = IdGenerator(), as_extractor(self.extractor, self.language)
+        ids, extractor = IdGenerator(), self._extractor
         parts = [
             (name, chunk, spans, _passage(explanation.document, chunk, spans))
             for name, explanation in documents.items()
@@ -316,22 +358,40 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         sentences: Sequence[Sequence[Sentence]],
         graph: KnowledgeGraph,
         known: Mapping[str, Summary],
-    ) -> dict[str, Summary]:
-        """Return the summaries of the nodes by key: those that are known, and new ones."""
-        below = _leaves_below(tree)
+    ) -> Phases[dict[str, Summary]]:
+        """Return the summaries of the nodes by key, in their order: those that are known, and new ones."""
+        below, counter, most = _leaves_below(tree), self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
-        return {
-            key: known[key]
-            if key in known
-            else summarize(
-                [sentence for leaf in below[i] for sentence in sentences[leaf]],
-                graph.strengths(node.members),
-                names,
-                self.size("summary_tokens"),
-                self.counter,
+        summaries = dict.fromkeys(keys, Summary("", "", ()))
+        for i, (node, key) in enumerate(zip(tree, keys, strict=True)):
+            inside = [sentence for leaf in below[i] for sentence in sentences[leaf]]
+            strengths = {} if key in known else graph.strengths(node.members)
+            summaries[key] = known[key] if key in known else summarize(inside, strengths, names, most, counter)
+        if self._asker is None:
+            return summaries
+        writer = ReportWriter(self._asker, most, self.material_tokens, counter)
+        for depth in sorted({node.depth for node in tree}, reverse=True):
+            new = [i for i, node in enumerate(tree) if node.depth == depth and keys[i] not in known]
+            parts = [[summaries[keys[k]] for k, node in enumerate(tree) if node.parent == i] for i in new]
+            pairs = zip(new, parts, strict=True)
+            written = yield [
+                self._report(writer, material(tree[i].members, graph, own, summaries[keys[i]]), summaries[keys[i]])
+                for i, own in pairs
+            ]
+            summaries |= {keys[i]: summary for i, summary in zip(new, written, strict=True)}
+        return summaries
+
+    def _report(self, writer: ReportWriter, lines: Sequence[str], extract: Summary) -> Job[Summary]:
+        def recover(error: Exception) -> Job[Summary]:
+            if isinstance(error, (ConfigurationError, ImportError)):
+                raise error
+            reason = type(error).__name__
+            _log.warning(
+                "community %r: no summary (%s: %s), its sentences stay", extract.title, reason, first_line(error)
             )
-            for i, (node, key) in enumerate(zip(tree, keys, strict=True))
-        }
+            return Job(completed(extract._replace(status=f"failed: {reason}")))
+
+        return Job(writer.plan(lines, extract), None, recover)
 
     def _link(self, tree: Sequence[Node], summaries: Sequence[Summary], leaves: Sequence[Leaf]) -> list[Chunk]:
         """Return the chunks of all levels, with their parents."""
