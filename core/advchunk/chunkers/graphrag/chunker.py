@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,21 +16,22 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
-from advchunk.chunkers.graphrag.corpus import Changes, Corpus, GraphSettings, Leaf, graph_of
+from advchunk.chunkers.graphrag.corpus import Corpus, GraphSettings, compare_chunks, graph_of
 from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, Passage, RuleExtractor, as_extractor
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting, canonical_name
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting
+from advchunk.chunkers.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.summaries import Sentence, Summary, summarize
-from advchunk.chunkers.graphrag.tree import Node, build_tree
+from advchunk.chunkers.graphrag.tree import Node, build_tree, digest_nodes, leaves_below
 from advchunk.chunkers.language import ChatParams
 from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
-from advchunk.engine.runner import IdGenerator, OnError, Runner, error_handler, hashed_id
+from advchunk.engine.runner import IdGenerator, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
-from advchunk.records import Chunk, Document, Explanation, Segmentation, Span, Units, write_metadata
+from advchunk.records import Chunk, Document, Explanation, Segmentation, Units, write_metadata
 from advchunk.sizes import Limits
 
 _log = logging.getLogger("advchunk")
@@ -279,49 +279,47 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         leaves |= yield from self._extract(documents)
         graph = graph_of(leaves, self._graph_settings)
         (communities,) = yield [Job(self._communities(graph, previous), None, self._without_communities)]
-        every = list(chain.from_iterable(leaves.values()))
-        mentions = [Counter(name for _, name in _keyed_mentions(leaf, graph, self.language)) for leaf in every]
-        tree = build_tree(communities, mentions)
-        known = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
+        every = [leaf for own in leaves.values() for leaf in own]
         names = [name for name, own in leaves.items() for _ in own]
-        keys = _digests(tree, [leaf.chunk.id for leaf in every])
-        sentences = [_sentences_of(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
+        sentences = [find_entities(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
+        tree = build_tree(communities, [Counter(name for s in own for name in s.entities) for own in sentences])
+        keys = digest_nodes(tree, [leaf.chunk.id for leaf in every])
+        known = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
         summaries = (yield from self._summarize(tree, keys, sentences, graph, known)) if every else {}
         chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
         chunks = yield from self._embed_summaries(chunks, len(tree))
         linked = iter(chunks[len(tree) :])
         leaves = {name: tuple(replace(leaf, chunk=next(linked)) for leaf in own) for name, own in leaves.items()}
         changes = replace(
-            _changes(previous.chunks if previous else [], chunks),
+            compare_chunks(previous.chunks if previous else [], chunks),
             documents_added=tuple(documents),
             documents_removed=tuple(gone),
             leaves_extracted=sum(len(leaves[name]) for name in documents),
             summaries_written=len(summaries.keys() - known.keys()),
             summaries_kept=len(summaries.keys() & known.keys()),
         )
-        version = leiden.leiden_version()
-        maker = Params.fingerprint(self)
-        return Corpus(chunks, leaves, tuple(communities), summaries, self._graph_settings, maker, version, changes)
+        made_by = self._graph_settings, Params.fingerprint(self), leiden.leiden_version()
+        return Corpus(chunks, leaves, tuple(communities), summaries, *made_by, changes)
 
     def _extract(self, documents: Mapping[str, Explanation]) -> Phases[dict[str, tuple[Leaf, ...]]]:
         """Return the leaves of documents, with their entities and relations."""
-        ids, extractor = IdGenerator(), self._extractor
+        ids = IdGenerator()
         parts = [
-            (name, chunk, spans, _passage(explanation.document, chunk, spans))
+            (name, chunk, split_sentences(chunk, edges, explanation.document.text))
             for name, explanation in documents.items()
-            for chunk, spans in self._leaf_sentences(explanation, ids)
+            if explanation.chunks
+            for edges in [self._sentences(explanation).edges.tolist()]
+            for chunk in ids.assign(explanation.document.source, explanation.chunks)
         ]
-        extractions = yield (self._extraction(extractor, chunk, passage) for _, chunk, _, passage in parts)
+        passages = (make_passage(chunk, spans, documents[name].document.text) for name, chunk, spans in parts)
+        extractor = self._extractor
+        extractions = yield (
+            self._extraction(extractor, chunk, passage) for (_, chunk, _), passage in zip(parts, passages, strict=True)
+        )
         leaves = {name: list[Leaf]() for name in documents}
-        for (name, chunk, spans, _), extraction in zip(parts, extractions, strict=True):
+        for (name, chunk, spans), extraction in zip(parts, extractions, strict=True):
             leaves[name].append(Leaf(chunk, spans, extraction))
         return {name: tuple(own) for name, own in leaves.items()}
-
-    def _leaf_sentences(self, explanation: Explanation, ids: IdGenerator) -> Iterator[tuple[Chunk, tuple[Span, ...]]]:
-        """Yield the chunks of a document, and the spans of the sentences of each."""
-        edges = self._sentences(explanation).edges.tolist() if explanation.chunks else []
-        for chunk in ids.assign(explanation.document.source, explanation.chunks):
-            yield chunk, tuple(_spans_in(chunk, edges, explanation.document.text))
 
     def _extraction(self, extractor: Extractor, chunk: Chunk, passage: Passage) -> Job[Extraction]:
         def recover(error: Exception) -> Job[Extraction]:
@@ -360,7 +358,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         known: Mapping[str, Summary],
     ) -> Phases[dict[str, Summary]]:
         """Return the summaries of the nodes by key, in their order: those that are known, and new ones."""
-        below, counter, most = _leaves_below(tree), self.counter, self.size("summary_tokens")
+        below, counter, most = leaves_below(tree), self.counter, self.size("summary_tokens")
         names = {key: entity.name for key, entity in graph.entities.items()}
         summaries = dict.fromkeys(keys, Summary("", "", ()))
         for i, (node, key) in enumerate(zip(tree, keys, strict=True)):
@@ -435,76 +433,3 @@ def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
 
 def _with_status(plan: Plan[Extraction], status: str) -> Plan[Extraction]:
     return (yield from plan)._replace(status=status)
-
-
-def _passage(document: Document, chunk: Chunk, sentences: Iterable[Span]) -> Passage:
-    inner = tuple(Span(start - chunk.start, end - chunk.start) for start, end in sentences)
-    return Passage(document.text[chunk.start : chunk.end], inner)
-
-
-def _spans_in(chunk: Chunk, edges: Sequence[int], text: str) -> Iterator[Span]:
-    """Yield the parts of units that are in a chunk, without white space around them."""
-    for start, end in chunk.spans:
-        inner = edges[bisect_right(edges, start) : bisect_left(edges, end)]
-        for a, b in pairwise([start, *inner, end]):
-            part = text[a:b]
-            if stripped := part.strip():
-                first = a + len(part) - len(part.lstrip())
-                yield Span(first, first + len(stripped))
-
-
-def _keyed_mentions(leaf: Leaf, graph: KnowledgeGraph, language: str) -> Iterator[tuple[int, str]]:
-    """Yield the offset and canonical name of each mention of an entity in the graph."""
-    for mention in leaf.extraction.mentions:
-        if (name := canonical_name(mention.name, language)) in graph.entities:
-            yield leaf.chunk.start + mention.start, name
-
-
-def _sentences_of(leaf: Leaf, document: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
-    """Return the sentences of a leaf, with their entities."""
-    entities = [set[str]() for _ in leaf.sentences]
-    starts = [span.start for span in leaf.sentences]
-    for offset, name in _keyed_mentions(leaf, graph, language):
-        if place := bisect_right(starts, offset):
-            entities[place - 1].add(name)
-    texts = (_text_at(leaf.chunk, span) for span in leaf.sentences)
-    rows = zip(leaf.sentences, texts, entities, strict=True)
-    return [Sentence(document, span, text, frozenset(names)) for span, text, names in rows]
-
-
-def _text_at(chunk: Chunk, span: Span) -> str:
-    """Return the text of a span of the document that is inside one of the chunk's."""
-    place = next(i for i, (start, end) in enumerate(chunk.spans) if start <= span.start and span.end <= end)
-    start = chunk.spans[place].start
-    return chunk.passages[place][span.start - start : span.end - start]
-
-
-def _leaves_below(tree: Sequence[Node]) -> list[list[int]]:
-    """Return the leaves below each node, in order."""
-    below = [list(node.leaves) for node in tree]
-    for i in range(len(tree) - 1, 0, -1):
-        below[tree[i].parent or 0] += below[i]
-    return [sorted(leaves) for leaves in below]
-
-
-def _digests(tree: Sequence[Node], leaves: Sequence[str]) -> list[str]:
-    """Return a digest of the entities, leaves and parts of each node."""
-    parts = [[*node.members, "", *(leaves[leaf] for leaf in node.leaves), ""] for node in tree]
-    digests = list[str]()
-    for i in range(len(tree) - 1, -1, -1):
-        digests.append(hashed_id(*parts[i]))
-        if i:
-            parts[tree[i].parent or 0].append(digests[-1])
-    return digests[::-1]
-
-
-def _changes(before: Sequence[Chunk], after: Sequence[Chunk]) -> Changes:
-    """Return the differences between the chunks."""
-    old, new = (
-        {chunk.id: (chunk.level, chunk.metadata.get("parent_id")) for chunk in chunks} for chunks in (before, after)
-    )
-    return Changes(
-        chunks_added=tuple(name for name in new if name not in old),
-        chunks_removed=tuple(name for name in old if name not in new),
-        chunks_moved=tuple(name for name in new if name in old and old[name] != new[name]),
-    )

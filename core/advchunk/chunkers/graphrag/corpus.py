@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, Relation, Weighting, build_graph
+from advchunk.chunkers.graphrag.leaves import Leaf
 from advchunk.chunkers.graphrag.summaries import Source, Summary
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
@@ -18,18 +19,6 @@ from advchunk.records import Chunk, Span
 from advchunk.retrieval.retriever import chunk_from_dict, chunk_to_dict
 
 _FORMAT: Final = 1  # of the file
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A chunk of a document, the spans of its sentences in the document, and its entities and relations.
-
-    Offsets of the extraction are in the text from the start of the chunk to its end.
-    """
-
-    chunk: Chunk
-    sentences: tuple[Span, ...]
-    extraction: Extraction
 
 
 class GraphSettings(NamedTuple):
@@ -151,6 +140,19 @@ def graph_of(leaves: Mapping[str, tuple[Leaf, ...]], settings: GraphSettings) ->
     every = (leaf for own in leaves.values() for leaf in own)
     extractions = {leaf.chunk.id: (leaf.chunk.start, leaf.extraction) for leaf in every}
     return build_graph(extractions, **settings._asdict())
+
+
+def compare_chunks(before: Sequence[Chunk], after: Sequence[Chunk]) -> Changes:
+    """Return the changes of chunks."""
+    old, new = (
+        {chunk.id: (chunk.level, chunk.metadata["parent_id"] if chunk.level else "") for chunk in chunks}
+        for chunks in (before, after)
+    )
+    return Changes(
+        chunks_added=tuple(name for name in new if name not in old),
+        chunks_removed=tuple(name for name in old if name not in new),
+        chunks_moved=tuple(name for name in new if name in old and old[name] != new[name]),
+    )
 
 
 def _leaf_values(leaf: Leaf) -> list[Any]:

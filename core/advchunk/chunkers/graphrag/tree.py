@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from advchunk.chunkers.graphrag.communities import Community
+from advchunk.engine.runner import hashed_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def build_tree(communities: Sequence[Community], leaves: Sequence[Mapping[str, i
     Parameters
     ----------
     communities : by level.
-    leaves : number of mentions by canonical name, for each leaf.
+    leaves : number of mentions, or of sentences with a mention, by canonical name, for each leaf.
     """
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
@@ -86,3 +87,26 @@ def _by_depth(
             nodes.append(Node(depth, parent, members[number], tuple(sorted(own.get(number, ())))))
         queue, depth = sorted(inner, key=lambda item: first[item[0]]), depth + 1
     return nodes
+
+
+def leaves_below(tree: Sequence[Node]) -> list[list[int]]:
+    """Return the leaves below each node, in order."""
+    below = [list(node.leaves) for node in tree]
+    for node, leaves in zip(reversed(tree), reversed(below), strict=True):
+        if node.parent is not None:
+            below[node.parent] += leaves
+    return [sorted(leaves) for leaves in below]
+
+
+def digest_nodes(tree: Sequence[Node], leaves: Sequence[str]) -> list[str]:
+    """Return a digest of the entities, leaves and parts of each node.
+
+    Parameters
+    ----------
+    leaves : ids of the leaves.
+    """
+    parts, digests = [list[str]() for _ in tree], [""] * len(tree)
+    for i in range(len(tree) - 1, -1, -1):
+        digests[i] = hashed_id(*tree[i].members, "", *(leaves[leaf] for leaf in tree[i].leaves), "", *parts[i])
+        parts[tree[i].parent or 0].append(digests[i])
+    return digests
