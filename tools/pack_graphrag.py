@@ -28,11 +28,11 @@ def planted(groups: int, size: int, seed: int, *, weighted: bool = True) -> list
     generator = random.Random(seed)
     names = [f"g{group}n{i}" for group in range(groups) for i in range(size)]
     edges = list[Edge]()
-    for i, one in enumerate(names):
+    for i, first in enumerate(names):
         for other in names[i + 1 :]:
-            same = one.partition("n")[0] == other.partition("n")[0]
+            same = first.partition("n")[0] == other.partition("n")[0]
             if generator.random() < (0.5 if same else 0.02):
-                edges.append((one, other, round(generator.uniform(0.1, 1), 3) if weighted else 1.0))
+                edges.append((first, other, round(generator.uniform(0.1, 1), 3) if weighted else 1.0))
     return edges
 
 

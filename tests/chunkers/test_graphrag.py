@@ -17,7 +17,7 @@ from advchunk.chunkers.graphrag.chat import parse_extraction
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.chunkers.graphrag.communities import detect_hierarchy
 from advchunk.chunkers.graphrag.corpus import Corpus
-from advchunk.chunkers.graphrag.extraction import Passage, RuleExtractor, as_extractor
+from advchunk.chunkers.graphrag.extraction import LeafText, RuleExtractor, as_extractor
 from advchunk.chunkers.graphrag.graph import Extraction, Mention, Relation, build_graph, canonical_name
 from advchunk.engine import Job, drive
 from advchunk.errors import ConfigurationError
@@ -37,7 +37,7 @@ CHUNKER = GraphRAGChunker(max_tokens=16, summary_tokens=16)
 
 def passage(text):
     edges = sentences(text).edges.tolist()
-    return Passage(text, tuple(Span(a, b) for a, b in pairwise(edges)))
+    return LeafText(text, tuple(Span(a, b) for a, b in pairwise(edges)))
 
 
 def extract(text, extractor=None):
@@ -444,8 +444,8 @@ def test_a_document_cannot_end_the_prompt_or_add_entities():
         "entities": [{"name": "Evil Twin"}, {"name": "Ann  Ames", "description": 3}, 7, {"kind": "x"}],
         "relations": 5,
     }
-    found = parse_extraction(answer, passage(text))
-    assert [(mention.name, mention.start) for mention in found.mentions] == [
+    result = parse_extraction(answer, passage(text))
+    assert [(mention.name, mention.start) for mention in result.mentions] == [
         ("Ann Ames", 0),
         ("Ann Ames", text.rindex("Ann")),
     ]

@@ -36,21 +36,21 @@ def test_communities_are_those_of_microsofts_graphrag(run):
         pytest.skip("communities depend on the version of graspologic-native")
     name, (max_size, largest_component, seed), expected = GOLDEN["runs"][leiden_version()][run]
     edges = GOLDEN["edges"][name]
-    found = detect_hierarchy(edges, max_size, seed=seed, largest_component=largest_component)
-    assert [[level, number, parent, list(names)] for level, number, parent, names in found] == expected
+    result = detect_hierarchy(edges, max_size, seed=seed, largest_component=largest_component)
+    assert [[level, number, parent, list(names)] for level, number, parent, names in result] == expected
     backwards = [(b, a, weight) for a, b, weight in edges]
     if name != "repeated":
-        assert detect_hierarchy(backwards[::-1], max_size, seed=seed, largest_component=largest_component) == found
+        assert detect_hierarchy(backwards[::-1], max_size, seed=seed, largest_component=largest_component) == result
 
 
 @given(EDGES)
 def test_communities_divide_their_parents_and_lose_no_entity_with_an_edge(edges):
-    found = detect_hierarchy(edges, 2)
-    by_number = {community.number: community for community in found}
-    assert len(by_number) == len(found)
-    tops = [name for community in found if community.level == 0 for name in community.members]
+    result = detect_hierarchy(edges, 2)
+    by_number = {community.number: community for community in result}
+    assert len(by_number) == len(result)
+    tops = [name for community in result if community.level == 0 for name in community.members]
     assert sorted(tops) == sorted({name for a, b, _ in edges for name in (a, b)})
-    for community in found:
+    for community in result:
         if community.parent >= 0:
             assert by_number[community.parent].level == community.level - 1
             assert set(community.members) <= set(by_number[community.parent].members)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from advchunk import sizes
-from advchunk.chunkers.graphrag.extraction import Passage
+from advchunk.chunkers.graphrag.extraction import LeafText
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, Relation
 from advchunk.chunkers.graphrag.summaries import Summary
 from advchunk.engine import ChatRequest, Plan
@@ -96,7 +96,7 @@ class ChatExtractor:
         """Version of the prompts, and settings."""
         return f"{GRAPHRAG_VERSION} {self.kinds} {self.gleanings}"
 
-    def plan(self, passage: Passage) -> Plan[Extraction]:
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities and relations of a passage."""
         messages: tuple[tuple[str, str], ...] = (
             ("user", fill_prompt(_prompt("extraction"), kinds=self.kinds, text=passage.text)),
@@ -105,9 +105,9 @@ class ChatExtractor:
         extraction = yield from self.asker.ask(messages, _EXTRACTION, parse)
         for _ in range(self.gleanings):
             messages = (messages[0], ("assistant", _as_json(extraction)), ("user", _prompt("gleaning")))
-            known = {mention.name: mention for mention in extraction.mentions}
+            earlier = {mention.name: mention for mention in extraction.mentions}
             try:
-                more = yield from self.asker.ask(messages, _EXTRACTION, partial(parse, known=known.values()))
+                more = yield from self.asker.ask(messages, _EXTRACTION, partial(parse, earlier=earlier.values()))
             except (BadModelOutput, BudgetExceeded, ModelUnavailable):
                 break
             extraction, before = _merge(extraction, more), extraction
@@ -116,20 +116,20 @@ class ChatExtractor:
         return extraction
 
 
-def parse_extraction(answer: Any, passage: Passage, known: Iterable[Mention] = ()) -> Extraction:
+def parse_extraction(answer: Any, passage: LeafText, earlier: Iterable[Mention] = ()) -> Extraction:
     """Return the entities and relations of an answer that the passage has; others are left out.
 
     Raise `BadModelOutput` if the answer has no list of entities.
 
     Parameters
     ----------
-    known : mentions of entities that relations may join, too.
+    earlier : mentions of entities that relations may join, too.
     """
     entities = answer.get("entities") if isinstance(answer, dict) else None
     if not isinstance(entities, list):
         msg = f"an answer must have a list of entities, got {str(answer)[:80]!r}"
         raise BadModelOutput(msg)
-    mentions, names = list[Mention](), {_fold(mention.name): mention.name for mention in known}
+    mentions, names = list[Mention](), {_fold(mention.name): mention.name for mention in earlier}
     for entity in filter(_is_object, entities):
         name = _line(entity.get("name"), _MAX_NAME)
         places = _occurrences(name, passage.text) if _fold(name) not in names else []
@@ -139,11 +139,11 @@ def parse_extraction(answer: Any, passage: Passage, known: Iterable[Mention] = (
             names[_fold(name)] = name
     relations, listed = list[Relation](), answer.get("relations")
     for relation in filter(_is_object, listed if isinstance(listed, list) else ()):
-        one, other = (names.get(_fold(_line(relation.get(end), _MAX_NAME))) for end in ("source", "target"))
-        if one and other and one != other:
-            span = _shared_span(one, other, passage)
+        left_name, right_name = (names.get(_fold(_line(relation.get(end), _MAX_NAME))) for end in ("source", "target"))
+        if left_name and right_name and left_name != right_name:
+            span = _shared_span(left_name, right_name, passage)
             strength, description = _strength(relation.get("strength")), _line(relation.get("description"))
-            relations.append(Relation(one, other, *span, strength, description))
+            relations.append(Relation(left_name, right_name, *span, strength, description))
     return Extraction(tuple(sorted(mentions, key=lambda mention: mention[1:3])), tuple(relations))
 
 
@@ -168,9 +168,9 @@ def _occurrences(name: str, text: str) -> list[Span]:
     )
 
 
-def _shared_span(one: str, other: str, passage: Passage) -> Span:
+def _shared_span(left_name: str, right_name: str, passage: LeafText) -> Span:
     """Return the first sentence with both names, or else the shortest passage from one to the other."""
-    firsts, seconds = _occurrences(one, passage.text), _occurrences(other, passage.text)
+    firsts, seconds = _occurrences(left_name, passage.text), _occurrences(right_name, passage.text)
     for sentence in passage.sentences:
         if all(any(sentence.start <= a and b <= sentence.end for a, b in spans) for spans in (firsts, seconds)):
             return sentence
@@ -192,9 +192,11 @@ def _as_json(extraction: Extraction) -> str:
     return json.dumps({"entities": [*entities.values()], "relations": relations}, ensure_ascii=False)
 
 
-def _merge(one: Extraction, other: Extraction) -> Extraction:
-    mentions = sorted({*one.mentions, *other.mentions}, key=lambda mention: (mention.start, mention.end, mention.name))
-    return Extraction(tuple(mentions), tuple(dict.fromkeys([*one.relations, *other.relations])))
+def _merge(left_name: Extraction, right_name: Extraction) -> Extraction:
+    mentions = sorted(
+        {*left_name.mentions, *right_name.mentions}, key=lambda mention: (mention.start, mention.end, mention.name)
+    )
+    return Extraction(tuple(mentions), tuple(dict.fromkeys([*left_name.relations, *right_name.relations])))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from advchunk.chunkers.graphrag import communities as leiden
 from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.chunkers.graphrag.corpus import Corpus, GraphSettings, compare_chunks, graph_of
-from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, Passage, RuleExtractor, as_extractor
+from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, LeafText, RuleExtractor, as_extractor
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting
 from advchunk.chunkers.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
@@ -284,8 +284,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         sentences = [find_entities(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
         tree = build_tree(communities, [Counter(name for s in own for name in s.entities) for own in sentences])
         keys = digest_nodes(tree, [leaf.chunk.id for leaf in every])
-        known = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
-        summaries = (yield from self._summarize(tree, keys, sentences, graph, known)) if every else {}
+        kept = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
+        summaries = (yield from self._summarize(tree, keys, sentences, graph, kept)) if every else {}
         chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
         chunks = yield from self._embed_summaries(chunks, len(tree))
         linked = iter(chunks[len(tree) :])
@@ -295,8 +295,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             documents_added=tuple(documents),
             documents_removed=tuple(gone),
             leaves_extracted=sum(len(leaves[name]) for name in documents),
-            summaries_written=len(summaries.keys() - known.keys()),
-            summaries_kept=len(summaries.keys() & known.keys()),
+            summaries_written=len(summaries.keys() - kept.keys()),
+            summaries_kept=len(summaries.keys() & kept.keys()),
         )
         made_by = self._graph_settings, Params.fingerprint(self), leiden.leiden_version()
         return Corpus(chunks, leaves, tuple(communities), summaries, *made_by, changes)
@@ -321,7 +321,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             leaves[name].append(Leaf(chunk, spans, extraction))
         return {name: tuple(own) for name, own in leaves.items()}
 
-    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: Passage) -> Job[Extraction]:
+    def _extraction(self, extractor: Extractor, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
         def recover(error: Exception) -> Job[Extraction]:
             if isinstance(error, (ConfigurationError, ImportError)) or isinstance(extractor, RuleExtractor):
                 raise error
@@ -355,7 +355,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         keys: Sequence[str],
         sentences: Sequence[Sequence[Sentence]],
         graph: KnowledgeGraph,
-        known: Mapping[str, Summary],
+        kept: Mapping[str, Summary],
     ) -> Phases[dict[str, Summary]]:
         """Return the summaries of the nodes by key, in their order: those that are known, and new ones."""
         below, counter, most = leaves_below(tree), self.counter, self.size("summary_tokens")
@@ -363,13 +363,13 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         summaries = dict.fromkeys(keys, Summary("", "", ()))
         for i, (node, key) in enumerate(zip(tree, keys, strict=True)):
             inside = [sentence for leaf in below[i] for sentence in sentences[leaf]]
-            strengths = {} if key in known else graph.strengths(node.members)
-            summaries[key] = known[key] if key in known else summarize(inside, strengths, names, most, counter)
+            strengths = {} if key in kept else graph.strengths(node.members)
+            summaries[key] = kept[key] if key in kept else summarize(inside, strengths, names, most, counter)
         if self._asker is None:
             return summaries
         writer = ReportWriter(self._asker, most, self.material_tokens, counter)
         for depth in sorted({node.depth for node in tree}, reverse=True):
-            new = [i for i, node in enumerate(tree) if node.depth == depth and keys[i] not in known]
+            new = [i for i, node in enumerate(tree) if node.depth == depth and keys[i] not in kept]
             parts = [[summaries[keys[k]] for k, node in enumerate(tree) if node.parent == i] for i in new]
             pairs = zip(new, parts, strict=True)
             written = yield [

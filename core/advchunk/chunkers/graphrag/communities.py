@@ -103,8 +103,8 @@ def _largest_component(weights: Mapping[tuple[str, str], float]) -> dict[tuple[s
     """Return the edges of the largest component, between names in the form that graphrag gives them."""
     renamed = dict[tuple[str, str], float]()
     for (a, b), weight in weights.items():
-        one, other = sorted(html.unescape(name).upper().strip() for name in (a, b))
-        renamed.setdefault((one, other), weight)
+        first, other = sorted(html.unescape(name).upper().strip() for name in (a, b))
+        renamed.setdefault((first, other), weight)
     largest = max(_components(renamed), key=len, default=set())
     return {pair: weight for pair, weight in renamed.items() if pair[0] in largest}
 
@@ -113,9 +113,9 @@ def _components(pairs: Iterable[tuple[str, str]]) -> list[set[str]]:
     """Return the connected components, in the order of their first names."""
     component = dict[str, set[str]]()
     for a, b in pairs:
-        one, other = component.setdefault(a, {a}), component.setdefault(b, {b})
-        if one is not other:
-            small, large = sorted((one, other), key=len)
+        first, other = component.setdefault(a, {a}), component.setdefault(b, {b})
+        if first is not other:
+            small, large = sorted((first, other), key=len)
             large |= small
             component.update(dict.fromkeys(small, large))
     return list({id(names): names for names in component.values()}.values())

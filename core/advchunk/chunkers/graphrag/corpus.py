@@ -31,7 +31,7 @@ class GraphSettings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a call did.
+    """The changes that a call made.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def _leaf_values(leaf: Leaf) -> list[Any]:
 
 def _leaf(chunks: Mapping[str, Chunk], name: str, sentences: list[Any], extraction: list[Any]) -> Leaf:
     mentions, relations, status = extraction
-    found = Extraction(tuple(Mention(*row) for row in mentions), tuple(Relation(*row) for row in relations), status)
-    return Leaf(chunks[name], tuple(Span(*span) for span in sentences), found)
+    result = Extraction(tuple(Mention(*row) for row in mentions), tuple(Relation(*row) for row in relations), status)
+    return Leaf(chunks[name], tuple(Span(*span) for span in sentences), result)
 
 
 def _summary(title: str, text: str, sources: list[Any], by: str, status: str) -> Summary:

@@ -27,7 +27,7 @@ _FILLERS = frozenset({*("ah", "alright", "hello", "hmm", "mm", "mm-hmm", "mmm", 
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class LeafText:
     """A leaf to extract from: its text, and the spans of its sentences in it."""
 
     text: str
@@ -45,7 +45,7 @@ class Extractor(Protocol):
         """A name that changes when results may change."""
         ...
 
-    def plan(self, passage: Passage) -> Plan[Extraction]:
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities and relations of a passage; offsets are in its text."""
         ...
 
@@ -67,11 +67,11 @@ class RuleExtractor:
         """Name and language."""
         return f"rules-1 {self.language}"
 
-    def plan(self, passage: Passage) -> Plan[Extraction]:
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities of each sentence, related to one another."""
         yield from ()
-        found = [(span, list(self._mentions(passage.text, span))) for span in passage.sentences]
-        return relate(found, self.language)
+        by_sentence = [(span, list(self._mentions(passage.text, span))) for span in passage.sentences]
+        return relate(by_sentence, self.language)
 
     def _mentions(self, text: str, sentence: Span) -> Iterator[Mention]:
         for run in _runs(text, _words(text, sentence, stop_words("snowball", self.language))):
@@ -102,7 +102,7 @@ class SpacyExtractor:
         meta = self.nlp.meta
         return f"spacy {meta.get('lang')}_{meta.get('name')} {meta.get('version')}"
 
-    def plan(self, passage: Passage) -> Plan[Extraction]:
+    def plan(self, passage: LeafText) -> Plan[Extraction]:
         """Return the entities of each sentence, related to one another."""
         yield from ()
         document = self.nlp(passage.text)
@@ -115,8 +115,8 @@ class SpacyExtractor:
                 start, end = tokens[0].idx, tokens[-1].idx + len(tokens[-1])
                 mentions.append(Mention(" ".join(passage.text[start:end].split()), start, end))
         mentions.sort(key=lambda mention: mention.start)
-        found = [(span, [m for m in mentions if span.start <= m.start < span.end]) for span in passage.sentences]
-        return relate(found, self.language)
+        by_sentence = [(span, [m for m in mentions if span.start <= m.start < span.end]) for span in passage.sentences]
+        return relate(by_sentence, self.language)
 
 
 _QUANTITIES = frozenset({"DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL"})
@@ -138,10 +138,10 @@ def as_extractor(extractor: ExtractorLike | None, language: str = "en") -> Extra
     raise ConfigurationError(msg)
 
 
-def relate(found: Iterable[tuple[Span, Sequence[Mention]]], language: str = "en") -> Extraction:
+def relate(by_sentence: Iterable[tuple[Span, Sequence[Mention]]], language: str = "en") -> Extraction:
     """Return the entities of sentences, and a relation for each pair of distinct ones in a sentence."""
     mentions, relations = list[Mention](), list[Relation]()
-    for span, own in found:
+    for span, own in by_sentence:
         mentions += own
         distinct = {canonical_name(mention.name, language): mention.name for mention in reversed(own)}
         relations += [Relation(a, b, *span) for a, b in combinations(sorted(distinct.values()), 2)]

@@ -60,7 +60,7 @@ class Extraction(NamedTuple):
     status: str = ""
 
 
-class Place(NamedTuple):
+class Provenance(NamedTuple):
     """A span of a document, and the id of the leaf that contains it."""
 
     leaf: str
@@ -74,7 +74,7 @@ class Entity:
     name: str
     kind: str
     description: str
-    places: tuple[Place, ...]
+    places: tuple[Provenance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Edge:
 
     weight: float
     description: str
-    places: tuple[Place, ...]
+    places: tuple[Provenance, ...]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class KnowledgeGraph:
         """Return the weighted degree of each entity among ``members``."""
         inside = set(members)
         edges = {name: self.neighbors.get(name, {}) for name in sorted(inside)}
-        return {name: sum(weight for other, weight in own.items() if other in inside) for name, own in edges.items()}
+        return {name: sum(weight for right, weight in own.items() if right in inside) for name, own in edges.items()}
 
 
 @lru_cache(maxsize=200_000)
@@ -153,23 +153,23 @@ def build_graph(
     ------
     ConfigurationError : the strength of a relation is not finite or not > 0.
     """
-    mentions = defaultdict[str, list[tuple[Mention, Place]]](list)
-    relations = defaultdict[tuple[str, str], list[tuple[Relation, Place]]](list)
+    mentions = defaultdict[str, list[tuple[Mention, Provenance]]](list)
+    relations = defaultdict[tuple[str, str], list[tuple[Relation, Provenance]]](list)
     for leaf, (offset, extraction) in extractions.items():
         for mention in extraction.mentions:
-            place = Place(leaf, Span(offset + mention.start, offset + mention.end))
+            place = Provenance(leaf, Span(offset + mention.start, offset + mention.end))
             mentions[canonical_name(mention.name, language)].append((mention, place))
         for relation in extraction.relations:
             is_valid = math.isfinite(relation.weight) and relation.weight > 0
             require(is_valid, "weights of relations must be finite and > 0", relation)
-            one, other = sorted(canonical_name(name, language) for name in (relation.source, relation.target))
-            place = Place(leaf, Span(offset + relation.start, offset + relation.end))
-            relations[one, other].append((relation, place))
-    kept = {key: found for key, found in sorted(mentions.items()) if key and len(found) >= min_mentions}
+            left, right = sorted(canonical_name(name, language) for name in (relation.source, relation.target))
+            place = Provenance(leaf, Span(offset + relation.start, offset + relation.end))
+            relations[left, right].append((relation, place))
+    kept = {key: named for key, named in sorted(mentions.items()) if key and len(named) >= min_mentions}
     pairs = {pair: stated for pair, stated in sorted(relations.items()) if _joins(pair, kept)}
-    weights = _weigh({key: len(found) for key, found in kept.items()}, pairs, weighting)
+    weights = _weigh({key: len(named) for key, named in kept.items()}, pairs, weighting)
     return KnowledgeGraph(
-        {key: _entity(found) for key, found in kept.items()},
+        {key: _entity(named) for key, named in kept.items()},
         {
             pair: Edge(weights[pair], _merge(relation for relation, _ in stated), tuple(place for _, place in stated))
             for pair, stated in pairs.items()
@@ -183,7 +183,9 @@ def _joins(pair: tuple[str, str], entities: Mapping[str, object]) -> bool:
 
 
 def _weigh(
-    frequency: Mapping[str, int], pairs: Mapping[tuple[str, str], list[tuple[Relation, Place]]], weighting: Weighting
+    frequency: Mapping[str, int],
+    pairs: Mapping[tuple[str, str], list[tuple[Relation, Provenance]]],
+    weighting: Weighting,
 ) -> dict[tuple[str, str], float]:
     strength = {pair: sum(relation.weight for relation, _ in stated) for pair, stated in pairs.items()}
     if weighting == "pmi":
@@ -207,12 +209,12 @@ def pmi_weights(frequency: Mapping[str, int], counts: Mapping[tuple[str, str], f
     return weights
 
 
-def _entity(found: list[tuple[Mention, Place]]) -> Entity:
-    names = Counter(mention.name for mention, _ in found)
-    kinds = Counter(mention.kind for mention, _ in found if mention.kind)
+def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
+    names = Counter(mention.name for mention, _ in named)
+    kinds = Counter(mention.kind for mention, _ in named if mention.kind)
     kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
     name = min(names, key=lambda name: (-names[name], name))
-    return Entity(name, kind, _merge(mention for mention, _ in found), tuple(place for _, place in found))
+    return Entity(name, kind, _merge(mention for mention, _ in named), tuple(place for _, place in named))
 
 
 def _merge(records: Iterable[Mention | Relation]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from advchunk.chunkers.graphrag.extraction import Passage
+from advchunk.chunkers.graphrag.extraction import LeafText
 from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, canonical_name
 from advchunk.chunkers.graphrag.summaries import Sentence
 from advchunk.records import Chunk, Span
@@ -45,10 +45,10 @@ def _strip(text: str, start: int, end: int) -> tuple[int, int]:
     return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
-def make_passage(chunk: Chunk, sentences: Iterable[Span], text: str) -> Passage:
+def make_passage(chunk: Chunk, sentences: Iterable[Span], text: str) -> LeafText:
     """Return the text of a document from the start of a chunk to its end, to extract from."""
     start = chunk.start
-    return Passage(text[start : chunk.end], tuple(Span(a - start, b - start) for a, b in sentences))
+    return LeafText(text[start : chunk.end], tuple(Span(a - start, b - start) for a, b in sentences))
 
 
 def find_entities(leaf: Leaf, document: str, graph: KnowledgeGraph, language: str) -> list[Sentence]:
