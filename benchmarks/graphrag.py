@@ -145,7 +145,8 @@ def update(documents: list[Document]) -> None:
                     "characters": len(documents[place].text),
                     "CPU seconds": round(time.process_time() - start, 1),
                     "communities redone": changes.summaries_written,
-                    "share": round(changes.summaries_written / total, 3),
+                    "share of all": round(changes.summaries_written / total, 3),
+                    "share of old ones": round(1 - changes.summaries_kept / len(corpus.summaries), 3),
                     "leaves moved": len(changes.chunks_moved),
                 }
             )
