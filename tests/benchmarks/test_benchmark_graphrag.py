@@ -17,7 +17,7 @@ def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
     for i, (first, second) in enumerate(
         [("Ann Ames", "Bob Bell"), ("Dora Dunn", "Emil Egan"), ("Fay Foss", "Gus Gray")]
     ):
-        text = f"Today {first} met {second}. Later {second} and {first} left. Then {first} wrote to {second}. " * 40
+        text = f"We saw {first} and {second}. Both {second} and {first} left. As {first} wrote, {second} read. " * 40
         (folder / f"{i}.txt").write_text(text, "utf-8")
     settings = {"max_cluster_size": 10, "use_lcc": False, "seed": 7}
     run = {"settings": settings, "communities": [[0, 0, -1, ["a", "b"]]]}

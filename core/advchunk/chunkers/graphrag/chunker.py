@@ -26,7 +26,7 @@ from advchunk.chunkers.graphrag.tree import Node, build_tree, digest_nodes, leav
 from advchunk.chunkers.language import ChatParams
 from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
-from advchunk.engine.runner import IdGenerator, OnError, Runner, error_handler
+from advchunk.engine.runner import Failure, IdGenerator, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike
@@ -202,6 +202,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     ) -> Corpus:
         """Return a corpus with documents added and removed; a document with the name of another one replaces it.
 
+        A document that fails is not added, and does not replace another.
+
         Entities are extracted from added documents alone. Entities stay in their communities
         (`communities.update_hierarchy`), and a community whose entities, chunks and parts are the same keeps its summary and
         its id. ``changes`` of the result says what was redone.
@@ -255,8 +257,14 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     ) -> Phases[Corpus]:
         if previous is not None:
             self._check_update(previous, removed)
-        explanations = yield self.jobs(documents, error_handler(on_error))
-        explanations = [item for item in explanations if item.chunks or item.document.source]
+        failed, handle = set[str](), error_handler(on_error)
+
+        def on_failure(failure: Failure) -> None:
+            failed.add(failure.source)
+            handle(failure)
+
+        explanations = yield self.jobs(documents, on_failure)
+        explanations = [item for item in explanations if item.chunks or item.document.source not in failed | {""}]
         names = [explanation.document.source for explanation in explanations]
         repeated = [name for name, number in Counter(names).items() if number > 1]
         require(not repeated, "documents of a corpus must have different names (Document.id)", repeated)
@@ -265,7 +273,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def _check_update(self, corpus: Corpus, removed: Sequence[str]) -> None:
         require(isinstance(corpus, Corpus), "corpus must be a Corpus", corpus)
         rule = "corpus must be made with the parameters of this chunker"
-        require(corpus.maker == Params.fingerprint(self), rule, corpus.maker)
+        made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(self), self._graph_settings)
+        require(made_alike, rule, (corpus.maker, corpus.settings))
         unknown = [name for name in removed if name not in corpus.leaves]
         require(not unknown, "removed must be names of documents in the corpus", unknown)
 
