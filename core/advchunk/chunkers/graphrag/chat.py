@@ -192,11 +192,10 @@ def _as_json(extraction: Extraction) -> str:
     return json.dumps({"entities": [*entities.values()], "relations": relations}, ensure_ascii=False)
 
 
-def _merge(left_name: Extraction, right_name: Extraction) -> Extraction:
-    mentions = sorted(
-        {*left_name.mentions, *right_name.mentions}, key=lambda mention: (mention.start, mention.end, mention.name)
-    )
-    return Extraction(tuple(mentions), tuple(dict.fromkeys([*left_name.relations, *right_name.relations])))
+def _merge(first: Extraction, second: Extraction) -> Extraction:
+    mentions = {*first.mentions, *second.mentions}
+    relations = dict.fromkeys([*first.relations, *second.relations])
+    return Extraction(tuple(sorted(mentions, key=lambda m: (m.start, m.end, m.name))), tuple(relations))
 
 
 @dataclass(frozen=True)
