@@ -263,7 +263,7 @@ class Retriever:
             "embedder": self._model_name,
             "texts": self._texts,
         }
-        groups = [[name, [_to_dict(chunk) for chunk in group.chunks]] for name, group in self._groups.items()]
+        groups = [[name, [chunk_to_dict(chunk) for chunk in group.chunks]] for name, group in self._groups.items()]
         try:
             files = {"retriever.json": json.dumps(settings), "chunks.json": json.dumps(groups)}
         except (TypeError, ValueError) as error:
@@ -297,7 +297,7 @@ class Retriever:
                 rows, counts = arrays["rows"], arrays["counts"]
             split = iter(np.split(rows, np.cumsum(counts)[:-1]) if len(counts) else [])
             for name, chunks in groups:
-                own = [_from_dict(values) for values in chunks]
+                own = [chunk_from_dict(values) for values in chunks]
                 retriever._groups[name] = _Group(own, list(islice(split, len(own))))
             retriever._lexical = LexicalIndex.load(folder)
             sizes = {"dense": {len(counts)}, "lexical": {len(retriever._lexical)}}
@@ -330,10 +330,12 @@ def _is_verbatim(chunk: Chunk, text: str) -> bool:
     return "".join(text[start:end] for start, end in chunk.spans) == chunk.text
 
 
-def _to_dict(chunk: Chunk) -> dict[str, Any]:
+def chunk_to_dict(chunk: Chunk) -> dict[str, Any]:
+    """Return the fields of a chunk, without its vectors."""
     return {field.name: getattr(chunk, field.name) for field in fields(chunk) if field.name not in _NOT_KEPT}
 
 
-def _from_dict(values: dict[str, Any]) -> Chunk:
+def chunk_from_dict(values: dict[str, Any]) -> Chunk:
+    """Return the chunk of `chunk_to_dict`, also if it was JSON."""
     spans = {name: tuple(Span(*span) for span in values[name]) for name in ("spans", "source_spans")}
     return Chunk(**{**values, **spans})

@@ -1,0 +1,221 @@
+"""A graph of the entities that a corpus mentions, with the places of every entity and relation."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache, partial
+from typing import Literal, NamedTuple, TypeAlias
+
+from advchunk.errors import require
+from advchunk.records import Span
+from advchunk.text.terms import make_stemmer, searchable_words
+
+Weighting: TypeAlias = Literal["association", "pmi", "sum"]
+_SEPARATOR = "; "  # of distinct descriptions
+
+
+class Mention(NamedTuple):
+    """An entity in a text.
+
+    Parameters
+    ----------
+    start, end : offsets in the text.
+    kind : type of the entity, such as "person"; empty if unknown.
+    description : a statement about it; empty if there is none.
+    """
+
+    name: str
+    start: int
+    end: int
+    kind: str = ""
+    description: str = ""
+
+
+class Relation(NamedTuple):
+    """A relation between two entities of a text, without direction.
+
+    Parameters
+    ----------
+    start, end : offsets of the passage that states it.
+    weight : strength, finite and > 0.
+    """
+
+    source: str
+    target: str
+    start: int
+    end: int
+    weight: float = 1.0
+    description: str = ""
+
+
+class Extraction(NamedTuple):
+    """The entities and relations of a text; ``status`` says why a model's could not be used, if so."""
+
+    mentions: tuple[Mention, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    status: str = ""
+
+
+class Provenance(NamedTuple):
+    """A span of a document, and the id of the leaf that contains it."""
+
+    leaf: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity: its most frequent name and kind, its distinct descriptions, and its mentions."""
+
+    name: str
+    kind: str
+    description: str
+    places: tuple[Provenance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The relations between two entities: their weight, their distinct descriptions, and the passages that state them."""
+
+    weight: float
+    description: str
+    places: tuple[Provenance, ...]
+
+
+@dataclass(frozen=True)
+class KnowledgeGraph:
+    """Entities by canonical name, and edges by pairs of canonical names in order."""
+
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    edges: Mapping[tuple[str, str], Edge] = field(default_factory=dict)
+
+    @cached_property
+    def neighbors(self) -> Mapping[str, Mapping[str, float]]:
+        """The weights of the edges of each entity that has any, both ways."""
+        neighbors = defaultdict[str, dict[str, float]](dict)
+        for (a, b), edge in self.edges.items():
+            neighbors[a][b] = neighbors[b][a] = edge.weight
+        return dict(neighbors)
+
+    def strengths(self, members: Iterable[str]) -> dict[str, float]:
+        """Return the weighted degree of each entity among ``members``."""
+        inside = set(members)
+        edges = {name: self.neighbors.get(name, {}) for name in sorted(inside)}
+        return {name: sum(weight for right, weight in own.items() if right in inside) for name, own in edges.items()}
+
+
+@lru_cache(maxsize=200_000)
+def canonical_name(name: str, language: str = "en") -> str:
+    """Return the name by which mentions of one entity are recognized: its stems, in lower case, without punctuation.
+
+    >>> canonical_name("Face-Masks"), canonical_name("the  face mask")
+    ('face mask', 'face mask')
+    """
+    words = searchable_words(unicodedata.normalize("NFKC", name).casefold())
+    words = words[1:] if len(words) > 1 and words[0] in _ARTICLES else words
+    return " ".join(map(_stemmer(language), words))
+
+
+_stemmer = cache(partial(make_stemmer, "snowball"))
+_ARTICLES = frozenset({"the", "a", "an"})
+
+
+def build_graph(
+    extractions: Mapping[str, tuple[int, Extraction]],
+    *,
+    min_mentions: int = 1,
+    weighting: Weighting = "association",
+    language: str = "en",
+) -> KnowledgeGraph:
+    """Merge the extractions of all leaves.
+
+    With n(x, y) the summed strength of the relations between two entities, f(x) the mentions of an entity, N and F the sums
+    of all n and f, the weight of an edge is
+
+        association   n(x, y) / sqrt(f(x) f(y))
+        pmi           p(x, y) log2(p(x, y) / (p(x) p(y))), with p(x, y) = n(x, y) / N and p(x) = f(x) / F
+        sum           n(x, y)
+
+    "pmi" is that of microsoft's graphrag without a model; edges whose weight is not positive are left out. The other two are
+    local: another document changes only the edges of the entities that it mentions.
+
+    Parameters
+    ----------
+    extractions : offset of a leaf in its document, and its extraction, by the id of the leaf.
+    min_mentions : mentions of an entity that is kept, >= 1.
+    language : of stems.
+
+    Raises
+    ------
+    ConfigurationError : the strength of a relation is not finite or not > 0.
+    """
+    mentions = defaultdict[str, list[tuple[Mention, Provenance]]](list)
+    relations = defaultdict[tuple[str, str], list[tuple[Relation, Provenance]]](list)
+    for leaf, (offset, extraction) in extractions.items():
+        for mention in extraction.mentions:
+            place = Provenance(leaf, Span(offset + mention.start, offset + mention.end))
+            mentions[canonical_name(mention.name, language)].append((mention, place))
+        for relation in extraction.relations:
+            is_valid = math.isfinite(relation.weight) and relation.weight > 0
+            require(is_valid, "weights of relations must be finite and > 0", relation)
+            left, right = sorted(canonical_name(name, language) for name in (relation.source, relation.target))
+            place = Provenance(leaf, Span(offset + relation.start, offset + relation.end))
+            relations[left, right].append((relation, place))
+    kept = {key: named for key, named in sorted(mentions.items()) if key and len(named) >= min_mentions}
+    pairs = {pair: stated for pair, stated in sorted(relations.items()) if _joins(pair, kept)}
+    weights = _weigh({key: len(named) for key, named in kept.items()}, pairs, weighting)
+    return KnowledgeGraph(
+        {key: _entity(named) for key, named in kept.items()},
+        {
+            pair: Edge(weights[pair], _merge(relation for relation, _ in stated), tuple(place for _, place in stated))
+            for pair, stated in pairs.items()
+            if weights[pair] > 0
+        },
+    )
+
+
+def _joins(pair: tuple[str, str], entities: Mapping[str, object]) -> bool:
+    return pair[0] != pair[1] and pair[0] in entities and pair[1] in entities
+
+
+def _weigh(
+    frequency: Mapping[str, int],
+    pairs: Mapping[tuple[str, str], list[tuple[Relation, Provenance]]],
+    weighting: Weighting,
+) -> dict[tuple[str, str], float]:
+    strength = {pair: sum(relation.weight for relation, _ in stated) for pair, stated in pairs.items()}
+    if weighting == "pmi":
+        return pmi_weights(frequency, strength)
+    if weighting == "sum":
+        return strength
+    return {(a, b): n / math.sqrt(frequency[a] * frequency[b]) for (a, b), n in strength.items()}
+
+
+def pmi_weights(frequency: Mapping[str, int], counts: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """Return the weights of microsoft's graphrag (see `build_graph`).
+
+    >>> pmi_weights({"a": 2, "b": 1, "c": 1}, {("a", "b"): 1, ("a", "c"): 1})
+    {('a', 'b'): 1.0, ('a', 'c'): 1.0}
+    """
+    n_mentions, n_pairs = sum(frequency.values()), sum(counts.values())
+    weights = dict[tuple[str, str], float]()
+    for (a, b), count in counts.items():
+        p, chance = count / n_pairs, frequency[a] / n_mentions * frequency[b] / n_mentions
+        weights[a, b] = p * math.log2(p / chance)
+    return weights
+
+
+def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
+    names = Counter(mention.name for mention, _ in named)
+    kinds = Counter(mention.kind for mention, _ in named if mention.kind)
+    kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
+    name = min(names, key=lambda name: (-names[name], name))
+    return Entity(name, kind, _merge(mention for mention, _ in named), tuple(place for _, place in named))
+
+
+def _merge(records: Iterable[Mention | Relation]) -> str:
+    return _SEPARATOR.join(dict.fromkeys(record.description for record in records if record.description))

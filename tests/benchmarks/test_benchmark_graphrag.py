@@ -1,0 +1,42 @@
+"""The benchmark of GraphRAG runs on a small corpus, and its checks pass."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from advchunk.chunkers.graphrag.communities import leiden_version
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
+    folder, golden = tmp_path / "made", tmp_path / "golden"
+    folder.mkdir()
+    golden.mkdir()
+    for i, (first, second) in enumerate(
+        [("Ann Ames", "Bob Bell"), ("Dora Dunn", "Emil Egan"), ("Fay Foss", "Gus Gray")]
+    ):
+        text = f"We saw {first} and {second}. Both {second} and {first} left. As {first} wrote, {second} read. " * 40
+        (folder / f"{i}.txt").write_text(text, "utf-8")
+    settings = {"max_cluster_size": 10, "use_lcc": False, "seed": 7}
+    run = {"settings": settings, "communities": [[0, 0, -1, ["a", "b"]]]}
+    values = {"versions": {"graspologic-native": leiden_version()}, "edges": [["b", "a", 1.0]], "runs": [run]}
+    (golden / "pair.json").write_text(json.dumps(values), "utf-8")
+    command = [
+        sys.executable,
+        ROOT / "benchmarks/graphrag.py",
+        "--data",
+        tmp_path,
+        "--sets",
+        "made",
+        "--golden",
+        golden,
+    ]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    compared, measured, checked, *updates = map(json.loads, output.splitlines())
+    assert (compared["runs"], compared["same"]) == (1, 1)
+    assert (measured["documents"], measured["entities"]) == (3, 6)
+    assert checked["exact"]
+    assert checked["identical"]
+    assert [update["added"] for update in updates][::4] == ["made/0.txt", "made/2.txt"]
