@@ -100,8 +100,8 @@ def outermost(tiler: Tiler) -> Tiler:
     Units are joined to the least indented one above, at the least indentation that leaves no part over half of the text. A
     line that only closes brackets or ends a block stays with what it closes.
 
-    >>> outermost(lines)("if a:\n    b\n    c\nd\n").strings()
-    ['if a:\n    b\n    c\n', 'd\n']
+    >>> outermost(lines)("if a:\n    b\nelse:\n    c\nif d:\n    e\n    f\n").strings()
+    ['if a:\n    b\nelse:\n    c\n', 'if d:\n    e\n    f\n']
     """
 
     def joined(text: str) -> Units:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from advchunk.errors import ConfigurationError, did_you_mean
-from advchunk.readers.code.languages import LANGUAGES, detect_language, load_grammar
+from advchunk.readers.code.languages import LANGUAGES, detect_language, is_definition, load_grammar
 from advchunk.records import Block, Document, Span
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _NAMES = ("name", "declarator", "key", "property", "left", "operator", "type")  
 _MAX_NAME = 200  # characters; only broken code has longer ones
 _MAX_DEPTH = 200  # of syntax trees; below it, nothing is a block of its own
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[[^()]*\])?\s*\)\Z")
+_MARGIN = re.compile(rb"^[^\S\n]*+(?P<blank>\n|\Z)?", re.MULTILINE)
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 Part = Literal["header", "wrapper", "body"]
@@ -39,7 +40,7 @@ in which definitions are; or its body, in which statements are, too."""
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, language: str = "") -> Document:
-    r"""Read source code with its definitions as blocks (`blocks`).
+    r"""Read source code with its definitions as blocks (`code_blocks`).
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
     >>> from advchunk import RecursiveChunker
     >>> document = read("class Pot:\n    def boil(self):\n        ...\n\n    def pour(self):\n        ...\n", id="tea.py")
     >>> [(chunk.text, chunk.metadata["section"]) for chunk in RecursiveChunker(max_tokens=12).chunk(document)]
-    [('class Pot:\n    def boil(self):\n        ...\n\n', 'Pot.boil'), ('    def pour(self):\n        ...\n', 'Pot.pour')]
+    [('class Pot:\n    def boil(self):\n        ...\n\n', 'Pot'), ('    def pour(self):\n        ...\n', 'Pot.pour')]
     """
     name = language or detect_language(id, text, metadata)
     if name not in LANGUAGES:
@@ -64,10 +65,10 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
             f"or language in its metadata, one of {', '.join(LANGUAGES)}, got {name or id!r}{did_you_mean(name, LANGUAGES)}"
         )
         raise ConfigurationError(msg)
-    return Document(text, id, blocks(text, name), metadata or {}, markup="code")
+    return Document(text, id, code_blocks(text, name), metadata or {}, markup="code")
 
 
-def blocks(text: str, language: str) -> tuple[Block, ...]:
+def code_blocks(text: str, language: str) -> tuple[Block, ...]:
     r"""Return the blocks of source code, which cover it but for white space between them.
 
     A definition is a block of code with its name as title and its depth as level; comments, decorators and attributes before
@@ -76,19 +77,19 @@ def blocks(text: str, language: str) -> tuple[Block, ...]:
     those around it.
 
     >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
-    >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in blocks(text, "python")]
+    >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in code_blocks(text, "python")]
     ... # doctest: +NORMALIZE_WHITESPACE
     [('code', 1, '', 'import re'),
      ('heading', 1, 'Pot', '# A pot.\nclass Pot:'),
      ('code', 2, '', '    size = 1'),
      ('code', 2, 'boil', '    def boil(self):\n        ...')]
     """
-    grammar, query = load_grammar(language)
-    from tree_sitter import Parser, QueryCursor
+    grammar = load_grammar(language)
+    from tree_sitter import Parser
 
     source = _prepare(text)
     root = Parser(grammar).parse(source).root_node
-    outline = _Outline(source, QueryCursor(query).captures(root).get("d", []))
+    outline = _Outline(source, _definitions(root, frozenset(LANGUAGES[language].definitions.split())))
     outline.add_parts(root, 1, "body")
     return _blocks(text, _offsets(text, source, [part.start for part in outline.parts]), outline.parts)
 
@@ -109,7 +110,7 @@ def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
 
 
 class _Part(NamedTuple):
-    """What starts a block; its title is None if it continues statements, and it is ``apart`` if it is a comment alone."""
+    """The start of a block; the title is None if it continues statements, and ``apart`` is True for a comment on its own."""
 
     start: int
     level: int
@@ -145,7 +146,7 @@ class _Outline:
 
     def __init__(self, source: bytes, definitions: Sequence[Node]) -> None:
         self.parts = list[_Part]()
-        self._source = source
+        self._lines = _lines(source)
         self._names = {node.id: name for node in definitions if (name := _name(node))}
         self._starts = sorted(node.start_byte for node in definitions if node.id in self._names)
 
@@ -209,22 +210,41 @@ class _Outline:
             self._add(_Part(start, level, None))
 
     def _add(self, part: _Part) -> None:
-        if self._starts_line(part.start):
-            part = part._replace(start=self._line(part.start))
-        if self.parts and part.start <= self.parts[-1].start:
-            part = part._replace(start=self.parts.pop().start)
-        self.parts.append(part)
-
-    def _line(self, start: int) -> int:
-        return self._source.rfind(b"\n", 0, start) + 1
+        start, _ = self._lines.get(part.start, (part.start, False))
+        if self.parts and start <= self.parts[-1].start:
+            start = self.parts.pop().start
+        self.parts.append(part._replace(start=start))
 
     def _starts_line(self, start: int) -> bool:
-        return not self._source[self._line(start) : start].strip()
+        return start in self._lines
 
     def _is_after_blank(self, start: int) -> bool:
-        """Return True if the line above is blank."""
-        line = self._line(start)
-        return line > 0 and not self._source[self._line(line - 1) : line].strip()
+        """Return True if a line starts here, and the one above is blank."""
+        return self._lines.get(start, (0, False))[1]
+
+
+def _lines(source: bytes) -> dict[int, tuple[int, bool]]:
+    """Return the start of each line by the offset of its first character, and True if the line above is blank."""
+    lines, is_after_blank = dict[int, tuple[int, bool]](), False
+    for margin in _MARGIN.finditer(source):
+        if margin["blank"] is None:
+            lines[margin.end()] = margin.start(), is_after_blank
+        is_after_blank = margin["blank"] is not None
+    return lines
+
+
+def _definitions(root: Node, types: Container[str]) -> list[Node]:
+    """Return the definitions of a syntax tree. A query of Tree-sitter can take quadratic time."""
+    cursor = root.walk()
+    found: list[Node] = []
+    while True:
+        node = cursor.node
+        if node is not None and node.type in types and is_definition(node):
+            found.append(node)
+        if not cursor.goto_first_child():
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return found
 
 
 def _name(node: Node) -> str:
@@ -248,7 +268,7 @@ def _name(node: Node) -> str:
 
 
 def _declared(node: Node) -> Node | None:
-    """Return what a declarator of C declares."""
+    """Return the node inside a declarator of C."""
     if inner := node.child_by_field_name("declarator"):
         return inner
     return node.named_children[-1] if node.type == "reference_declarator" and node.named_children else None

@@ -1,26 +1,28 @@
 """The languages of source code: their grammars, their files, and the nodes that are definitions."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from advchunk.errors import MissingExtra, import_extra
+from advchunk.errors import import_extra
 
-_SCRIPT = """
-    (function_declaration) @d (generator_function_declaration) @d (class_declaration) @d (method_definition) @d
-    (variable_declarator value: [(arrow_function) (function_expression) (generator_function) (class)]) @d
-    (variable_declarator value: (call_expression arguments: (arguments . [(arrow_function) (function_expression)]))) @d
-    (assignment_expression right: [(arrow_function) (function_expression) (generator_function) (class)]) @d
-    (pair value: [(arrow_function) (function_expression) (generator_function)]) @d"""
-_TYPED_SCRIPT = f"""{_SCRIPT}
-    (abstract_class_declaration) @d (interface_declaration) @d (enum_declaration) @d (type_alias_declaration) @d
-    (internal_module) @d (module) @d (public_field_definition value: (arrow_function)) @d"""
-_C = """
-    (function_definition) @d (struct_specifier body: (_)) @d (union_specifier body: (_)) @d (enum_specifier body: (_)) @d
-    (type_definition type: [(struct_specifier body: (_)) (union_specifier body: (_)) (enum_specifier body: (_))]) @d"""
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_SCRIPT = (
+    "function_declaration generator_function_declaration class_declaration method_definition variable_declarator "
+    "assignment_expression pair field_definition"
+)
+_TYPED_SCRIPT = (
+    f"{_SCRIPT} abstract_class_declaration interface_declaration enum_declaration type_alias_declaration internal_module "
+    "module public_field_definition"
+)
+_C = "function_definition struct_specifier union_specifier enum_specifier type_definition"
 
 
 class Language(NamedTuple):
@@ -30,7 +32,7 @@ class Language(NamedTuple):
     ----------
     grammar : module with its Tree-sitter grammar.
     suffixes : of its files, without dots.
-    definitions : Tree-sitter query that captures its definitions.
+    definitions : types of the nodes that may be definitions (see `is_definition`).
     function : function of the module that returns the grammar.
     """
 
@@ -41,37 +43,80 @@ class Language(NamedTuple):
 
 
 LANGUAGES: Mapping[str, Language] = {
-    "bash": Language("tree_sitter_bash", "sh bash ksh zsh", "(function_definition) @d"),
+    "bash": Language("tree_sitter_bash", "sh bash ksh zsh", "function_definition"),
     "c": Language("tree_sitter_c", "c", _C),
-    "cpp": Language("tree_sitter_cpp", "cpp cc cxx c++ h hpp hh hxx h++ ipp inl", f"""{_C}
-        (class_specifier body: (_)) @d (namespace_definition) @d"""),
-    "csharp": Language("tree_sitter_c_sharp", "cs csx", """
-        (namespace_declaration) @d (class_declaration) @d (struct_declaration) @d (interface_declaration) @d
-        (enum_declaration) @d (record_declaration) @d (method_declaration) @d (constructor_declaration) @d
-        (destructor_declaration) @d (operator_declaration) @d (local_function_statement) @d
-        (property_declaration accessors: (accessor_list (accessor_declaration body: (_)))) @d"""),
-    "go": Language("tree_sitter_go", "go", """
-        (function_declaration) @d (method_declaration) @d (type_spec type: [(struct_type) (interface_type)]) @d"""),
-    "java": Language("tree_sitter_java", "java", """
-        (class_declaration) @d (interface_declaration) @d (enum_declaration) @d (record_declaration) @d
-        (annotation_type_declaration) @d (method_declaration) @d (constructor_declaration) @d
-        (compact_constructor_declaration) @d"""),
-    "javascript": Language("tree_sitter_javascript", "js mjs cjs jsx", f"""{_SCRIPT}
-        (field_definition value: (arrow_function)) @d"""),
-    "php": Language("tree_sitter_php", "php phtml", """
-        (namespace_definition body: (_)) @d (class_declaration) @d (trait_declaration) @d (interface_declaration) @d
-        (enum_declaration) @d (function_definition) @d (method_declaration) @d""", "language_php"),
-    "python": Language("tree_sitter_python", "py pyi pyw", "(class_definition) @d (function_definition) @d"),
-    "ruby": Language("tree_sitter_ruby", "rb rake gemspec", "(class) @d (module) @d (method) @d (singleton_method) @d"),
-    "rust": Language("tree_sitter_rust", "rs", """
-        (function_item) @d (impl_item) @d (trait_item) @d (mod_item body: (_)) @d (struct_item) @d (enum_item) @d
-        (union_item) @d (macro_definition) @d"""),
-    "sql": Language("tree_sitter_sql", "sql", """
-        (create_table) @d (create_view) @d (create_materialized_view) @d (create_function) @d (create_procedure) @d
-        (create_trigger) @d (create_type) @d"""),
+    "cpp": Language(
+        "tree_sitter_cpp", "cpp cc cxx c++ h hpp hh hxx h++ ipp inl", f"{_C} class_specifier namespace_definition"
+    ),
+    "csharp": Language(
+        "tree_sitter_c_sharp",
+        "cs csx",
+        "namespace_declaration class_declaration struct_declaration interface_declaration enum_declaration "
+        "record_declaration method_declaration constructor_declaration destructor_declaration operator_declaration "
+        "local_function_statement property_declaration",
+    ),
+    "go": Language("tree_sitter_go", "go", "function_declaration method_declaration type_spec"),
+    "java": Language(
+        "tree_sitter_java",
+        "java",
+        "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration "
+        "method_declaration constructor_declaration compact_constructor_declaration",
+    ),
+    "javascript": Language("tree_sitter_javascript", "js mjs cjs jsx", _SCRIPT),
+    "php": Language(
+        "tree_sitter_php",
+        "php phtml",
+        "namespace_definition class_declaration trait_declaration interface_declaration enum_declaration "
+        "function_definition method_declaration",
+        "language_php",
+    ),
+    "python": Language("tree_sitter_python", "py pyi pyw", "class_definition function_definition"),
+    "ruby": Language("tree_sitter_ruby", "rb rake gemspec", "class module method singleton_method"),
+    "rust": Language(
+        "tree_sitter_rust",
+        "rs",
+        "function_item impl_item trait_item mod_item struct_item enum_item union_item macro_definition",
+    ),
+    "sql": Language(
+        "tree_sitter_sql",
+        "sql",
+        "create_table create_view create_materialized_view create_function create_procedure create_trigger create_type",
+    ),
     "tsx": Language("tree_sitter_typescript", "tsx", _TYPED_SCRIPT, "language_tsx"),
     "typescript": Language("tree_sitter_typescript", "ts mts cts", _TYPED_SCRIPT, "language_typescript"),
-}  # fmt: skip
+}
+
+_WITH_BODY = frozenset(
+    "class_specifier enum_specifier mod_item namespace_definition struct_specifier union_specifier".split()
+)
+_WITH_VALUE = frozenset(
+    "variable_declarator assignment_expression pair field_definition public_field_definition".split()
+)
+_FUNCTIONS = frozenset("arrow_function function_expression generator_function class".split())
+
+
+def is_definition(node: Node) -> bool:
+    """Return True if a node of a type in ``definitions`` is a definition.
+
+    Classes, modules and the like need a body; variables, fields and keys of scripts a function, or a call that gets one; types
+    of C a body, those of Go fields or methods; properties of C# code.
+    """
+    if node.type in _WITH_BODY:
+        return node.child_by_field_name("body") is not None
+    if node.type in _WITH_VALUE:
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        arguments = value.child_by_field_name("arguments") if value and node.type == "variable_declarator" else None
+        return any(each is not None and each.type in _FUNCTIONS for each in (value, arguments and arguments.named_child(0)))
+    kind = node.child_by_field_name("type")
+    if node.type == "type_definition":
+        return kind is not None and kind.child_by_field_name("body") is not None
+    if node.type == "type_spec":
+        return kind is not None and kind.type in {"struct_type", "interface_type"}
+    if node.type == "property_declaration":
+        accessors = node.child_by_field_name("accessors")
+        return any(each.child_by_field_name("body") for each in (accessors.named_children if accessors else ()))
+    return True
+
 
 _BY_SUFFIX = {f".{suffix}": name for name, language in LANGUAGES.items() for suffix in language.suffixes.split()}
 _SHEBANG = re.compile(r"\ufeff?#!.*\b(?P<program>bash|ksh|node|php|python|ruby|sh|zsh)[\d.]*(?:\s|\Z)")
@@ -110,12 +155,7 @@ def is_installed(language: str) -> bool:
 
 
 @cache
-def load_grammar(language: str) -> tuple[Any, Any]:
-    """Return the Tree-sitter grammar of a language, and the query for its definitions; else raise `MissingExtra`."""
-    tree_sitter = import_extra("tree_sitter", "code")
-    module, _, definitions, function = LANGUAGES[language]
-    try:
-        grammar = tree_sitter.Language(getattr(import_extra(module, "code"), function)())
-    except AttributeError as error:
-        raise MissingExtra(f"a current {module}", "code") from error  # noqa: EM102
-    return grammar, tree_sitter.Query(grammar, definitions)
+def load_grammar(language: str) -> Any:
+    """Return the Tree-sitter grammar of a language, or raise `MissingExtra`."""
+    tree_sitter, grammar = import_extra("tree_sitter", "code"), LANGUAGES[language]
+    return tree_sitter.Language(getattr(import_extra(grammar.grammar, "code"), grammar.function)())
