@@ -32,7 +32,7 @@ _MAX_NAME = 200  # characters; only broken code has longer ones
 _MAX_DEPTH = 200  # of syntax trees; below it, nothing is a block of its own
 _RECEIVER = re.compile(r"(\w+)\s*(?:\[[^()]*\])?\s*\)\Z")
 _MARGIN = re.compile(rb"^[^\S\n]*+(?P<blank>\n|\Z)?", re.MULTILINE)
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 
 Part = Literal["header", "wrapper", "body"]
 """What a node is to its definition: its header, in which nothing is a block; a wrapper, such as decorators and ``export``,
@@ -95,9 +95,9 @@ def code_blocks(text: str, language: str) -> tuple[Block, ...]:
 
 
 def _prepare(text: str) -> bytes:
-    """Encode a text for the parser, without what disturbs it: byte order marks, NUL, lone surrogates and lone returns."""
-    data = text.replace("\0", " ").encode("utf-8", "replace").replace(b"\xef\xbb\xbf", b"   ")
-    return _LONE_RETURN.sub(b"\n", data)
+    """Encode a text for the parser; byte order marks, NUL, lone surrogates and returns, which disturb it, are replaced."""
+    text = _LONE_RETURN.sub("\n", text.replace("\0", " ").replace("\ufeff", " "))
+    return text.encode("utf-8", "replace")
 
 
 def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
