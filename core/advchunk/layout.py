@@ -114,20 +114,24 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
 
 
 def join_definitions(document: Document, limits: Limits) -> Document:
-    """Return source code with each definition, such as a class, that fits in a chunk as one block with all inside it."""
+    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment above."""
     blocks = document.blocks or ()
     units = from_ends(document.text, [block.span.start for block in blocks[1:]])
     runs = RunSizes(units, limits.counter, limits.more)
     joined, i = list[Block](), 0
     while i < len(blocks):
-        block, end = blocks[i], i + 1
-        while block.kind == "heading" and block.title and end < len(blocks) and blocks[end].level > block.level:
+        first, start, end = i, blocks[i].span.start, i + 1
+        if blocks[i].kind == "heading" and not blocks[i].title and end < len(blocks):
+            first, end = i + 1, i + 2
+        while blocks[first].kind == "heading" and end < len(blocks) and blocks[end].level > blocks[first].level:
             end += 1
-        budget = limits.budget(block.span.start) + limits.overlap_tokens
-        if end - i > 1 and runs.fits(i, end, budget):
-            block, i = replace(block, kind="code", span=Span(block.span.start, blocks[end - 1].span.end)), end - 1
-        joined.append(block)
-        i += 1
+        if runs.fits(i, end, limits.budget(start) + limits.overlap_tokens):
+            span = Span(start, blocks[end - 1].span.end)
+            joined.append(replace(blocks[first], kind="code", span=span))
+        else:
+            joined.append(blocks[i])
+            end = i + 1
+        i = end
     return replace(document, blocks=tuple(joined))
 
 

@@ -55,11 +55,11 @@ if __name__ == "__main__":
 '''
 # Each: the code, and the qualified name of each of its definitions with the start of its block.
 CODE = {
-    "python": (PYTHON, {"Pot": "# What", "Pot.boil": "    def boil", "Pot.boil.bubble": "        def", "Pot.pour": "    # Not"}),
+    "python": (PYTHON, {"Pot": "@final", "Pot.boil": "    def boil", "Pot.boil.bubble": "        def", "Pot.pour": "    def pour"}),
     "javascript": (
         "'use strict';\n\n/** A pot. */\nexport class Pot extends Base {\n  size = 1;\n  // Boils.\n  boil(water) {\n    return 1;\n  }\n}\n\n"
-        "const pour = async (a) => {\n  b();\n};\n\nexports.wait = function () {};\n\nmodule.exports = {\n  sip: function () {\n  },\n};\n",
-        {"Pot": "/** A", "Pot.boil": "  // Boils", "pour": "const", "exports.wait": "exports", "sip": "  sip"},
+        "const pour = async (a) => {\n  b();\n}, a = b();\n\nexports.wait = function () {};\n\nmodule.exports = {\n  sip: function () {\n  },\n};\n",
+        {"Pot": "export", "Pot.boil": "  boil", "pour": "const", "exports.wait": "exports", "sip": "  sip"},
     ),
     "typescript": (
         "namespace Tea {\n  interface Cup { size: number }\n  @Hot()\n  export abstract class Pot<T> {\n    private boil(a: T): void {\n    }\n  }\n}\n"
@@ -69,7 +69,7 @@ CODE = {
     "tsx": ("export const Cup = memo(() => {\n  return <b>{1}</b>;\n});\nfunction App() { return <Cup/>; }\n", {"Cup": "export", "App": "function"}),
     "java": (
         "package tea;\n\n/** A pot. */\npublic class Pot<T> {\n  int size;\n\n  /** Boils. */\n  @Override\n  void boil() {\n  }\n\n  enum Kind { A }\n}\n",
-        {"Pot": "/** A", "Pot.boil": "  /** Boils", "Pot.Kind": "  enum"},
+        {"Pot": "public", "Pot.boil": "  @Override", "Pot.Kind": "  enum"},
     ),
     "c": (
         "#include <tea.h>\n\n#ifdef HOT\nstatic int\n*boil(void)\n{\n}\n#endif\n\ntypedef struct { int a; } pot;\nstruct cup { int b; };\n",
@@ -77,33 +77,33 @@ CODE = {
     ),
     "cpp": (
         "namespace tea::hot {\ntemplate <class T>\nclass Pot {\n public:\n  Pot() {}\n  int& boil();\n};\n}\n\n// Boils.\nint& Pot::boil() { return a; }\n",
-        {"tea.hot": "namespace", "tea.hot.Pot": "template", "tea.hot.Pot.Pot": "  Pot() {}", "Pot.boil": "// Boils"},
+        {"tea.hot": "namespace", "tea.hot.Pot": "template", "tea.hot.Pot.Pot": "  Pot() {}", "Pot.boil": "int& Pot"},
     ),
     "csharp": (
         "using Tea;\nnamespace A.B {\n  /// <summary>A pot.</summary>\n  [Hot]\n  class Pot {\n    int Size { get; }\n    void Boil() { }\n  }\n  record Cup(int A);\n}\n",
-        {"A.B": "namespace", "A.B.Pot": "  /// <", "A.B.Pot.Boil": "    void", "A.B.Cup": "  record"},
+        {"A.B": "namespace", "A.B.Pot": "  [Hot]", "A.B.Pot.Boil": "    void", "A.B.Cup": "  record"},
     ),
     "go": (
         "package tea\n\n// Pot boils.\ntype Pot[T any] struct {\n}\n\n// Boil boils.\nfunc (p *Pot[T]) Boil() {\n}\nfunc pour() {}\n",
-        {"Pot": "// Pot", "Pot.Boil": "// Boil", "pour": "func pour"},
+        {"Pot": "type", "Pot.Boil": "func (p", "pour": "func pour"},
     ),
     "rust": (
         "mod tea {\n    /// A pot.\n    #[derive(Hot)]\n    struct Pot { a: i32 }\n    impl<T> Hot for Pot<T> {\n        fn boil(&self) {}\n    }\n}\ntrait Hot { fn a() {} }\n",
-        {"tea": "mod", "tea.Pot": "    /// A", "tea.Pot.boil": "        fn", "Hot": "trait", "Hot.a": "fn a"},
+        {"tea": "mod", "tea.Pot": "    struct", "tea.Pot.boil": "        fn", "Hot": "trait", "Hot.a": "fn a"},
     ),
     "ruby": (
         "require 'tea'\n\nmodule Tea\n  class Pot < Base\n    # Boils.\n    def boil\n      1\n    end\n\n    def self.pour = 1\n  end\nend\n",
-        {"Tea": "module", "Tea.Pot": "  class", "Tea.Pot.boil": "    # Boils", "Tea.Pot.pour": "    def self"},
+        {"Tea": "module", "Tea.Pot": "  class", "Tea.Pot.boil": "    def boil", "Tea.Pot.pour": "    def self"},
     ),
     "php": (
         "<?php\nnamespace Tea;\n\n/** A pot. */\n#[Hot]\nfinal class Pot {\n  use Warm;\n  /** Boils. */\n  public function boil() {\n  }\n}\nfunction pour() {}\n",
-        {"Pot": "/** A", "Pot.boil": "  /** Boils", "pour": "function pour"},
+        {"Pot": "#[Hot]", "Pot.boil": "  public", "pour": "function pour"},
     ),
     "sql": (
         "-- Teas.\nCREATE TABLE tea.leaf (id int);\nINSERT INTO leaf VALUES (1);\n\nCREATE FUNCTION boil(a int) RETURNS int AS $$\nBEGIN\n RETURN 1;\nEND;\n$$ LANGUAGE plpgsql;\n",
-        {"tea.leaf": "-- Teas", "boil": "CREATE FUNCTION"},
+        {"tea.leaf": "CREATE TABLE", "boil": "CREATE FUNCTION"},
     ),
-    "bash": ("set -e\n\n# Boils.\nboil() {\n  echo hot\n}\nfunction pour {\n  echo\n}\nboil\n", {"boil": "# Boils", "pour": "function"}),
+    "bash": ("set -e\n\n# Boils.\nboil() {\n  echo hot\n}\nfunction pour {\n  echo\n}\nboil\n", {"boil": "boil()", "pour": "function"}),
 }  # fmt: skip
 TEXTS = [(name, text) for name, (text, _) in CODE.items()]
 
@@ -115,7 +115,7 @@ def qualified(blocks):
         if block.title is not None:
             path = [*path[: block.level - 1], *[""] * (block.level - 1 - len(path)), block.title]
             if block.title:
-                found[".".join(filter(None, path))] = block
+                found.setdefault(".".join(filter(None, path)), block)
     return found
 
 
@@ -133,14 +133,16 @@ def test_blocks_of_python():
     assert found == [
         ("code", 1, "", "#!/usr/bin/env python3\n# Tea, and how it is made.\n\nimport re"),
         ("code", 1, None, 'LEAVES = "green"'),
-        ("heading", 1, "Pot", "# What boils.\n@final\nclass Pot(Base):"),
+        ("heading", 1, "", "# What boils."),
+        ("heading", 1, "Pot", "@final\nclass Pot(Base):"),
         ("code", 2, "", '    """A pot."""'),
         ("code", 2, None, "    size = 1"),
         ("heading", 2, "boil", "    def boil(self, water):"),
         ("code", 3, "", '        """Boil water."""'),
         ("code", 3, "bubble", '        def bubble():\n            return "o"'),
         ("code", 3, "", "        return bubble() * water"),
-        ("code", 2, "pour", "    # Not too slowly.\n    def pour(self):\n        ..."),
+        ("heading", 2, "", "    # Not too slowly."),
+        ("code", 2, "pour", "    def pour(self):\n        ..."),
         ("code", 1, "", 'if __name__ == "__main__":\n    Pot().boil(3)'),
     ]
 
@@ -149,6 +151,7 @@ def test_a_comment_above_a_blank_line_stays_with_the_definition_below_it():
     text = "x = 1\n\n# ---- Tea ----\n\ndef boil():\n    ...\n"
     blocks = code.code_blocks(text, "python")
     assert [(b.kind, b.title) for b in blocks] == [("code", ""), ("heading", ""), ("code", "boil")]
+    assert [b.title for b in code.code_blocks(text[7:], "python")] == ["", "boil"]  # the first, such as a license
     assert [c.text[:3] for c in RecursiveChunker(max_tokens=18).chunk(Document(text, "tea.py"))] == ["x =", "# -"]
 
 
@@ -184,14 +187,22 @@ def test_definitions_that_fit_stay_whole(chunker, language, text):
 @pytest.mark.parametrize(("language", "text"), TEXTS)
 def test_chunks_know_where_they_are(max_tokens, language, text):
     document = code.read(text, language=language)
+    blocks = document.blocks
     for chunk in SlidingWindowChunker(max_tokens=max_tokens).chunk(document):
-        above = [block for block in document.blocks if block.span.start <= chunk.start]
-        path, level = [], 9
-        for block in reversed(above):  # outwards
-            if block.title is not None and block.level < level:
-                path, level = [block.title, *path], block.level
-        name = ".".join(filter(None, path))
-        assert chunk.metadata.get("section", "") == chunk.metadata.get("title_path", "") == name
+        last = max(i for i, block in enumerate(blocks) if block.span.start <= chunk.start)
+        names = {path_of(blocks[: last + 1])}
+        if blocks[last].kind == "heading" and not blocks[last].title:  # a comment, and what is below if that fits
+            names.add(path_of(blocks[: last + 2]))
+        assert chunk.metadata.get("section", "") in names
+        assert chunk.metadata.get("title_path", "") == chunk.metadata.get("section", "")
+
+
+def path_of(blocks):
+    path, level = [], 9
+    for block in reversed(blocks):  # outwards
+        if block.title is not None and block.level < level:
+            path, level = [block.title, *path], block.level
+    return ".".join(filter(None, path))
 
 
 def test_the_context_is_the_qualified_name_above():
@@ -352,7 +363,7 @@ def test_files_are_read_by_their_suffix(tmp_path):
     for document in (read_file(path), RecursiveChunker().read_file(path), read_file(path, markup="auto")):
         assert (document.markup, document.text) == ("code", PYTHON.replace("\n", "\r\n"))
     (path := tmp_path / "boil").write_text("#!/bin/sh\nboil() {\n  echo\n}\n")
-    assert [block.title for block in read_file(path).blocks] == ["boil"]
+    assert [block.title for block in read_file(path).blocks] == ["", "boil"]
 
 
 def test_an_unknown_language_is_one_clear_error():

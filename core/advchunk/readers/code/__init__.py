@@ -71,16 +71,17 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, 
 def code_blocks(text: str, language: str) -> tuple[Block, ...]:
     r"""Return the blocks of source code, which cover it but for white space between them.
 
-    A definition is a block of code with its name as title and its depth as level; comments, decorators and attributes before
-    it belong to it. One that contains others is a heading, which ends where its first statement or definition begins. Other
-    statements are blocks of code, which end at blank lines; the first has the title "", because it is in no definition but
-    those around it.
+    A definition is a block of code with its name as title and its depth as level. One that contains others is a heading, which
+    ends where its first statement or definition begins. Comments and attributes above a definition are a heading without
+    title, which stays with it. Other statements are blocks of code, which end at blank lines; the first has the title "",
+    because it is in no definition but those around it.
 
     >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
     >>> [(b.kind, b.level, b.title, text[slice(*b.span)]) for b in code_blocks(text, "python")]
     ... # doctest: +NORMALIZE_WHITESPACE
     [('code', 1, '', 'import re'),
-     ('heading', 1, 'Pot', '# A pot.\nclass Pot:'),
+     ('heading', 1, '', '# A pot.'),
+     ('heading', 1, 'Pot', 'class Pot:'),
      ('code', 2, '', '    size = 1'),
      ('code', 2, 'boil', '    def boil(self):\n        ...')]
     """
@@ -110,12 +111,12 @@ def _offsets(text: str, source: bytes, starts: Sequence[int]) -> list[int]:
 
 
 class _Part(NamedTuple):
-    """The start of a block; the title is None if it continues statements, and ``apart`` is True for a comment on its own."""
+    """The start of a block: of a definition, a comment above one, or statements, which continue others if the title is None."""
 
     start: int
     level: int
     title: str | None
-    apart: bool = False
+    is_comment: bool = False
 
 
 def _blocks(text: str, starts: Sequence[int], parts: Sequence[_Part]) -> tuple[Block, ...]:
@@ -129,7 +130,7 @@ def _blocks(text: str, starts: Sequence[int], parts: Sequence[_Part]) -> tuple[B
     levels = [part.level for part in parts[1:]] + [0]
     for (start, end), part, below in zip(pairwise(edges), parts, levels, strict=True):
         end = start + len(text[start:end].rstrip())
-        is_heading = part.apart or (bool(part.title) and below > part.level)
+        is_heading = part.is_comment or (bool(part.title) and below > part.level)
         if end > start:
             result.append(Block("heading" if is_heading else "code", Span(start, end), part.level, part.title))
     return tuple(result)
@@ -151,7 +152,8 @@ class _Outline:
         self._starts = sorted(node.start_byte for node in definitions if node.id in self._names)
 
     def add_parts(self, node: Node, level: int, kind: Part, before: tuple[int, ...] = (), depth: int = 0) -> None:
-        """Add the parts in a node; ``before`` are the starts of comments, or of the wrapper, that are not in a part yet."""
+        """Add the parts in a node; ``before`` are the starts of the paragraphs of comments above that are in no part yet."""
+        first = node.start_byte if kind == "wrapper" else None
         body = node.child_by_field_name("body") if kind == "header" else None
         for child in node.named_children:
             start, name = child.start_byte, self._names.get(child.id)
@@ -164,15 +166,13 @@ class _Outline:
                     self.add_parts(child, level, "body" if is_body else "header", before, depth + 1)
                     before = ()
             elif name:
-                self._add_definition(start, level, name, before)
-                before = ()
+                self._add_definition(start if first is None else first, level, name, before)
+                before, first = (), None
                 if self._has_definitions(child, depth):
                     self.add_parts(child, level + 1, "header", before, depth + 1)
             elif self._has_definitions(child, depth):
                 if child.type in _WRAPPERS:
-                    if before and self._is_after_blank(start):
-                        before += (start,)
-                    self.add_parts(child, level, "wrapper", before or (start,), depth + 1)
+                    self.add_parts(child, level, "wrapper", before, depth + 1)
                 else:
                     self._add_statement(start, level, before)
                     self.add_parts(child, level, "body", (), depth + 1)
@@ -190,12 +190,12 @@ class _Outline:
         return depth < _MAX_DEPTH and place < len(self._starts) and self._starts[place] < node.end_byte
 
     def _add_definition(self, start: int, level: int, title: str, before: Sequence[int]) -> None:
-        """Add a definition; a comment directly above belongs to it, others stay with it but for the first of the file."""
-        if before and self._is_after_blank(start):
-            before = (*before, start)
-        *apart, start = before or [start]
-        for comment in apart:
-            self._add(_Part(comment, level, "", apart=bool(self.parts)))
+        """Add a definition and the comments above it; the first of a file is a statement if a blank line is below."""
+        if before and not self.parts and (len(before) > 1 or self._is_after_blank(start)):
+            self._add(_Part(before[0], level, ""))
+            before = before[1:]
+        if before:
+            self._add(_Part(before[0], level, "", is_comment=True))
         self._add(_Part(start, level, title))
 
     def _add_statement(self, start: int, level: int, before: Sequence[int] = ()) -> None:
@@ -204,7 +204,7 @@ class _Outline:
         if not self._starts_line(start):
             return
         last = self.parts[-1] if self.parts else None
-        if last is None or last.title or last.apart or last.level != level:
+        if last is None or last.title or last.is_comment or last.level != level:
             self._add(_Part(start, level, ""))
         elif self._is_after_blank(start):
             self._add(_Part(start, level, None))

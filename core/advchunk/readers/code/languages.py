@@ -106,7 +106,8 @@ def is_definition(node: Node) -> bool:
     if node.type in _WITH_VALUE:
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         arguments = value.child_by_field_name("arguments") if value and node.type == "variable_declarator" else None
-        return any(each is not None and each.type in _FUNCTIONS for each in (value, arguments and arguments.named_child(0)))
+        first = arguments.named_children[:1] if arguments else []
+        return any(each is not None and each.type in _FUNCTIONS for each in (value, *first))
     kind = node.child_by_field_name("type")
     if node.type == "type_definition":
         return kind is not None and kind.child_by_field_name("body") is not None
