@@ -32,7 +32,11 @@ import tree_sitter
 from advchunk import Document, create
 from advchunk.readers.code.languages import load_grammar
 
-_GO, _RUST, _GEMS = "usr/share/gocode/src/github.com", "usr/share/cargo/registry", "usr/share/rubygems-integration/all/gems"
+_GO, _RUST, _GEMS = (
+    "usr/share/gocode/src/github.com",
+    "usr/share/cargo/registry",
+    "usr/share/rubygems-integration/all/gems",
+)
 # By language: the client that fetches a package, its name and version, and its files.
 SOURCES: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
     "bash": [
@@ -181,7 +185,10 @@ def python_functions(text: str) -> Iterator[Function]:
         for child in ast.iter_child_nodes(node):
             inner = names
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                start, end = offset(child.lineno, child.col_offset), offset(child.end_lineno or 0, child.end_col_offset or 0)
+                start, end = (
+                    offset(child.lineno, child.col_offset),
+                    offset(child.end_lineno or 0, child.end_col_offset or 0),
+                )
                 inner = (*names, (child.name, text.index(child.name, start)))
                 if not isinstance(child, ast.ClassDef):
                     yield Function(start, end, inner)
@@ -341,7 +348,8 @@ def measure(text: str, language: str, pieces: Sequence[Piece], size: int) -> dic
     }
     for start, end, names in functions(text, language):
         around = [i for i, s in enumerate(spans) if s and s[0] < end and start < s[1]]
-        if end - start <= size:
+        line = text.rfind("\n", 0, start) + 1
+        if end - (start if text[line:start].strip() else line) <= size:  # with its indentation
             counts["fitting"] += 1
             counts["whole"] += any(s and s[0] <= start and end <= s[1] for s in spans)
         for i in around:
@@ -378,7 +386,9 @@ def run(files: Mapping[str, Sequence[Path]], size: int) -> dict[str, Any]:
                 for key, value in {**row, "seconds": times[name], "characters": len(text)}.items():
                     total[key] = total.get(key, 0) + value
     figures["chunkers"] = totals
-    figures["versions"] = {name: version(name) for name in ("langchain-text-splitters", "llama-index-core", "tree-sitter")}
+    figures["versions"] = {
+        name: version(name) for name in ("langchain-text-splitters", "llama-index-core", "tree-sitter")
+    }
     return figures
 
 

@@ -23,7 +23,9 @@ _LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
 _PARAGRAPH_END = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{_LINES_OWN}")
 _LINE_END = re.compile(_LINES_OWN)
 _CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”’」』）]*{OWN_SPACE}?|{_LINES_OWN}""")
-_CODE_LINE = re.compile(r"(?P<margin>[^\S\r\n]*+)(?P<closing>[)\]}>]|(?:end|else|elif|elsif|except|catch|finally|done|fi|esac|then|do)\b)?")
+_CODE_LINE = re.compile(
+    r"(?P<margin>[^\S\r\n]*+)(?P<closing>[)\]}>]|(?:end|else|elif|elsif|except|catch|finally|done|fi|esac|then|do)\b)?"
+)
 _WORD_END = re.compile(rf"(?<=\S){OWN_SPACE}")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")

@@ -35,8 +35,8 @@ _MARGIN = re.compile(rb"^[^\S\n]*+(?P<blank>\n|\Z)?", re.MULTILINE)
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 
 Part = Literal["header", "wrapper", "body"]
-"""What a node is to its definition: its header, in which nothing is a block; a wrapper, such as decorators and ``export``,
-in which definitions are; or its body, in which statements are, too."""
+"""How a node relates to its definition: as its header, in which nothing is a block; as a wrapper, such as ``export``, in which
+definitions are; or as its body, in which statements are, too."""
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None, language: str = "") -> Document:
@@ -72,8 +72,8 @@ def code_blocks(text: str, language: str) -> tuple[Block, ...]:
     r"""Return the blocks of source code, which cover it but for white space between them.
 
     A definition is a block of code with its name as title and its depth as level. One that contains others is a heading, which
-    ends where its first statement or definition begins. Comments and attributes above a definition are a heading without
-    title, which stays with it. Other statements are blocks of code, which end at blank lines; the first has the title "",
+    ends where its first statement or definition begins. Comments, decorators and attributes above a definition are a heading
+    without title, which stays with it. Other statements are blocks of code, which end at blank lines; the first has the title "",
     because it is in no definition but those around it.
 
     >>> text = "import re\n\n# A pot.\nclass Pot:\n    size = 1\n\n    def boil(self):\n        ...\n"
@@ -153,7 +153,9 @@ class _Outline:
 
     def add_parts(self, node: Node, level: int, kind: Part, before: tuple[int, ...] = (), depth: int = 0) -> None:
         """Add the parts in a node; ``before`` are the starts of the paragraphs of comments above that are in no part yet."""
-        first = node.start_byte if kind == "wrapper" else None
+        is_decorated = node.type == "decorated_definition"
+        first = node.start_byte if kind == "wrapper" and not is_decorated else None
+        before = before or ((node.start_byte,) if is_decorated else ())
         body = node.child_by_field_name("body") if kind == "header" else None
         for child in node.named_children:
             start, name = child.start_byte, self._names.get(child.id)
