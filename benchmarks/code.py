@@ -79,14 +79,44 @@ SOURCES: Mapping[str, Sequence[tuple[str, str, Sequence[str]]]] = {
     ],
 }  # fmt: skip
 FUNCTIONS = frozenset(
-    "function_definition function_declaration generator_function_declaration method_definition method_declaration "
-    "constructor_declaration destructor_declaration local_function_statement function_item method singleton_method "
-    "create_function arrow_function function_expression".split()
+    [
+        "function_definition",
+        "function_declaration",
+        "generator_function_declaration",
+        "method_definition",
+        "method_declaration",
+        "constructor_declaration",
+        "destructor_declaration",
+        "local_function_statement",
+        "function_item",
+        "method",
+        "singleton_method",
+        "create_function",
+        "arrow_function",
+        "function_expression",
+    ]
 )
 NAMED = frozenset(
-    "class_definition class_declaration class_specifier struct_specifier namespace_definition namespace_declaration "
-    "interface_declaration trait_declaration trait_item mod_item impl_item class module internal_module "
-    "abstract_class_declaration enum_declaration struct_declaration record_declaration".split()
+    [
+        "class_definition",
+        "class_declaration",
+        "class_specifier",
+        "struct_specifier",
+        "namespace_definition",
+        "namespace_declaration",
+        "interface_declaration",
+        "trait_declaration",
+        "trait_item",
+        "mod_item",
+        "impl_item",
+        "class",
+        "module",
+        "internal_module",
+        "abstract_class_declaration",
+        "enum_declaration",
+        "struct_declaration",
+        "record_declaration",
+    ]
 )
 NAME_FIELDS = ("name", "declarator", "type")
 REPEAT = 3
@@ -122,7 +152,7 @@ def collect(folder: Path) -> dict[str, str]:
                     root.mkdir()
                     versions[package] = FETCHERS[client](package, root)
                 for name in names:
-                    (path,) = [path for path in root.glob(f"**/{name}") if path.is_file()][:1] or [None]
+                    path = next((path for path in root.glob(f"**/{name}") if path.is_file()), None)
                     if path is None:
                         print(f"{package} has no {name}", file=sys.stderr)
                         continue
@@ -245,7 +275,7 @@ def ours(name: str, size: int) -> Callable[[Path, str, str], list[Piece]]:
     """Return a chunker of this package with all defaults but the size."""
     chunker = create(name, max_tokens=size, tokenizer="characters", markup="code")
 
-    def split(path: Path, text: str, language: str) -> list[Piece]:
+    def split(path: Path, text: str, language: str) -> list[Piece]:  # noqa: ARG001 - as the others
         chunks = chunker.chunk(Document(text, str(path)))
         return [Piece(chunk.text, (chunk.start, chunk.end), str(chunk.metadata.get("section", ""))) for chunk in chunks]
 
@@ -258,7 +288,7 @@ def langchain(size: int) -> Callable[[Path, str, str], list[Piece]]:
 
     names = {"bash": None, "javascript": "js", "typescript": "ts", "sql": None}
 
-    def split(path: Path, text: str, language: str) -> list[Piece]:
+    def split(path: Path, text: str, language: str) -> list[Piece]:  # noqa: ARG001
         name = names.get(language, language)
         options: dict[str, Any] = {"chunk_size": size, "chunk_overlap": 0, "add_start_index": True}
         if name is None:
@@ -280,7 +310,7 @@ def llamaindex(size: int) -> Callable[[Path, str, str], list[Piece]]:
     from llama_index.core import Document as Source
     from llama_index.core.node_parser import CodeSplitter
 
-    def split(path: Path, text: str, language: str) -> list[Piece]:
+    def split(path: Path, text: str, language: str) -> list[Piece]:  # noqa: ARG001
         nodes = CodeSplitter(language, max_chars=size).get_nodes_from_documents([Source(text=text)])
         spans = [(node.start_char_idx, node.end_char_idx) for node in nodes]  # type: ignore[attr-defined]
         return [
@@ -295,7 +325,7 @@ def chonkie(size: int) -> Callable[[Path, str, str], list[Piece]]:
     """Return chonkie's splitter by syntax trees."""
     from chonkie import CodeChunker
 
-    def split(path: Path, text: str, language: str) -> list[Piece]:
+    def split(path: Path, text: str, language: str) -> list[Piece]:  # noqa: ARG001
         chunks = CodeChunker("character", chunk_size=size, language=language).chunk(text)
         return [Piece(chunk.text, (chunk.start_index, chunk.end_index)) for chunk in chunks]
 
@@ -372,7 +402,7 @@ def run(files: Mapping[str, Sequence[Path]], size: int) -> dict[str, Any]:
     for language, paths in files.items():
         for path in paths:
             text = path.read_bytes().decode("utf-8-sig")
-            times = {name: np.inf for name in splitters}
+            times = dict.fromkeys(splitters, np.inf)
             for _ in range(REPEAT):
                 for name, split in splitters.items():
                     start = time.process_time()

@@ -1,10 +1,13 @@
 """Source code is read with its definitions, whatever its state."""
 
+import json
 import logging
 import re
 import sys
+from itertools import pairwise
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +21,7 @@ from advchunk import (
     SlidingWindowChunker,
     read_file,
 )
+from advchunk.cli import main
 from advchunk.readers import code, formats
 from advchunk.readers.code.languages import LANGUAGES, detect_language
 from advchunk.text import tiling
@@ -123,9 +127,9 @@ def qualified(blocks):
 def test_definitions_are_blocks_with_their_names(language):
     text, expected = CODE[language]
     found = qualified(code.code_blocks(text, language))
-    assert {name: text[block.span.start :].startswith(expected.get(name, "?")) for name, block in found.items()} == {
-        name: True for name in expected
-    }
+    assert {
+        name: text[block.span.start :].startswith(expected.get(name, "?")) for name, block in found.items()
+    } == dict.fromkeys(expected, True)
 
 
 def test_blocks_of_python():
@@ -232,7 +236,7 @@ def outermost_slow(text):
     edges = [0, len(text)]
     for depth in sorted({margin for _, margin in rows}):
         edges = sorted({0, len(text), *(start for start, margin in rows if margin <= depth)})
-        if all(2 * (b - a) <= len(text) for a, b in zip(edges, edges[1:], strict=False)):
+        if all(2 * (b - a) <= len(text) for a, b in pairwise(edges)):
             break
     return edges
 
@@ -335,7 +339,7 @@ def test_line_ends_and_marks_move_no_block():
 def test_offsets_are_those_of_characters():
     text = 'LEAF = "🍵é"  # ©\n\n\nclass Thé:\n    """Ähm."""\n\n    def größe(self):\n        return "🍵"\n'
     found = qualified(code.code_blocks(text, "python"))
-    assert {name: text[slice(*block.span)].split("\n")[0] for name, block in found.items()} == {
+    assert {name: text[slice(*block.span)].split("\n", 1)[0] for name, block in found.items()} == {
         "Thé": "class Thé:",
         "Thé.größe": "    def größe(self):",
     }
@@ -396,6 +400,35 @@ def test_files_are_read_by_their_suffix(tmp_path):
     assert [block.title for block in read_file(path).blocks] == ["", "boil"]
 
 
+@pytest.mark.parametrize("metadata", [{"source": "tea.py"}, {"file_path": "a/tea.py"}, {"language": "python"}])
+def test_both_frameworks_read_code_by_its_metadata(metadata):
+    from langchain_core.documents import Document as LangChainDocument
+    from llama_index.core import Document as LlamaIndexDocument
+
+    from langchain_advchunk import RecursiveSplitter
+    from llamaindex_advchunk import RecursiveNodeParser
+
+    options = {"max_tokens": 20, "markup": "auto"}
+    chunks = RecursiveSplitter(**options).split_documents([LangChainDocument(PYTHON, metadata=metadata)])
+    nodes = RecursiveNodeParser(**options).get_nodes_from_documents(
+        [LlamaIndexDocument(text=PYTHON, metadata=metadata)]
+    )
+    sections = [chunk.metadata.get("section") for chunk in chunks]
+    assert sections == [node.metadata.get("section") for node in nodes]
+    assert {"Pot", "Pot.boil.bubble"} <= {*sections}
+    assert "".join(chunk.page_content for chunk in chunks) == PYTHON
+
+
+def test_the_command_line_chunks_a_folder_of_code(tmp_path):
+    for name, suffix in (("python", "py"), ("go", "go"), ("sql", "sql")):
+        (tmp_path / f"tea.{suffix}").write_text(CODE[name][0])
+    paths = [str(path) for path in sorted(tmp_path.iterdir())]
+    result = CliRunner().invoke(main, ["chunk", *paths, "-m", "recursive", "-f", "jsonl", "--max-tokens", "20"])
+    rows = [json.loads(line) for line in result.output.splitlines()]
+    assert result.exit_code == 0
+    assert {"Pot.Boil", "Pot.boil"} <= {row["metadata"].get("section") for row in rows}
+
+
 def test_an_unknown_language_is_one_clear_error():
     with pytest.raises(
         ConfigurationError, match=r"the language of code must be known from .* one of bash, c, .* got ''"
@@ -406,9 +439,9 @@ def test_an_unknown_language_is_one_clear_error():
 
 
 @pytest.fixture
-def without_extra(monkeypatch):
+def _without_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
-    monkeypatch.setattr("advchunk.readers.code.languages.find_spec", lambda name: None)
+    monkeypatch.setattr("advchunk.readers.code.languages.find_spec", lambda _: None)
     code.load_grammar.cache_clear()
     formats._report_missing.cache_clear()
     yield
@@ -416,7 +449,8 @@ def without_extra(monkeypatch):
     formats._report_missing.cache_clear()
 
 
-def test_without_the_extra_code_is_plain_text_and_logged_once(without_extra, tmp_path, caplog):
+@pytest.mark.usefixtures("_without_extra")
+def test_without_the_extra_code_is_plain_text_and_logged_once(tmp_path, caplog):
     (path := tmp_path / "tea.py").write_text(PYTHON)
     with caplog.at_level(logging.WARNING, "advchunk"):
         documents = [read_file(path), read_file(path), formats.read(Document(PYTHON, "tea.py"), "auto")]

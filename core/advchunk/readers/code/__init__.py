@@ -129,10 +129,10 @@ def _blocks(text: str, starts: Sequence[int], parts: Sequence[_Part]) -> tuple[B
     edges = [min(first, starts[0]), *starts[1:], len(text)]
     levels = [part.level for part in parts[1:]] + [0]
     for (start, end), part, below in zip(pairwise(edges), parts, levels, strict=True):
-        end = start + len(text[start:end].rstrip())
+        last = start + len(text[start:end].rstrip())
         is_heading = part.is_comment or (bool(part.title) and below > part.level)
-        if end > start:
-            result.append(Block("heading" if is_heading else "code", Span(start, end), part.level, part.title))
+        if last > start:
+            result.append(Block("heading" if is_heading else "code", Span(start, last), part.level, part.title))
     return tuple(result)
 
 
@@ -160,8 +160,8 @@ class _Outline:
         for child in node.named_children:
             start, name = child.start_byte, self._names.get(child.id)
             if child.type in _COMMENTS:
-                if kind != "wrapper" and self._starts_line(start) and (not before or self._is_after_blank(start)):
-                    before += (start,)
+                starts = kind != "wrapper" and self._starts_line(start) and (not before or self._is_after_blank(start))
+                before += (start,) * starts
             elif kind == "header":
                 if self._has_definitions(child, depth):
                     is_body = body is not None and child.id == body.id
@@ -173,17 +173,21 @@ class _Outline:
                 if self._has_definitions(child, depth):
                     self.add_parts(child, level + 1, "header", before, depth + 1)
             elif self._has_definitions(child, depth):
-                if child.type in _WRAPPERS:
-                    self.add_parts(child, level, "wrapper", before, depth + 1)
-                else:
-                    self._add_statement(start, level, before)
-                    self.add_parts(child, level, "body", (), depth + 1)
+                self._add_nested(child, level, before, depth + 1)
                 before = ()
             elif kind == "body":
                 self._add_statement(start, level, before)
                 before = ()
         if before and kind == "body":
             self._add_statement(before[0], level)
+
+    def _add_nested(self, node: Node, level: int, before: tuple[int, ...], depth: int) -> None:
+        """Add the parts in a node that is no definition, but has some."""
+        if node.type in _WRAPPERS:
+            self.add_parts(node, level, "wrapper", before, depth)
+        else:
+            self._add_statement(node.start_byte, level, before)
+            self.add_parts(node, level, "body", (), depth)
 
     def _has_definitions(self, node: Node, depth: int) -> bool:
         """Return True if a definition is in a node, and starts after it if the node is one."""

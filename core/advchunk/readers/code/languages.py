@@ -87,12 +87,12 @@ LANGUAGES: Mapping[str, Language] = {
 }
 
 _WITH_BODY = frozenset(
-    "class_specifier enum_specifier mod_item namespace_definition struct_specifier union_specifier".split()
+    ["class_specifier", "enum_specifier", "mod_item", "namespace_definition", "struct_specifier", "union_specifier"]
 )
 _WITH_VALUE = frozenset(
-    "variable_declarator assignment_expression pair field_definition public_field_definition".split()
+    ["variable_declarator", "assignment_expression", "pair", "field_definition", "public_field_definition"]
 )
-_FUNCTIONS = frozenset("arrow_function function_expression generator_function class".split())
+_FUNCTIONS = frozenset(["arrow_function", "function_expression", "generator_function", "class"])
 
 
 def is_definition(node: Node) -> bool:
