@@ -5,6 +5,7 @@ import logging
 import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -422,10 +423,16 @@ def test_both_frameworks_read_code_by_its_metadata(metadata):
 def test_the_command_line_chunks_a_folder_of_code(tmp_path):
     for name, suffix in (("python", "py"), ("go", "go"), ("sql", "sql")):
         (tmp_path / f"tea.{suffix}").write_text(CODE[name][0])
-    paths = [str(path) for path in sorted(tmp_path.iterdir())]
-    result = CliRunner().invoke(main, ["chunk", *paths, "-m", "recursive", "-f", "jsonl", "--max-tokens", "20"])
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "a.py").write_text("x")
+    (tmp_path / "tea.png").write_bytes(b"\x89PNG\xff")
+    result = CliRunner().invoke(main, ["chunk", str(tmp_path), "-m", "recursive", "-f", "jsonl", "--max-tokens", "20"])
     rows = [json.loads(line) for line in result.output.splitlines()]
     assert result.exit_code == 0
+    assert list(dict.fromkeys(Path(row["document"]).name for row in rows)) == ["tea.go", "tea.py", "tea.sql"]
+    (tmp_path / "none").mkdir()
+    empty = CliRunner().invoke(main, ["chunk", str(tmp_path / "none"), "-m", "recursive"])
+    assert "a folder must have files with the suffix of a format" in empty.output
     assert {"Pot.Boil", "Pot.boil"} <= {row["metadata"].get("section") for row in rows}
 
 

@@ -100,6 +100,16 @@ def detect_file_format(name: str, text: str) -> Format:
     return "plain" if detected == "markdown" else detected
 
 
+def is_supported(name: str) -> bool:
+    """Return True if the suffix of a file is that of a format, of plain text, or of a PDF.
+
+    >>> is_supported("tea.py"), is_supported("tea.txt"), is_supported("tea.png")
+    (True, True, False)
+    """
+    suffix = PurePath(name).suffix.lower()
+    return suffix in _SUFFIXES or suffix in {".txt", ".pdf"} or bool(detect_language(name))
+
+
 def _code_format(language: str) -> Format:
     if is_installed(language):
         return "code"
