@@ -1,6 +1,6 @@
 """Compare chunkers of source code: functions kept whole, names known, offsets, speed. See CODE.md.
 
-python benchmarks/code.py --data DIR [--collect] [--size 2000]
+python benchmarks/source_code.py --data DIR [--collect] [--size 2000]
 
 DIR/LANGUAGE holds source files; --collect fills it from Debian packages, npm and PyPI (`SOURCES`), and from a JDK on this
 machine. All chunkers count characters. Functions and names come from a walk of the syntax tree that shares no code with the
