@@ -24,7 +24,7 @@ from advchunk.records import (
     remove_written,
     written_keys,
 )
-from advchunk.sizes import Limits
+from advchunk.sizes import Limits, RunSizes
 from advchunk.text.tiling import Tiler, from_ends, next_non_space, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
@@ -83,7 +83,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     )  # such as "## 2. Methods"
     strength = np.full(len(edges), Strength.SENTENCE, dtype=np.int64)
     strength[np.isin(edges, starts) | np.isin(edges, ends)] = Strength.BLOCK
-    levels = {block.span.start: block.level for block in blocks if block.kind == "heading"}
+    levels = {block.span.start: block.level for block in blocks if _is_titled(block)}
     heads = np.isin(edges, list(levels))
     strength[heads] = [Strength.HEADING + max(6 - levels[edge], 0) for edge in edges[heads].tolist()]
     for above, below in pairwise(blocks):
@@ -113,13 +113,45 @@ def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
     return replace(segmentation, cuts=cuts, labels=labels, reason=reason)
 
 
+def join_definitions(document: Document, limits: Limits) -> Document:
+    """Return source code with each definition that fits in a chunk as one block, with all inside it and the comment above."""
+    blocks = document.blocks or ()
+    units = from_ends(document.text, [block.span.start for block in blocks[1:]])
+    runs = RunSizes(units, limits.counter, limits.more)
+    joined, i = list[Block](), 0
+    while i < len(blocks):
+        first, start, end = i, blocks[i].span.start, i + 1
+        if blocks[i].kind == "heading" and not blocks[i].title and end < len(blocks):
+            first, end = i + 1, i + 2
+        while blocks[first].kind == "heading" and end < len(blocks) and blocks[end].level > blocks[first].level:
+            end += 1
+        if runs.fits(i, end, limits.budget(start) + limits.overlap_tokens):
+            span = Span(start, blocks[end - 1].span.end)
+            joined.append(replace(blocks[first], kind="code", span=span))
+        else:
+            joined.append(blocks[i])
+            end = i + 1
+        i = end
+    return replace(document, blocks=tuple(joined))
+
+
+def _is_titled(block: Block) -> bool:
+    """Return True if a block begins a section: a heading, or a definition or other statements in source code."""
+    return block.kind == "heading" or (block.kind == "code" and block.title is not None)
+
+
+def _section_path(document: Document, path: Sequence[str]) -> tuple[str, ...]:
+    """Return a path of headings as it is written: in source code as one qualified name."""
+    return (".".join(path),) if document.markup == "code" and path else tuple(path)
+
+
 class Headings:
-    r"""The headings of a document, searched by offset.
+    r"""The headings of a document, and the definitions of source code, searched by offset.
 
     Parameters
     ----------
     text : the text that the blocks' spans index.
-    blocks : a layout, ascending; blocks other than headings are skipped.
+    blocks : a layout, ascending; blocks without a title are skipped.
 
     Examples
     --------
@@ -136,7 +168,7 @@ class Headings:
         self._above: list[tuple[str, ...]] = []
         above: list[tuple[int, str]] = []
         for block in blocks:
-            if block.kind == "heading":
+            if _is_titled(block):
                 above = [(level, title) for level, title in above if level < block.level]
                 self._above.append(tuple(title for _, title in above if title))
                 title = " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
@@ -162,12 +194,12 @@ class Contexts:
         title = document.metadata.get("title")
         self._title = (str(title),) if title else ()
         self._headings = Headings(document.text, document.blocks or ())
-        self._limits = limits
+        self._document, self._limits = document, limits
         self._cache: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def __call__(self, offset: int) -> tuple[str, int]:
         """Return the context of a chunk that starts at ``offset``, and its tokens."""
-        path = (*self._title, *self._headings.above(offset))
+        path = (*self._title, *_section_path(self._document, self._headings.above(offset)))
         if path not in self._cache:
             contexts = (" > ".join(path[outermost:]) for outermost in range(len(path)))
             sizes = ((context, self._limits.counter(f"{context}\n\n")) for context in contexts)
@@ -204,19 +236,20 @@ class Locator:
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
-        self._headings = Headings(document.text, blocks)
+        self._document, self._headings = document, Headings(document.text, blocks)
         self._placed = [block for block in blocks if block.places]
         self._ends = [block.span.end for block in self._placed]
 
     def __call__(self, spans: Sequence[Span]) -> dict[str, Any]:
         """Return metadata of spans.
 
-        ``section`` and ``title_path`` are the headings that all spans share; ``page`` the first page; ``pages`` all of
-        them, if several; ``boxes`` the places of each block, each as [page, left, top, right, bottom].
+        ``section`` and ``title_path`` are the headings that the starts of all spans are under, in source code the qualified
+        name of the definition; ``page`` the first page; ``pages`` all of them, if several; ``boxes`` the places of each
+        block, each as [page, left, top, right, bottom].
         """
         metadata: dict[str, Any] = {}
         # commonprefix also works on tuples.
-        if path := commonprefix([self._headings.path(start) for start, _ in spans]):  # noqa: RUF071
+        if path := _section_path(self._document, commonprefix([self._headings.path(start) for start, _ in spans])):  # noqa: RUF071
             metadata = {"section": path[-1], "title_path": " > ".join(path)}
         places = dict[Place, None]()
         for start, end in spans:

@@ -87,8 +87,9 @@ class Block:
     ----------
     kind : a `BlockKind`; "furniture" is repeated on pages, such as running headers.
     span : its span in ``Document.text``.
-    level : depth of a heading, 1 the highest; nesting of a list item, 1 the outermost; else 0.
-    title : the text of a heading without markup; None if that is the text of the block.
+    level : depth of a heading or a definition in source code, 1 the highest; nesting of a list item, 1 the outermost; else 0.
+    title : the text of a heading without markup; None if that is the text of the block. In source code the name of a
+        definition, "" for other statements, and None for a block that continues the one before.
     places : its places on pages; several if it continues in another column or page.
     """
 

@@ -24,6 +24,15 @@ Levels: TypeAlias = tuple[tiling.Tiler, ...]
 
 VERBATIM: Levels = (tiling.paragraphs, tiling.lines, tiling.words, tiling.graphemes, tiling.characters)
 """The levels of code, tables and formulas."""
+CODE: Levels = (
+    tiling.outermost(tiling.paragraphs),
+    *[tiling.outermost(tiling.lines)] * 3,
+    tiling.lines,
+    tiling.words,
+    tiling.graphemes,
+    tiling.characters,
+)
+"""The levels of source code: statements rather than lines."""
 ATOMIC: Levels = ()
 """The levels of text that is never split."""
 
@@ -55,7 +64,8 @@ class Limits:
     target : target size of the text of a chunk, in tokens, if any.
     more : further limits, as pairs of a counter (of words, for example) and the maximum for the text of a chunk.
     prose : levels at which prose over the limits is split.
-    verbatim : spans that are split at the levels of `VERBATIM` instead.
+    verbatim : spans that are split at ``verbatim_levels`` instead.
+    verbatim_levels : `VERBATIM` or `CODE`.
     atomic : spans that are not split.
     """
 
@@ -68,6 +78,7 @@ class Limits:
     more: tuple[tuple[Counter, int], ...] = ()
     prose: Levels = PROSE
     verbatim: SpanSet = SpanSet()  # noqa: RUF009 - immutable
+    verbatim_levels: Levels = VERBATIM
     atomic: SpanSet = SpanSet()  # noqa: RUF009
 
     @property
@@ -79,7 +90,11 @@ class Limits:
         """Return the levels at which a unit at ``offset`` is split if it is over the limits."""
         if offset in self.atomic:
             return ATOMIC
-        return VERBATIM if offset in self.verbatim else self.prose
+        return self.verbatim_levels if offset in self.verbatim else self.prose
+
+    def is_verbatim(self, offset: int) -> bool:
+        """Return True if a unit at ``offset`` is split at ``verbatim_levels``."""
+        return offset in self.verbatim and offset not in self.atomic
 
     def budget(self, offset: int) -> int:
         """Return the tokens available to a chunk that starts at ``offset``, besides context and overlap."""
@@ -107,7 +122,7 @@ class Limits:
 
     def max_unit(self, offset: int) -> int:
         """Return the most tokens of a unit at ``offset``: code, tables and formulas may use the room for overlap."""
-        return self.budget(offset) + (self.overlap_tokens if self.levels(offset) is VERBATIM else 0)
+        return self.budget(offset) + (self.overlap_tokens if self.is_verbatim(offset) else 0)
 
     def exceeds_more(self, text: str) -> bool:
         """Return True if a text is over one of the further limits."""
@@ -249,8 +264,8 @@ def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> 
     starts, ends = units.edges[:-1].tolist(), units.edges[1:].tolist()
     parts, levels = dict[int, int](), dict[int, int]()
     for i in np.flatnonzero(units.token_counts() > most - least + 1).tolist():
-        tilers = limits.levels(starts[i])
-        if tilers is not VERBATIM:
+        if not limits.is_verbatim(starts[i]):
+            tilers = limits.levels(starts[i])
             text = units.text[starts[i] : ends[i]]
             for end, size, level in _split_to_size(text, starts[i], most - least + 1, limits.counter, tilers[:-1]):
                 parts[end], levels[end] = size, level
@@ -587,7 +602,7 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
     if first == start:  # the unit before is itself too long
         last = int(units.edges[start - 1])
         levels = limits.levels(last)
-        for tiler in () if levels in (VERBATIM, ATOMIC) else (levels[1], tiling.words):
+        for tiler in () if levels is ATOMIC or limits.is_verbatim(last) else (levels[1], tiling.words):
             before = tiler(units.text[last:here])
             part = RunSizes(before, limits.counter).furthest_back(len(before), limits.overlap_tokens)
             offset = last + int(before.edges[part])

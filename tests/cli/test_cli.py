@@ -132,11 +132,12 @@ def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
 def test_unreadable_file_is_reported_and_skipped(two_files, tmp_path):
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"ab\xff")
-    result = run("chunk", two_files[0], tmp_path, tmp_path / "none", bad, two_files[1], "-f", "json")
+    (tmp_path / "empty").mkdir()
+    result = run("chunk", two_files[0], tmp_path / "empty", tmp_path / "none", bad, two_files[1], "-f", "json")
     assert [row["document"] for row in json.loads(result.stdout)] == [str(path) for path in two_files]
     assert result.exit_code == 1
     assert result.stderr.splitlines() == [
-        f"advchunk: {tmp_path}: Is a directory",
+        f"advchunk: {tmp_path / 'empty'}: Is a directory",
         f"advchunk: {tmp_path / 'none'}: No such file or directory",
         f"advchunk: {bad}: text files must be UTF-8 unless encoding is given, got byte 0xff at 2",
     ]

@@ -14,7 +14,7 @@ from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSeman
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
-from advchunk.readers.formats import Markup, detect_format
+from advchunk.readers.formats import Markup, detect_document_format
 from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
 from advchunk.retrieval.vectors import ChunkVectors
 from advchunk.sizes import Limits
@@ -32,7 +32,7 @@ class AutoParams(Params):
     """Chunk each document with the chunker for its format, recorded in the metadata as ``chunker``.
 
     GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker`, PubMed's records to
-    `BiomedicalAbstractChunker`; Markdown, plain text, HTML, JATS and other XML to `UniversalSemanticChunker`. The first two are
+    `BiomedicalAbstractChunker`; Markdown, plain text, source code, HTML, JATS and other XML to `UniversalSemanticChunker`. The first two are
     experimental: unless experimental chunkers are allowed, such a document raises an error that explains how to allow
     them. A document from a reader is dispatched by its ``markup``; any other document with a layout is treated as text.
     A parameter left at its default here takes the default of the document's chunker.
@@ -40,7 +40,7 @@ class AutoParams(Params):
     Parameters
     ----------
     max_tokens : maximum tokens of a chunk, context included, >= 1; the default is the largest among the chunkers.
-    markup : the format of all documents; "auto" detects it for each (`readers.formats.detect_format`).
+    markup : the format of all documents; "auto" detects it for each (`readers.formats.detect_document_format`).
     experimental : allow experimental chunkers; None follows `advchunk.settings`.
     """
 
@@ -70,7 +70,7 @@ class AutoChunker(AutoParams, VectorsChunker):
         document = document if isinstance(document, Document) else Document(document)
         markup, options = document.markup, dict[str, Any]()
         if document.blocks is None:
-            markup = options["markup"] = detect_format(document.text) if self.markup == "auto" else self.markup
+            markup = options["markup"] = detect_document_format(document) if self.markup == "auto" else self.markup
         chunker = _CHUNKERS.get(markup, UniversalSemanticChunker)
         if chunker.group == "experimental":
             gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)

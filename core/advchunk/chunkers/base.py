@@ -42,6 +42,7 @@ from advchunk.layout import (
     TableHeads,
     fit_to_blocks,
     inherited_metadata,
+    join_definitions,
     keep_headings,
     protected,
     tile_prose,
@@ -56,7 +57,7 @@ from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
 from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Units, write_metadata
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.sizes import Limits, prose_levels
+from advchunk.sizes import CODE, VERBATIM, Limits, prose_levels
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
@@ -233,6 +234,8 @@ class Chunker(Params, ABC):
                 document = self.read(document)
             except ConfigurationError as error:
                 raise Unreadable(*error.args) from error
+            if document.markup == "code":
+                document = join_definitions(document, self.limits(document))
         if document.text.strip():
             explanation = yield from self.plan(document)
             explanation = replace(explanation, chunks=self._describe(explanation, failed))
@@ -364,6 +367,7 @@ class Chunker(Params, ABC):
             self.counter,
             prose=prose_levels(self.sentence_tiler),
             verbatim=protected(document),
+            verbatim_levels=CODE if document.markup == "code" else VERBATIM,
         )
         if not self.include_context:
             return limits

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import textwrap
 import time
@@ -10,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import click
@@ -21,6 +24,7 @@ from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
 from advchunk.models.atomic import open_atomic
+from advchunk.readers import formats
 from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
 
@@ -47,11 +51,11 @@ def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
     experimental: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Chunk Markdown, HTML, XML, JSON, PDF and text files.
+    """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it with the suffix of a format, except in hidden folders. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
 
-    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, other XML); all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
+    The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, other XML); .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
     """
     from tqdm import tqdm
 
@@ -60,6 +64,7 @@ def chunk_command(
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
     failed: list[str] = []
+    files = tuple(chain.from_iterable(map(_expand, files)))
     with _open_output(out) as file:
         # A bar would mix with chunks printed to a terminal.
         hide = True if quiet or len(files) < 2 or file.isatty() else None
@@ -75,6 +80,15 @@ def chunk_command(
             for text in _WRITERS[form](results):
                 click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if failed else 0)
+
+
+def _expand(name: str) -> Iterator[str]:
+    """Yield the files in a folder that can be read by their suffix, in order, without hidden ones; the name if there are none."""
+    found = list[str]()
+    for folder, folders, names in os.walk(name):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        found += [str(Path(folder, each)) for each in sorted(names) if each[0] != "." and formats.is_supported(each)]
+    yield from found or [name]
 
 
 def _chunk_files(

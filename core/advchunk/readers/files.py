@@ -36,7 +36,7 @@ def read_file(
     ----------
     path : text, or a PDF, which needs the extra "pdf" (`readers.pdf`).
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
-        (`readers.formats.detect_file_format`); "auto" detects it from the text alone.
+        (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
     encoding : of the text; None reads UTF-8, and UTF-16 and UTF-32 with a byte order mark; and XML and HTML in the encoding
         that they declare, or HTML without any in cp1252, as in browsers.

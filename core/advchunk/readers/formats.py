@@ -1,21 +1,25 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
+import logging
 import re
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import PurePath
 from typing import Literal, TypeAlias, get_args
 
-from advchunk.errors import ConfigurationError, did_you_mean
+from advchunk.errors import ConfigurationError, MissingExtra, did_you_mean
 from advchunk.readers import markdown
+from advchunk.readers.code.languages import detect_language, is_installed
 from advchunk.records import Document
 
-Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling", "xml"]
+Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling", "xml", "code"]
 Markup: TypeAlias = Literal["auto", Format]
-"""A format, or "auto" to detect it from the text."""
+"""A format, or "auto" to detect it (`detect_document_format`)."""
 
+_log = logging.getLogger("advchunk")
 _READERS = {
-    "html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling", "xml": "generic",
+    "code": "code", "html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling", "xml": "generic",
 }  # fmt: skip
 
 _HEAD = 4096  # characters in which the format is detected
@@ -64,12 +68,29 @@ def detect_format(text: str) -> Format:
     return "markdown"
 
 
+def detect_document_format(document: Document) -> Format:
+    """Detect the format of a document from its text, and source code from the name of its file and the like.
+
+    See `code.languages.detect_language`. Without the extra "code", code is "plain", which is logged once.
+
+    >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
+    'markdown'
+    """
+    name = detect_format(document.text)
+    language = detect_language(document.source, document.text, document.metadata) if name == "markdown" else ""
+    return _code_format(language) if language else name
+
+
 def detect_file_format(name: str, text: str) -> Format:
     """Detect the format of a file from its suffix, or from its text if the suffix is ambiguous; default "plain".
+
+    Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged once.
 
     >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')
     """
+    if language := detect_language(name, text):
+        return _code_format(language)
     suffix = PurePath(name).suffix.lower()
     if fixed := _SUFFIXES.get(suffix, "plain"):
         return fixed
@@ -79,10 +100,32 @@ def detect_file_format(name: str, text: str) -> Format:
     return "plain" if detected == "markdown" else detected
 
 
+def is_supported(name: str) -> bool:
+    """Return True if the suffix of a file is that of a format, of plain text, or of a PDF.
+
+    >>> is_supported("tea.py"), is_supported("tea.txt"), is_supported("tea.png")
+    (True, True, False)
+    """
+    suffix = PurePath(name).suffix.lower()
+    return suffix in _SUFFIXES or suffix in {".txt", ".pdf"} or bool(detect_language(name))
+
+
+def _code_format(language: str) -> Format:
+    if is_installed(language):
+        return "code"
+    _report_missing()
+    return "plain"
+
+
+@cache
+def _report_missing() -> None:
+    _log.warning("source code is read as plain text: %s", MissingExtra("tree-sitter", "code"))
+
+
 def read(document: Document, markup: str) -> Document:
     """Add a layout to a document that does not have one.
 
-    Markdown and plain text are unchanged. Other formats are converted to a new text without tags, and chunks are spans of
+    Markdown, plain text and source code are unchanged. Other formats are converted to a new text without tags, and chunks are spans of
     that text. The result has blocks, and metadata from the source, which the document's own metadata overrides.
 
     Raises
@@ -100,7 +143,7 @@ def read(document: Document, markup: str) -> Document:
 
         if docling.is_chunk(document.metadata):
             return docling.restore_layout(document)
-    name = detect_format(document.text) if markup == "auto" else markup
+    name = detect_document_format(document) if markup == "auto" else markup
     if name == "plain":
         return replace(document, blocks=())
     if name == "markdown":

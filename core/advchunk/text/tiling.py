@@ -5,8 +5,9 @@ line. White space at the start of the text belongs to the first unit, at the end
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,9 @@ _LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
 _PARAGRAPH_END = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{_LINES_OWN}")
 _LINE_END = re.compile(_LINES_OWN)
 _CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”’」』）]*{OWN_SPACE}?|{_LINES_OWN}""")
+_CODE_LINE = re.compile(
+    r"(?P<margin>[^\S\r\n]*+)(?P<closing>[)\]}>]|(?:end|else|elif|elsif|except|catch|finally|done|fi|esac|then|do)\b)?"
+)
 _WORD_END = re.compile(rf"(?<=\S){OWN_SPACE}")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
@@ -90,6 +94,34 @@ def lines(text: str) -> Units:
     ['if x:\r\n', '    y\n\n', 'z']
     """
     return after(text, _LINE_END)
+
+
+def outermost(tiler: Tiler) -> Tiler:
+    r"""Return a tiler of code that joins units of whole lines, so that the indented ones stay with what is above them.
+
+    Units are joined to the least indented one above, at the least indentation that leaves no part over half of the text. A
+    line that only closes brackets or ends a block stays with what it closes.
+
+    >>> outermost(lines)("if a:\n    b\nelse:\n    c\nif d:\n    e\n    f\n").strings()
+    ['if a:\n    b\nelse:\n    c\n', 'if d:\n    e\n    f\n']
+    """
+
+    def joined(text: str) -> Units:
+        units = tiler(text)
+        starts = [m for m in map(partial(_CODE_LINE.match, text), units.edges[:-1].tolist()) if m]
+        margins = {m.start(): len(m["margin"].expandtabs()) for m in starts if not m["closing"]}
+        depths = sorted(set(margins.values()))
+
+        def cut(depth: int) -> Units:
+            return from_ends(text, [start for start, margin in margins.items() if margin <= depth])
+
+        def is_fine(depth: int) -> bool:
+            return bool(2 * np.diff(cut(depth).edges).max(initial=0) <= len(text))
+
+        place = bisect_left(depths, True, key=is_fine)
+        return cut(depths[min(place, len(depths) - 1)]) if depths else from_ends(text, [])
+
+    return joined
 
 
 def clauses(text: str) -> Units:
