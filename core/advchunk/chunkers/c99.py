@@ -1,7 +1,8 @@
 """C99: divisive segmentation by locally ranked similarities."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -51,6 +52,8 @@ class C99Params(LexicalParams):
     """
 
     algorithm: ClassVar[str] = "c99"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"coarse": {"cutoff_z": 4.0}}
+    preset: Literal["coarse"] | None = None
     rank_width: int = 11
     smoothing_width: int = 1
     cutoff_z: float = 1.2

@@ -82,6 +82,7 @@ class LDATopicParams(LexicalParams):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "depth": {"num_topics": 10, "block_size": 4, "rule": "depth", "samples": 10},
         "topictiling": {"num_topics": 100, "block_size": 2, "rule": "depth", "measure": "cosine"},
+        "coarse": {"num_topics": 10, "block_size": 40, "rule": "depth", "cutoff_z": 2.0, "samples": 3},
     }
 
     num_topics: int = 50
@@ -96,7 +97,7 @@ class LDATopicParams(LexicalParams):
     iterations: int = 200
     tolerance: float | None = None
     seed: int = 0
-    preset: Literal["depth", "topictiling"] | None = None
+    preset: Literal["depth", "topictiling", "coarse"] | None = None
 
     def check(self) -> None:
         """Check topics, blocks and boundaries too."""
