@@ -28,16 +28,16 @@ class MSTSemanticParams(GroupedParams):
 
     The published ``scaling_factor`` is .03. The mean distance, from which lambda is computed, then grows with the
     document, and from some 300 pieces on everything is connected: chunks are paragraphs packed in order. The default, 0,
-    gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. At 3,000 paragraphs
-    of 3 to 6 interleaved papers the V measure of the components is .81 instead of 0 (benchmarks/QUALITY.md).
+    gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000 paragraphs
+    of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/QUALITY.md).
     ``preset="published"`` restores .03. If one component holds more than half of at least 50 pieces, a warning is logged,
     ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``.
 
     ``preset="even"`` needs no lambda: it connects the nearest pieces first (Kruskal's order), as long as the component
     fits into ``max_tokens`` with its context, so no component has to be divided by size.
 
-    Use it on paragraphs: on single sentences a spanning tree connects nearly everything. It groups; it does not improve
-    retrieval: at equal size the default is level with packed sentences or behind them, and "even" is level. Absolute
+    Use it on paragraphs: on single sentences a spanning tree connects nearly everything. It does not improve
+    retrieval: at equal size the default is level with `recursive` or up to 5 points behind, and "even" is level. Absolute
     thresholds do not transfer between embedders; the adaptive one transfers better, and ``center`` and ``n_segments``
     are alternatives.
 
