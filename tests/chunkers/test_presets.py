@@ -17,7 +17,7 @@ TOPICS = [
     "ship harbor sail tide captain anchor storm deck sailor mast",
     "bread oven flour yeast dough bake crust loaf butter baker",
 ]
-COMMON = "people time year way day thing part place work case point week group problem fact hand number side".split()
+WORDS = "people time year way day thing part place work case point week group problem fact hand number side"
 LENGTH = 80  # sentences of a topic
 
 
@@ -26,7 +26,7 @@ def units():
     rng, sentences = random.Random(1), list[str]()
     for topic in TOPICS:
         for _ in range(LENGTH):
-            words = [*rng.choices(topic.split(), k=3), *rng.choices(COMMON, k=6)]
+            words = [*rng.choices(topic.split(), k=3), *rng.choices(WORDS.split(), k=6)]
             sentences.append(" ".join(rng.sample(words, len(words))).capitalize() + ". ")
     return Units("".join(sentences), np.cumsum([0, *map(len, sentences)]))
 
