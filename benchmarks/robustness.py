@@ -232,9 +232,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"update {TARGET.name}")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
-    known = configurations(args.lm)
-    labels = [label for label, (name, _) in known.items() if not args.only or {label, name} & {*args.only}]
-    require(bool(labels), f"--only accepts {', '.join(known)}", args.only)
+    names = configurations(args.lm)
+    labels = [label for label, (name, _) in names.items() if not args.only or {label, name} & {*args.only}]
+    require(bool(labels), f"--only accepts {', '.join(names)}", args.only)
     of = {kind: metric for kind, (_, metric) in measures(args.data, args.texts).items()}
     whole = args.texts is None and len(of) == len(BOUNDARIES) + len(ANSWERS)
     subset = {} if whole else {"types": list(of)} | ({"texts": args.texts} if args.texts else {})
