@@ -54,6 +54,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "texttiling, default": {},
             "texttiling, hearst": {"preset": "hearst"},
             "texttiling, fine": {"preset": "fine"},
+            "texttiling, coarse": {"preset": "coarse"},
         },
     ),
     "c99": Algorithm(
@@ -64,6 +65,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "c99, default": {},
             "c99, no minimum size": {"min_segment_length": 0},
             "c99, glasgow": {"min_segment_length": 0, "stop_words": "glasgow"},
+            "c99, coarse": {"preset": "coarse"},
             "c99, K known": {"min_segment_length": 0, "n_segments": "K"},
         },
     ),
@@ -109,6 +111,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "lda-topic, default": {},
             "lda-topic, depth": {"preset": "depth"},
             "lda-topic, topictiling": {"preset": "topictiling"},
+            "lda-topic, coarse": {"preset": "coarse"},
         },
     ),
     "semantic-cluster": Algorithm(
@@ -122,6 +125,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         quality={
             "semantic-cluster, default": {},
             "semantic-cluster, chain": {"preset": "chain"},
+            "semantic-cluster, coarse": {"preset": "coarse"},
             "semantic-cluster, hdbscan": {"method": "hdbscan"},
         },
     ),
@@ -132,6 +136,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         quality={
             "graph-partition, default": {},
             "graph-partition, neighbors": {"preset": "neighbors"},
+            "graph-partition, coarse": {"preset": "coarse"},
             "graph-partition, neighbors, leiden": {"preset": "neighbors", "method": "leiden"},
         },
     ),
@@ -151,7 +156,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         planted={"buffer_size": 0, "breakpoint_threshold_amount": 91.0}, quality={"semantic-threshold": {}}
     ),
     "universal-semantic": Algorithm(
-        planted={"min_chunk_size": 20, "threshold_percentile": 10.0}, quality={"universal-semantic": {}}
+        planted={"min_chunk_size": 20, "threshold_percentile": 10.0},
+        quality={"universal-semantic": {}, "universal-semantic, relative": {"preset": "relative"}},
     ),
     "sliding-window": Algorithm(planted={"max_tokens": 45}),
     "recursive": Algorithm(planted={"max_tokens": 45}),

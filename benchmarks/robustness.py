@@ -1,10 +1,11 @@
 """Scorer the sensitivity to each parameter on five types of documents. See ROBUSTNESS.md.
 
-python benchmarks/robustness.py --data DIR [--only NAME ...] [--texts N] [--processes N] [--write]
+python benchmarks/robustness.py --data DIR [--only NAME ...] [--texts N] [--lm smollm2] [--processes N] [--write]
 
 Numbers are varied by 20 %, and words and switches take every other value. DIR holds `choi` and `clinical` (texts in Choi's
 format) and `chroma` (texts, questions.jsonl); missing folders are skipped. Prints tables; --write stores the verdicts that
-`advchunk.chunkers.registry.describe` shows, and keeps existing ones of other chunkers.
+`advchunk.chunkers.registry.describe` shows, each with the types and the number of texts if not all were measured, and
+keeps existing ones of other chunkers. Chunkers with a causal language model are measured with --lm only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import advchunk
@@ -35,6 +37,7 @@ from advchunk.evaluation.comparison.robustness import (
     brittleness_warning,
     sensitivity,
 )
+from advchunk.models.causal import as_causal
 
 TARGET = Path(registry.__file__).with_name("sensitivity.json")
 PAGE = "benchmarks/ROBUSTNESS.md"
@@ -46,10 +49,16 @@ BOUNDARIES = {"choi": ("joined news", "*/*.ref"), "clinical": ("clinical", "*.re
 ANSWERS = {"wikitexts": "encyclopedic", "state_of_the_union": "spoken", "pubmed": "scientific"}
 # Presets that docstrings recommend where the defaults come from a specification, and the format of these texts.
 SETTINGS = (
+    ("mst-semantic", "preset", "even"),
+    ("universal-semantic", "preset", "relative"),
     ("texttiling", "preset", "fine"),
+    ("texttiling", "preset", "coarse"),
+    ("c99", "preset", "coarse"),
     ("bayesseg", "preset", "long"),
     ("semantic-cluster", "preset", "chain"),
+    ("semantic-cluster", "preset", "coarse"),
     ("graph-partition", "preset", "neighbors"),
+    ("graph-partition", "preset", "coarse"),
     ("grobid-section", "markup", "markdown"),
     ("layout-aware", "markup", "markdown"),
 )
@@ -80,9 +89,10 @@ def measures(data: Path, texts: int | None) -> dict[str, tuple[Scorer, str]]:
     return results
 
 
-def configurations() -> dict[str, tuple[str, dict[str, str]]]:
-    """Return the chunker name and settings of each configuration by label, without those that need a language model."""
-    plain = [name for name in registry.TABLE if registry.required_model(name) is None]
+def configurations(lm: str | None = None) -> dict[str, tuple[str, dict[str, str]]]:
+    """Return the chunker name and settings of each configuration by label; those with a causal model need ``lm``."""
+    needs = (None, "lm") if lm else (None,)
+    plain = [name for name in registry.TABLE if registry.required_model(name) in needs]
     formats = {
         name for name, parameter, _ in SETTINGS if parameter == "markup"
     }  # which they cannot be measured without
@@ -90,21 +100,31 @@ def configurations() -> dict[str, tuple[str, dict[str, str]]]:
     return defaults | {f"{name}, {key}={value}": (name, {key: value}) for name, key, value in SETTINGS}
 
 
-def measure(label: str, data: Path, texts: int | None) -> Sensitivity:
+def cached_model(lm: str) -> dict[str, Any]:
+    """Return a causal language model that keeps its answers."""
+    from language import CachedLM  # it imports torch
+
+    return {"lm": CachedLM(as_causal(lm).model, lm)}
+
+
+def measure(label: str, data: Path, texts: int | None, lm: str | None = None) -> Sensitivity:
     """Return the effects of varying a configuration."""
-    name, settings = configurations()[label]
-    chunker: Any = registry.create(name, experimental=True, **settings)
+    name, settings = configurations(lm)[label]
+    models = cached_model(lm) if lm and registry.required_model(name) else {}
+    chunker: Any = registry.create(name, experimental=True, **settings, **models)
     by_type = {kind: measure for kind, (measure, _) in measures(data, texts).items()}
     result = sensitivity(chunker, by_type)
     print(f"{label}: {len(result.effects)} effects", file=sys.stderr)
     return result
 
 
-def verdict(label: str, result: Sensitivity, of: Mapping[str, str], date: str) -> dict[str, Any]:
+def verdict(
+    label: str, result: Sensitivity, of: Mapping[str, str], date: str, subset: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
     """Return the JSON entry of a chunker: its worst judged effect and whether it is brittle."""
-    name, settings = configurations()[label]
+    name, settings = configurations("any")[label]
     version = registry.TABLE[name].chunker.version
-    entry: dict[str, Any] = {"version": version, "measured": date, "brittle": bool(result.brittle)}
+    entry: dict[str, Any] = {"version": version, "measured": date, **subset, "brittle": bool(result.brittle)}
     for worst in result.judged[:1]:
         variation, difference = worst.variation, worst.difference
         entry |= {
@@ -208,23 +228,36 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help="names or labels of chunkers")
     parser.add_argument("--texts", type=int, help="maximum number of texts of each type with known boundaries")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--write", action="store_true", help=f"update {TARGET.name}; requires all texts")
+    parser.add_argument("--lm", help="causal language model, such as smollm2")
+    parser.add_argument("--write", action="store_true", help=f"update {TARGET.name}")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
-    labels = [label for label, (name, _) in configurations().items() if not args.only or {label, name} & {*args.only}]
-    require(bool(labels), f"--only accepts {', '.join(configurations())}", args.only)
+    names = configurations(args.lm)
+    labels = [label for label, (name, _) in names.items() if not args.only or {label, name} & {*args.only}]
+    require(bool(labels), f"--only accepts {', '.join(names)}", args.only)
     of = {kind: metric for kind, (_, metric) in measures(args.data, args.texts).items()}
     whole = args.texts is None and len(of) == len(BOUNDARIES) + len(ANSWERS)
-    require(whole or not args.write, "--write requires all texts of all types", sys.argv[1:])
+    subset = {} if whole else {"types": list(of)} | ({"texts": args.texts} if args.texts else {})
+    require(
+        bool(args.only) or whole or not args.write,
+        "--write without all texts of all types requires --only",
+        sys.argv[1:],
+    )
     with ProcessPoolExecutor(args.processes) as pool:
-        jobs = {label: pool.submit(measure, label, args.data, args.texts) for label in labels}
+        jobs = {label: pool.submit(measure, label, args.data, args.texts, args.lm) for label in labels}
         results = {label: job.result() for label, job in jobs.items()}
     if args.write:
         date = f"{datetime.now(UTC):%Y-%m-%d}"
-        entries = json.loads(TARGET.read_text(encoding="utf-8"))["chunkers"] if args.only else {}
-        entries |= {label: verdict(label, result, of, date) for label, result in results.items()}
-        chunkers = {label: entries[label] for label in configurations() if label in entries}
-        document = {"version": 1, "advchunk": advchunk.__version__, "rule": RULE, "types": of, "chunkers": chunkers}
+        document = json.loads(TARGET.read_text(encoding="utf-8"))
+        entries = document["chunkers"] if args.only else {}
+        entries |= {label: verdict(label, result, of, date, subset) for label, result in results.items()}
+        chunkers = {label: entries[label] for label in configurations("any") if label in entries}
+        document |= {
+            "advchunk": advchunk.__version__,
+            "rule": RULE,
+            "types": {**document["types"], **of},
+            "chunkers": chunkers,
+        }
         TARGET.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(page(results, list(of)))
 

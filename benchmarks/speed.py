@@ -318,7 +318,7 @@ def clusterer(vectors: Rows, lengths: NDArray[np.int64]) -> Callable[..., advchu
     """Return a function that only clusters these pieces."""
     n = len(lengths)
     units, limits = advchunk.Units("x" * n, np.arange(n + 1), lengths), Limits(400, 0, 0, CHARACTERS)
-    return lambda **params: advchunk.MSTSemanticChunker(**params).segment(units, vectors, limits)
+    return lambda **params: advchunk.MSTSemanticChunker(preset="published", **params).segment(units, vectors, limits)
 
 
 Edge: TypeAlias = tuple[float, int, int]
@@ -330,7 +330,7 @@ def published(vectors: Rows, lengths: NDArray[np.int64]) -> tuple[list[Edge], fl
     Like the published code, it calls scipy's cosine and recomputes the mean for every piece. Unlike it, each distance is
     computed only once.
     """
-    p, n, rows = MSTSemanticParams(), len(vectors), list(vectors.astype(np.float64))
+    p, n, rows = MSTSemanticParams(preset="published"), len(vectors), list(vectors.astype(np.float64))
     tokens = lengths.tolist()
     reach = max(p.base_threshold, int(n * p.scaling_factor))
     cosine = {}

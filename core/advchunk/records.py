@@ -466,7 +466,7 @@ class Explanation:
 
     @property
     def figures(self) -> Mapping[str, Any]:
-        """The intermediate results of the algorithm, by name."""
+        """The intermediate results of the algorithm, by name; none if no decision was needed, as for a single unit."""
         return _Figures(self.segmentation.figures if self.segmentation else {})
 
     @property

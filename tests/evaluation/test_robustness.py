@@ -443,7 +443,7 @@ def test_the_script_measures_what_data_there_is_and_does_not_publish_that(tmp_pa
     assert output.stderr == "recursive: 15 effects\ntexttiling, preset=fine: 45 effects\n"
     refused = script("--data", tmp_path, "--write")
     assert refused.returncode == 1
-    assert "--write requires all texts of all types" in refused.stderr
+    assert "--write without all texts of all types requires --only" in refused.stderr
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """C99: divisive segmentation by locally ranked similarities."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +31,9 @@ class C99Params(LexicalParams):
     The text is split until no split is possible, each time where D grows most. Splits are kept until the growth,
     smoothed over seven of them, no longer exceeds mean + ``cutoff_z`` standard deviations of all.
 
+    On real text it cuts two to three times too often. ``preset="coarse"``, chosen on every other lecture, meeting and
+    clinical chapter, has a Pk of .42, .46 and .37 on the rest, instead of .55, .54 and .60 (no boundary: .43, .36, .32).
+
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
     holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
     length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. From
@@ -37,6 +41,7 @@ class C99Params(LexicalParams):
 
     Parameters
     ----------
+    preset : "coarse": ``cutoff_z`` 4.
     rank_width : side of the square in which a similarity is ranked, in sentences, odd, >= 3.
     smoothing_width : side of the square over which ranks are averaged, in sentences, odd, >= 1; 1 disables smoothing.
         It blurs boundaries: on Choi's texts 3 already reduces accuracy.
@@ -51,6 +56,8 @@ class C99Params(LexicalParams):
     """
 
     algorithm: ClassVar[str] = "c99"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"coarse": {"cutoff_z": 4.0}}
+    preset: Literal["coarse"] | None = None
     rank_width: int = 11
     smoothing_width: int = 1
     cutoff_z: float = 1.2

@@ -44,7 +44,9 @@ class DiscourseSegmenterParams(Params):
     its size, for n units; and 8 ln(n) for a cut inside a sentence, 16 ln(n) for one before a subordinate clause.
 
     A turn in an argument is not a change of topic: on Choi's group 3-11, with the true number of segments, Pk is .14,
-    and .11 with an empty lexicon. For topics, optimal-semantic (.07) is the better choice. A text without punctuation
+    and .11 with an empty lexicon. For topics, optimal-semantic (.07) is the better choice. There are no presets: only a
+    larger target brings it nearer to the topics of lectures, meetings and clinical chapters (Pk .42, .49 and .50 with
+    ``target_tokens=2000``; no boundary .43, .36 and .32). A text without punctuation
     has no units smaller than its paragraphs.
 
     Parameters

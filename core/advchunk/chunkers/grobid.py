@@ -36,7 +36,8 @@ class GrobidSectionParams(Params):
     its chunks have as ``imrad``, such as "Results, Discussion". Subsections inherit them, unless their heading names
     one of several. ``title_path``, and the context, begin with the parts, which replace a heading of the same name and
     precede any other: "3 Results" and "3.1 Accuracy" give "Results > 3.1 Accuracy", but "2 Patients and Methods" gives
-    "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``.
+    "Methods > 2 Patients and Methods". Other sections, such as the abstract, have no ``imrad``. There are no presets: within
+    sections the cuts are ``inner``'s.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ class LayoutAwareParams(Params):
     continues in the next column or on the next page is one region. ``inner``, by default an `OptimalSemanticChunker`,
     cuts each region. Tables and figures are never cut; their chunk may be ``oversize``.
 
-    With ``hard_stops="region"``, as published, most chunks are single paragraphs. "column" gives topic-sized chunks.
+    With ``hard_stops="region"``, as published, most chunks are single paragraphs. "column" gives topic-sized chunks. There
+    are no presets: on text without regions the cuts are ``inner``'s.
 
     Parameters
     ----------

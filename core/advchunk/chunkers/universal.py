@@ -1,5 +1,6 @@
 """Universal semantic chunking: end a chunk where the topic changes, once it is long enough."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -27,7 +28,9 @@ class UniversalSemanticParams(Params):
 
     A *higher* threshold cuts more often: the published text and code contradict each other here, and this follows the
     code. Absolute thresholds do not transfer between embedders (similarities of the E5 family are all between .73 and
-    .92): use ``threshold_percentile``, which cuts at the document's least similar neighbors, or ``center``.
+    .92), and at .5 most neighbors are below the threshold, so a chunk simply ends once it has ``min_chunk_size`` words.
+    Take ``preset="relative"``: its threshold is the document's own fifth percentile, so chunks end at the least similar
+    neighbors only.
 
     Departs from the published code (Project Alexandria, "Universal Semantic Chunking Technical Specification", 2026):
     text is verbatim, and short sentences are not dropped. Both limits apply: ``max_chunk_size`` in words and
@@ -35,6 +38,7 @@ class UniversalSemanticParams(Params):
 
     Parameters
     ----------
+    preset : "relative": ``threshold_percentile`` 5.
     threshold : cosine similarity of neighboring sentences below which a chunk may end, -1..1.
     threshold_percentile : percentile (0..100) of the document's similarities to use as the threshold instead.
     center : True subtracts the document's mean vector first, which helps static embedders most.
@@ -45,11 +49,14 @@ class UniversalSemanticParams(Params):
     domain : published preset for ``threshold`` and ``max_chunk_size``, instead of these: "philosophy" .45, any other
         .55, both with 1200 words.
     sentences : "plain" is the published ``(?<=[.!?])\s+``, which splits "Dr. Smith"; "accurate" does not. A
-        ``sentence_splitter`` overrides both.
+        ``sentence_splitter`` overrides both. All of them split within blocks: a heading, list item, table or block of
+        code is never joined with the sentence after it (unless ``markup="plain"``).
     max_tokens : maximum tokens of a chunk, context included, >= 1; the default holds 1500 words.
     """
 
     algorithm: ClassVar[str] = "universal-semantic"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"relative": {"threshold_percentile": 5.0}}
+    preset: Literal["relative"] | None = None
     max_tokens: int = 3000
     threshold: float = 0.5
     threshold_percentile: float | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,6 +30,9 @@ class Edges(NamedTuple):
         return Edges(self.left[first], self.right[first], self.weight[first])
 
 
+NO_EDGES = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+
 def components(n: int, blocks: Iterable[Edges]) -> Ints:
     """Return the connected components of n nodes: (n,) labels, each the smallest node of its component.
 
@@ -52,7 +55,7 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
     """Return the minimum spanning forest, lightest edge first. Ties keep the edge that comes first in the text."""
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    tree = Edges(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    tree = NO_EDGES
     for edges in _merge_blocks(blocks):
         left, right, weight = _concatenate([tree, edges])
         order = np.lexsort((right, left, weight))
@@ -63,6 +66,42 @@ def spanning_tree(n: int, blocks: Iterable[Edges]) -> Edges:
         chosen = order[np.sort(kept) - 1]
         tree = Edges(left[chosen], right[chosen], weight[chosen])
     return tree
+
+
+def grow_components(blocks: Iterable[Edges], sizes: Ints, may_join: Callable[[int, int, int], bool]) -> Ints:
+    """Join components along the lightest edges first, as Kruskal (1956) does, wherever ``may_join`` permits it.
+
+    Ties keep the edge that comes first in the text.
+
+    Parameters
+    ----------
+    sizes : (n,) size of each node.
+    may_join : called with the first node of two components, the size of its component, and that of the other.
+
+    Returns
+    -------
+    (n,) labels, each the smallest node of its component.
+
+    >>> edges = Edges(np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0.1, 0.2, 0.3]))
+    >>> grow_components([edges], np.array([2, 2, 1]), lambda first, size, other: size + other <= 4).tolist()
+    [0, 0, 2]
+    """
+    parent, total = list(range(len(sizes))), sizes.tolist()
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    edges = _concatenate([NO_EDGES, *blocks])
+    order = np.lexsort((edges.right, edges.left, edges.weight))
+    for left, right in zip(edges.left[order].tolist(), edges.right[order].tolist(), strict=True):
+        first, other = sorted((root(left), root(right)))
+        if first != other and may_join(first, total[first], total[other]):
+            parent[other] = first
+            total[first] += total[other]
+    return np.array([root(node) for node in range(len(sizes))], dtype=np.int64)
 
 
 def _matrix(n: int, left: Ints, right: Ints, values: Any) -> Any:

@@ -26,7 +26,7 @@ from advchunk.text.counters import WORDS
 
 GOLDEN = np.load(Path(__file__).parents[2] / "data/golden_mst.npz")
 NAMES = sorted({key.partition("/")[0] for key in GOLDEN if "/" in key})
-PUBLISHED = MSTSemanticParams()
+PUBLISHED = MSTSemanticParams(preset="published")
 
 
 def units_of(lengths):
@@ -47,7 +47,8 @@ def joined(blocks):
 
 
 def segmented(vectors, lengths, **params):
-    return MSTSemanticChunker(**params).segment(units_of(lengths), vectors, limits_of(10**9))
+    chunker = MSTSemanticChunker(preset="published", **params)
+    return chunker.segment(units_of(lengths), vectors, limits_of(10**9))
 
 
 class Golden:
@@ -246,6 +247,15 @@ def test_near_across_blocks_of_rows(problem, limit):
     assert set(zip(edges.left.tolist(), edges.right.tolist(), strict=True)) == expected
 
 
+@given(documents(most=199), st.sampled_from([{}, {"gamma": 0.0}, {"lambda_percentile": 60.0}]))
+def test_below_200_pieces_the_default_is_as_published(document, values):
+    rows, lengths = document
+    default = MSTSemanticChunker(**values).segment(units_of(lengths), rows, limits_of(10**9))
+    published = segmented(rows, lengths.tolist(), **values)
+    assert default.labels.tolist() == published.labels.tolist()
+    assert default.figures["lambda_"] == published.figures["lambda_"]
+
+
 @given(documents(), params)
 def test_components_are_those_of_the_pruned_tree(document, p):
     """The published way round: build the tree of all pairs, then cut what is over lambda."""
@@ -257,6 +267,31 @@ def test_components_are_those_of_the_pruned_tree(document, p):
     assert segmentation.labels.tolist() == labeled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
     drawn = segmentation.figures["tree"]()
     assert list(zip(drawn.weight, drawn.left, drawn.right, strict=True)) == tree
+
+
+@given(documents(), st.integers(40, 500), st.sampled_from([0, 15]), st.randoms())
+def test_even_components_join_the_nearest_pieces_that_fit(document, most, context, random):
+    """Kruskal over sets of pieces; a heading and the piece below it are together from the start."""
+    rows, lengths = document
+    n, p = len(rows), MSTSemanticParams()
+    is_heading = [random.random() < 0.2 for _ in range(n - 1)]
+    strength = np.array([1, *(-1 if heading else 1 for heading in is_heading), 1])
+    units = replace(units_of(lengths), strength=strength)
+    limits = replace(limits_of(most), context=lambda _: ("", context))
+
+    groups = [{0}]
+    for i in range(1, n):
+        if is_heading[i - 1]:
+            groups[-1].add(i)
+        else:
+            groups.append({i})
+    for _, i, j in sorted((weight, *pair) for pair, weight in slow(rows, lengths, p)[1].items()):
+        a, b = (next(group for group in groups if piece in group) for piece in (i, j))
+        if a is not b and sum(lengths[piece] for piece in a | b) <= most - context:
+            groups = [group for group in groups if group not in (a, b)] + [a | b]
+
+    labels = MSTSemanticChunker(preset="even").segment(units, rows, limits).labels.tolist()
+    assert labels == [min(next(group for group in groups if i in group)) for i in range(n)]
 
 
 @given(documents(most=15), st.integers(1, 17))

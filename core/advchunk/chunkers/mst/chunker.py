@@ -1,6 +1,8 @@
 """MST semantic chunking: paragraphs grouped by a minimum spanning tree."""
 
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -9,15 +11,19 @@ import numpy as np
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.mst.distances import MSTSemanticParams, document_stats, edges_within, pair_distances
 from advchunk.chunkers.params import RESOURCE
+from advchunk.engine import Plan
 from advchunk.layout import fit_to_blocks, protected, tile_prose
 from advchunk.numerics import graphs, runs, signals
 from advchunk.numerics.graphs import Edges
-from advchunk.records import Document, Floats, Segmentation, Units
+from advchunk.records import Document, Explanation, Floats, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
 from advchunk.text import splitters, tiling
 from advchunk.text.splitters import SplitterLike
 from advchunk.text.tiling import Tiler
 
+_log = logging.getLogger("advchunk")
+
+_MANY, _DOMINANT = 50, 0.5  # pieces of a document, and the share of them in one component, from which a warning is due
 _HARD_WRAP = 120  # characters: if no line of a paragraph is longer, its line breaks carry no meaning
 
 
@@ -36,14 +42,29 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
 
     prechunker: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
 
+    def plan(self, document: Document) -> Plan[Explanation]:
+        """Say if one component holds most of the pieces."""
+        explanation = yield from super().plan(document)
+        share, pieces = explanation.figures.get("largest_component", 0.0), len(explanation.units or ())
+        if pieces < _MANY or share <= _DOMINANT:
+            return explanation
+        _log.warning(
+            "document %r: %.0f %% of %d pieces are one component of %s, so most cuts are by size",
+            document.source, 100 * share, pieces, self.algorithm,
+        )  # fmt: skip
+        status = {"component_status": "dominant"}
+        chunks = [replace(chunk, metadata={**chunk.metadata, **status}) for chunk in explanation.chunks]
+        return replace(explanation, chunks=chunks)
+
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return pieces: paragraphs or sentences, or those of ``prechunker``."""
         if self.prechunker is not None:
             return self.fit_units(document, splitters.as_tiler(self.prechunker)(document.text), limits)
-        return self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
+        units = self.fit_units(document, tile_pieces(document, self.granularity, self.sentence_tiler, limits), limits)
+        return _weaken_lists(units, document)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Group the pieces that edges within lambda connect."""
+        """Group the pieces that edges connect: those within lambda, or the shortest that the size allows."""
         rows = signals.center_rows(vectors) if self.center else vectors
         n, lengths = len(units), units.token_counts()
         stats = document_stats(rows, lengths, self)
@@ -54,7 +75,10 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             # Adjacent pieces connect everything, so no edge of the tree is longer than the longest of their edges.
             return graphs.spanning_tree(n, edges_within(rows, lengths, stats, float(adjacent.max()), self))
 
-        if self.n_segments is not None:
+        if self.rule == "capacity":
+            stats = stats._replace(lambda_=np.inf)
+            labels = fill_components(units, edges_within(rows, lengths, stats, np.inf, self), limits)
+        elif self.n_segments is not None:
             labels = graphs.components(n, [tree().lightest(n - self.n_segments)])
         else:
             if self.lambda_percentile is not None:
@@ -65,8 +89,47 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
             bridges = edges_within(rows, lengths, stats, stats.lambda_, self, run)
             run_edges = (Edges(run[edges.left], run[edges.right], edges.weight) for edges in bridges)
             labels = begin[graphs.components(len(begin), run_edges)][run]
-        figures = {**stats._asdict(), "labels": labels, "tree": tree}
+            labels = join_items(labels, adjacent, units, self.short_threshold)
+        largest = float(np.bincount(labels).max() / n)
+        figures = {**stats._asdict(), "largest_component": largest, "labels": labels, "tree": tree}
         return runs.segment_labels(labels, contiguous=self.contiguous, figures=figures)
+
+
+def fill_components(units: Units, blocks: Iterable[Edges], limits: Limits) -> Ints:
+    """Connect pieces, lightest edges first, while a component fits into one chunk with its context.
+
+    A heading counts as a part of the piece below it. Returns (n,) labels, each the first piece of its component.
+    """
+    part = np.r_[0, np.cumsum(units.strength[1:-1] >= 0)]
+    begin = np.flatnonzero(np.diff(part, prepend=-1))
+    budgets = [limits.budget(offset) for offset in units.edges[begin].tolist()]
+    edges = (Edges(part[block.left], part[block.right], block.weight) for block in blocks)
+    sizes = np.add.reduceat(units.token_counts(), begin)
+    filled = graphs.grow_components(edges, sizes, lambda first, size, other: size + other <= budgets[first])
+    return np.asarray(begin[filled][part])
+
+
+def join_items(labels: Ints, adjacent: Floats, units: Units, short: int) -> Ints:
+    """Join components of fewer than ``short`` tokens along the edges within lists, lightest first.
+
+    Parameters
+    ----------
+    labels : (n,) components, each labeled by its first piece.
+    adjacent : (n - 1,) distances of neighboring pieces.
+    """
+    items = np.flatnonzero(units.strength[1:-1] == Strength.WITHIN_SENTENCE)
+    first, component = np.unique(labels, return_inverse=True)
+    edges = Edges(component[items], component[items + 1], adjacent[items])
+    sizes = np.bincount(component, units.token_counts())
+    joined = graphs.grow_components([edges], sizes, lambda _, size, other: min(size, other) < short)
+    return np.asarray(first[joined][component])
+
+
+def _weaken_lists(units: Units, document: Document) -> Units:
+    """Return units whose edges between items of a list are as weak as those within a sentence."""
+    items = [below.span.start for above, below in pairwise(document.blocks or ()) if above.kind == below.kind == "item"]
+    weak = np.isin(units.edges, items) & (units.strength == Strength.BLOCK)
+    return replace(units, strength=np.where(weak, Strength.WITHIN_SENTENCE, units.strength)) if weak.any() else units
 
 
 def tile_pieces(

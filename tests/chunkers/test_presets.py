@@ -1,0 +1,57 @@
+"""Presets for long topics, on a text with known ones."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from advchunk import Units, create
+from advchunk.chunkers.universal import UniversalSemanticChunker
+from advchunk.evaluation import no_boundary, pk
+
+TOPICS = [
+    "cat kitten purr nap fur whisker paw mouse litter claw",
+    "court judge law appeal verdict jury lawyer witness trial statute",
+    "ship harbor sail tide captain anchor storm deck sailor mast",
+    "bread oven flour yeast dough bake crust loaf butter baker",
+]
+WORDS = "people time year way day thing part place work case point week group problem fact hand number side"
+LENGTH = 80  # sentences of a topic
+
+
+@pytest.fixture(scope="module")
+def units():
+    rng, sentences = random.Random(1), list[str]()
+    for topic in TOPICS:
+        for _ in range(LENGTH):
+            words = [*rng.choices(topic.split(), k=3), *rng.choices(WORDS.split(), k=6)]
+            sentences.append(" ".join(rng.sample(words, len(words))).capitalize() + ". ")
+    return Units("".join(sentences), np.cumsum([0, *map(len, sentences)]))
+
+
+@pytest.mark.parametrize("name", ["texttiling", "c99", "lda-topic", "semantic-cluster", "graph-partition"])
+def test_coarse_presets_find_long_topics_at_least_as_well_as_the_defaults(units, name):
+    true = np.arange(0, len(TOPICS) * LENGTH + 1, LENGTH)
+    default, coarse = (
+        pk(true, create(name, preset=preset, experimental=True).segmentation(units).cuts) for preset in (None, "coarse")
+    )
+    assert coarse <= default
+    assert coarse < 0.1 < pk(true, no_boundary(len(units)))
+
+
+def test_the_relative_preset_is_a_percentile(units):
+    relative, percentile, published = (
+        UniversalSemanticChunker(**params).explain(units.text)
+        for params in ({"preset": "relative"}, {"threshold_percentile": 5.0}, {})
+    )
+    assert relative.chunks == percentile.chunks
+    assert relative.figures["threshold"] == np.percentile(relative.figures["similarity"], 5)
+    assert published.figures["threshold"] == 0.5
+    assert len(relative.chunks) < len(published.chunks)
+
+
+def test_the_relative_preset_takes_no_threshold():
+    with pytest.raises(ValueError, match="only one of threshold and threshold_percentile can be given"):
+        UniversalSemanticChunker(preset="relative", threshold=0.4)
