@@ -31,8 +31,8 @@ class MSTSemanticParams(GroupedParams):
     gives the same result below 200 pieces, and a lambda that does not depend on the number of pieces. On 1,000 paragraphs
     of interleaved papers the V measure of the components is .77 instead of 0 (benchmarks/QUALITY.md).
     ``preset="published"`` restores .03. If one component holds more than half of at least 50 pieces, a warning is logged,
-    ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``, beside ``labels``, the component of each piece before
-    headings join the text below them.
+    ``component_status`` in the metadata is "dominant", and `explain` shows the share as ``largest_component``, beside
+    ``labels``, the component of each piece before headings join the text below them.
 
     ``preset="even"`` needs no lambda: it connects the nearest pieces first (Kruskal's order), as long as the component
     fits into ``max_tokens`` with its context, so no component has to be divided by size.
