@@ -1,8 +1,10 @@
 """Measure re-ranking by neighbors, fusion, and the constants of both on questions with known answers. See RETRIEVERS.md.
 
-python benchmarks/neighbors.py --data DIR [--sets chroma qmsum covidqa xquad/de xquad/en] [--embedder minilm] [--grid]
+python benchmarks/neighbors.py --data DIR [--sets chroma qmsum covidqa xquad/de xquad/en] [--embedder minilm]
+    [--overlap 30] [--grid]
 
-DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of universal-semantic, of about 90 tokens.
+DIR holds a folder for each set, with texts and questions.jsonl. Chunks are those of universal-semantic, of about 90 tokens,
+which repeat at most `--overlap` tokens of the one before.
 Prints recall in 1,000 tokens for each retriever, and the paired difference that neighbors make; with --grid the mean
 difference over all sets and retrievers for each choice of constants, and the fusions.
 """
@@ -60,12 +62,14 @@ class Set:
         return self.recall([rerank_by_neighbors(r, self.places, **constants) for r in self.rankings[name]])
 
 
-def read_set(folder: Path, name: str, embedder: str | None) -> Set:
+def read_set(folder: Path, name: str, embedder: str | None, overlap: int) -> Set:
     """Chunk the texts of a set, and rank the chunks for each of its questions."""
     documents = read_corpus(folder / name)
     questions = read_questions(folder / name / "questions.jsonl", documents)
     task = EvaluationTask(tuple(documents), tuple(questions), embedder)
-    chunker = UniversalSemanticChunker(max_tokens=120, min_tokens=50, vectors="units", embedder=embedder)
+    chunker = UniversalSemanticChunker(
+        max_tokens=120 + overlap, min_tokens=50, overlap_tokens=overlap, vectors="units", embedder=embedder
+    )
     groups = chunker.chunk_many(documents)
     chunks = [chunk for group in groups for chunk in group]
     texts = [chunk.embed_text for chunk in chunks]
@@ -169,10 +173,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
+    parser.add_argument(
+        "--overlap", type=int, default=0, help="tokens of the chunk before that a chunk repeats at most"
+    )
     parser.add_argument("--grid", action="store_true", help="also compare constants and fusions")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
-    sets = [read_set(args.data, name, args.embedder) for name in args.sets]
+    sets = [read_set(args.data, name, args.embedder, args.overlap) for name in args.sets]
     print(table(sets), flush=True)
     if args.grid:
         print(fusions(sets), flush=True)
