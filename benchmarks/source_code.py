@@ -199,8 +199,8 @@ FETCHERS: Mapping[str, Callable[[str, Path], str]] = {
 
 def functions(text: str, language: str) -> list[Function]:
     """Return the functions of several lines that have a name."""
-    found = python_functions(text) if language == "python" else tree_functions(text, language)
-    return [function for function in found if "\n" in text[function.start : function.end].strip()]
+    result = python_functions(text) if language == "python" else tree_functions(text, language)
+    return [function for function in result if "\n" in text[function.start : function.end].strip()]
 
 
 def python_functions(text: str) -> Iterator[Function]:
@@ -229,7 +229,7 @@ def python_functions(text: str) -> Iterator[Function]:
 
 def tree_functions(text: str, language: str) -> list[Function]:
     """Return functions according to the syntax tree."""
-    data, found = text.encode(), list[Function]()
+    data, result = text.encode(), list[Function]()
     characters = np.r_[0, np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)]
 
     def walk(node: tree_sitter.Node, names: tuple[tuple[str, int], ...]) -> None:
@@ -238,12 +238,12 @@ def tree_functions(text: str, language: str) -> list[Function]:
             words = re.findall(r"\w+", (name.text or b"").decode())
             inner = (*names, *((word, int(characters[name.start_byte])) for word in words[-1:]))
             if node.type in FUNCTIONS:
-                found.append(Function(int(characters[node.start_byte]), int(characters[node.end_byte]), inner))
+                result.append(Function(int(characters[node.start_byte]), int(characters[node.end_byte]), inner))
         for child in node.children:
             walk(child, inner)
 
     walk(tree_sitter.Parser(load_grammar(language)).parse(data).root_node, ())
-    return found
+    return result
 
 
 def name_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
@@ -255,12 +255,12 @@ def name_node(node: tree_sitter.Node) -> tree_sitter.Node | None:
     if node.type == "create_function":
         return next((child for child in node.children if child.type == "object_reference"), None)
     fields = ("type",) if node.type == "impl_item" else NAME_FIELDS[:2]  # type: ignore[assignment]
-    found = next((child for field in fields if (child := node.child_by_field_name(field))), None)
-    while found is not None and (inner := found.child_by_field_name("declarator") or last_declarator(found)):
-        found = inner
-    if found is not None and found.type == "generic_type":
-        found = found.child_by_field_name("type")
-    return found
+    result = next((child for field in fields if (child := node.child_by_field_name(field))), None)
+    while result is not None and (inner := result.child_by_field_name("declarator") or last_declarator(result)):
+        result = inner
+    if result is not None and result.type == "generic_type":
+        result = result.child_by_field_name("type")
+    return result
 
 
 def last_declarator(node: tree_sitter.Node) -> tree_sitter.Node | None:

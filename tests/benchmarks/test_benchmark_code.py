@@ -7,13 +7,13 @@ TEXT = "# é\nclass Pot:\n    def boil(self):\n        return 1\n\n    @final\n 
 
 def test_both_parsers_find_the_same_functions():
     expected = ["boil", "pour", "sip"]
-    found = script.functions(TEXT, "python")
-    assert [names[-1][0] for _, _, names in found] == expected
-    assert [TEXT[start:].startswith(f"def {name}") for name, (start, _, _) in zip(expected, found, strict=True)] == [
+    result = script.functions(TEXT, "python")
+    assert [names[-1][0] for _, _, names in result] == expected
+    assert [TEXT[start:].startswith(f"def {name}") for name, (start, _, _) in zip(expected, result, strict=True)] == [
         True
     ] * 3
-    assert found[2].names == (("Pot", TEXT.index("Pot")), ("pour", TEXT.index("pour")), ("sip", TEXT.index("sip")))
-    assert script.tree_functions(TEXT, "python") == found
+    assert result[2].names == (("Pot", TEXT.index("Pot")), ("pour", TEXT.index("pour")), ("sip", TEXT.index("sip")))
+    assert script.tree_functions(TEXT, "python") == result
 
 
 def test_counts_of_chunks():

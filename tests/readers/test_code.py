@@ -115,27 +115,27 @@ TEXTS = [(name, text) for name, (text, _) in CODE.items()]
 
 def qualified(blocks):
     """The qualified name of each definition with its block."""
-    path, found = [], {}
+    path, results = [], {}
     for block in blocks:
         if block.title is not None:
             path = [*path[: block.level - 1], *[""] * (block.level - 1 - len(path)), block.title]
             if block.title:
-                found.setdefault(".".join(filter(None, path)), block)
-    return found
+                results.setdefault(".".join(filter(None, path)), block)
+    return results
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_definitions_are_blocks_with_their_names(language):
     text, expected = CODE[language]
-    found = qualified(code.code_blocks(text, language))
+    results = qualified(code.code_blocks(text, language))
     assert {
-        name: text[block.span.start :].startswith(expected.get(name, "?")) for name, block in found.items()
+        name: text[block.span.start :].startswith(expected.get(name, "?")) for name, block in results.items()
     } == dict.fromkeys(expected, True)
 
 
 def test_blocks_of_python():
-    found = [(b.kind, b.level, b.title, PYTHON[slice(*b.span)]) for b in code.code_blocks(PYTHON, "python")]
-    assert found == [
+    results = [(b.kind, b.level, b.title, PYTHON[slice(*b.span)]) for b in code.code_blocks(PYTHON, "python")]
+    assert results == [
         ("code", 1, "", "#!/usr/bin/env python3\n# Tea, and how it is made.\n\nimport re"),
         ("code", 1, None, 'LEAVES = "green"'),
         ("heading", 1, "", "# What boils.\n@final"),
@@ -331,16 +331,16 @@ def test_degenerate_code_is_exact(language, text):
 def test_line_ends_and_marks_move_no_block():
     blocks = code.code_blocks(PYTHON, "python")
     for changed in (PYTHON.replace("\n", "\r\n"), PYTHON.replace("\n", "\r"), "\ufeff" + PYTHON, PYTHON.rstrip()):
-        found = code.code_blocks(changed, "python")
-        assert [(b.kind, b.level, b.title) for b in found] == [(b.kind, b.level, b.title) for b in blocks]
-        flat = [changed[slice(*b.span)].replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff") for b in found]
+        results = code.code_blocks(changed, "python")
+        assert [(b.kind, b.level, b.title) for b in results] == [(b.kind, b.level, b.title) for b in blocks]
+        flat = [changed[slice(*b.span)].replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff") for b in results]
         assert flat == [PYTHON[slice(*b.span)] for b in blocks]
 
 
 def test_offsets_are_those_of_characters():
     text = 'LEAF = "🍵é"  # ©\n\n\nclass Thé:\n    """Ähm."""\n\n    def größe(self):\n        return "🍵"\n'
-    found = qualified(code.code_blocks(text, "python"))
-    assert {name: text[slice(*block.span)].split("\n", 1)[0] for name, block in found.items()} == {
+    results = qualified(code.code_blocks(text, "python"))
+    assert {name: text[slice(*block.span)].split("\n", 1)[0] for name, block in results.items()} == {
         "Thé": "class Thé:",
         "Thé.größe": "    def größe(self):",
     }

@@ -84,11 +84,11 @@ def chunk_command(
 
 def _expand(name: str) -> Iterator[str]:
     """Yield the files in a folder that can be read by their suffix, in order, without hidden ones; the name if there are none."""
-    found = list[str]()
+    paths = list[str]()
     for folder, folders, names in os.walk(name):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        found += [str(Path(folder, each)) for each in sorted(names) if each[0] != "." and formats.is_supported(each)]
-    yield from found or [name]
+        folders[:] = sorted(item for item in folders if not item.startswith("."))
+        paths += [str(Path(folder, item)) for item in sorted(names) if item[0] != "." and formats.is_supported(item)]
+    yield from paths or [name]
 
 
 def _chunk_files(

@@ -102,8 +102,8 @@ def outermost(tiler: Tiler) -> Tiler:
     Units are joined to the least indented one above, at the least indentation that leaves no part over half of the text. A
     line that only closes brackets or ends a block stays with what it closes.
 
-    >>> outermost(lines)("if a:\n    b\nelse:\n    c\nif d:\n    e\n    f\n").strings()
-    ['if a:\n    b\nelse:\n    c\n', 'if d:\n    e\n    f\n']
+    >>> outermost(lines)("if a:\n    b\n}\nif c:\n    d\n}\n").strings()
+    ['if a:\n    b\n}\n', 'if c:\n    d\n}\n']
     """
 
     def joined(text: str) -> Units:

@@ -242,15 +242,15 @@ def _lines(source: bytes) -> dict[int, tuple[int, bool]]:
 def _definitions(root: Node, types: Container[str]) -> list[Node]:
     """Return the definitions of a syntax tree. A query of Tree-sitter can take quadratic time."""
     cursor = root.walk()
-    found: list[Node] = []
+    definitions: list[Node] = []
     while True:
         node = cursor.node
         if node is not None and node.type in types and is_definition(node):
-            found.append(node)
+            definitions.append(node)
         if not cursor.goto_first_child():
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
-                    return found
+                    return definitions
 
 
 def _name(node: Node) -> str:

@@ -107,7 +107,7 @@ def is_definition(node: Node) -> bool:
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         arguments = value.child_by_field_name("arguments") if value and node.type == "variable_declarator" else None
         first = arguments.named_children[:1] if arguments else []
-        return any(each is not None and each.type in _FUNCTIONS for each in (value, *first))
+        return any(item is not None and item.type in _FUNCTIONS for item in (value, *first))
     kind = node.child_by_field_name("type")
     if node.type == "type_definition":
         return kind is not None and kind.child_by_field_name("body") is not None
@@ -115,7 +115,7 @@ def is_definition(node: Node) -> bool:
         return kind is not None and kind.type in {"struct_type", "interface_type"}
     if node.type == "property_declaration":
         accessors = node.child_by_field_name("accessors")
-        return any(each.child_by_field_name("body") for each in (accessors.named_children if accessors else ()))
+        return any(item.child_by_field_name("body") for item in (accessors.named_children if accessors else ()))
     return True
 
 
