@@ -119,7 +119,7 @@ class TestInABrowser:
         root, *children = explained.chunks
         nested = [root, *(Chunk(c.text, c.spans, 5, c.index, c.id, level=1, parent=0) for c in children)]
         seen = Seen(View(Explanation(explained.document, nested)).html, tmp_path)
-        assert [chunk for _, chunk, _ in seen.pieces()] == [1, 2]
+        assert [(kind, chunk) for kind, chunk, _ in seen.pieces()] == [("piece", 1), ("piece", 2)]
 
     def test_keys_go_from_chunk_to_chunk(self, tmp_path):
         script = """

@@ -219,7 +219,7 @@
     const fact = (name, value) => list.append(make("dt", { textContent: name }), make("dd", { textContent: value }));
     fact("tokens", chunk.tokens);
     if (chunk.level) fact("level", chunk.level);
-    if (chunk.parent !== undefined) fact("parent", chunk.parent);
+    if (chunk.parent !== null) fact("parent", chunk.parent);
     if (chunk.context) fact("context", chunk.context);
     const places = make("dd");
     for (let i = 0; i < 2 * size; i += 2) {

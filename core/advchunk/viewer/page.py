@@ -110,9 +110,10 @@ def _method_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _chunk_data(chunk: Chunk) -> dict[str, Any]:
-    facts = {"context": chunk.context, "level": chunk.level, "parent": chunk.parent, "metadata": chunk.metadata}
-    own = {name: value for name, value in facts.items() if value not in ("", 0, None, {})}
-    return {"id": chunk.id, "tokens": chunk.tokens, "spans": list(chain(*chunk.spans)), **own}
+    facts = {"context": chunk.context, "level": chunk.level, "metadata": chunk.metadata}
+    own = {name: value for name, value in facts.items() if value}
+    spans = list(chain(*chunk.spans))
+    return {"id": chunk.id, "tokens": chunk.tokens, "spans": spans, "parent": chunk.parent, **own}
 
 
 def _signal(explanation: Explanation) -> list[tuple[int, float]]:
