@@ -163,7 +163,8 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
     residuals = sums.rows - (segment_sums / masses[:, None])[segment]
     phi = float(before.inflation[min(n, 2 * _LAGS)])
     scatter = float(weights @ np.einsum("ij,ij->i", residuals, residuals))
-    variance = max(scatter / max(n - len(lengths) * phi, _MIN_FREEDOM * n), _MIN_SHARED * sums.spread)
+    measured = scatter / max(n - len(lengths) * phi, _MIN_FREEDOM * n)
+    variance = max(measured, _MIN_SHARED * sums.spread)
     count, inflation = np.maximum(np.arange(n + 1.0), 1), np.ones(n + 1)
     for lag in range(1, min(_LAGS + 1, n)):
         (pairs,) = np.nonzero(segment[lag:] == segment[:-lag])
@@ -171,7 +172,7 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
             break
         scale = np.sqrt(weights[pairs] * weights[pairs + lag])
         products = np.einsum("ij,ij->i", residuals[pairs], residuals[pairs + lag])
-        products += variance * phi / lengths[segment[pairs]]
+        products += measured * phi / lengths[segment[pairs]]
         rho = float(scale @ products) / float(scale.sum()) / variance * len(pairs) / (len(pairs) + _FEW_PAIRS)
         inflation += 2 * rho * np.maximum(1 - lag / count, 0)
     inflation = np.maximum(inflation, 1)
