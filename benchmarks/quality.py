@@ -2,6 +2,7 @@
 
 python benchmarks/quality.py --data DIR [--set lectures meetings abstracts clinical choi joined manifesto synthetic]
     [--only NAME ...] [--every N] [--minilm] [--json]
+python benchmarks/quality.py --data DIR --set lectures meetings clinical --sizes 200 400
 
 DIR holds a folder of files in Choi's format for each set (``synthetic`` needs none; ``joined`` concatenates ten of
 Choi's texts). ``meetings`` are `qmsum/topics.json` and the texts it names, in turns of speakers; ``abstracts`` those of
@@ -10,6 +11,9 @@ size limits, on the annotators' sentences. Pk and WindowDiff count sentences; "-
 WindowDiff, from no boundary, with its paired 95 % bootstrap interval over texts. "word Pk" is Choi's scorer, the only
 one comparable with published figures. The exit status is 1 if a figure is worse than its limit (`MOST`, `REAL`,
 `WORD_PK`).
+
+--sizes compares chunks of at most so many tokens instead: those of `optimal-semantic`, with both kinds of evidence, and as
+many that are filled to one size.
 """
 
 from __future__ import annotations
@@ -44,7 +48,8 @@ from advchunk.evaluation import (
 )
 from advchunk.evaluation.data.segmented_text import join_sentences
 from advchunk.evaluation.metrics.statistics import mean_interval
-from advchunk.records import Ints
+from advchunk.models.embedders import as_embedder
+from advchunk.records import Floats, Ints
 from advchunk.text.sentences import sentences
 from algorithms import ALGORITHMS
 
@@ -257,6 +262,58 @@ def run(
     return results
 
 
+def fill(sizes: Ints, number: int) -> Ints:
+    """Return the cuts that fill chunks to one size, of which there are as nearly as possible ``number``."""
+    results, low, high = list[list[int]](), 1, int(sizes.sum())
+    while low <= high:
+        most, cuts, tokens = (low + high) // 2, [0], 0
+        for i, size in enumerate(sizes.tolist()):
+            if tokens and tokens + size > most:
+                cuts, tokens = [*cuts, i], 0
+            tokens += size
+        results.append([*cuts, len(sizes)])
+        low, high = (most + 1, high) if len(cuts) > number else (low, most - 1)
+    return np.array(min(results, key=lambda cuts: abs(len(cuts) - 1 - number)), dtype=np.int64)
+
+
+def cohesion(vectors: Floats, cuts: Ints) -> float:
+    """Return the mean cosine within segments of two or more units, less that between neighboring segments."""
+    sums, sizes = np.add.reduceat(vectors, cuts[:-1]), np.diff(cuts)
+    several = sizes > 1
+    squares = np.einsum("ij,ij->i", sums, sums)
+    within = (squares - sizes)[several] / (sizes * (sizes - 1))[several]
+    between = np.einsum("ij,ij->i", sums[1:], sums[:-1]) / (sizes[1:] * sizes[:-1])
+    return float(within.mean() - between.mean()) if several.any() and len(between) else nan
+
+
+def compare_sizes(texts: Sequence[SegmentedText], most: int) -> str:
+    """Return a Markdown table of the share of true boundaries on edges of chunks, and of cohesion."""
+    rows: dict[str, list[tuple[float, float, float]]] = {"filled": [], "independent": [], "consistent": []}
+    embed = as_embedder(None).embed
+    for text in texts:
+        chunker: Any = create("optimal-semantic", max_tokens=most)
+        vectors, sizes = embed(text.units.strings()), chunker.counter.counts(text.units.strings())
+        cuts = {"consistent": chunker.segmentation(text.units).cuts}
+        number = len(cuts["consistent"]) - 1
+        same: Any = create("optimal-semantic", max_tokens=most, n_segments=number, evidence="independent")
+        cuts |= {"independent": same.segmentation(text.units).cuts, "filled": fill(sizes, number)}
+        for name, scores in rows.items():
+            met = float(np.isin(text.cuts[1:-1], cuts[name]).mean())
+            scores.append((met, cohesion(vectors, cuts[name]), sizes.sum() / (len(cuts[name]) - 1)))
+    lines = ["| | tokens | boundaries met | - filled | cohesion | - filled |", "|---|---|---|---|---|---|"]
+    baseline = np.array(rows["filled"])
+    for name, scores in rows.items():
+        values = np.array(scores)
+        known = ~np.isnan(values[:, 1] + baseline[:, 1])
+        met, gap = (mean_interval(values[known, i] - baseline[known, i]) for i in (0, 1))
+        means = values[known].mean(axis=0)
+        lines.append(
+            f"| {name} | {means[2]:.0f} | {means[0]:.3f} | {met.mean:+.3f} [{met.low:+.3f}, {met.high:+.3f}] "
+            f"| {means[1]:.3f} | {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}] |"
+        )
+    return "\n".join([*lines, ""])
+
+
 def list_unchecked(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
     """Return the labels with limits for which nothing was measured."""
     return [label for label in {**MOST, **WORD_PK} if not any(label in results.get(group, {}) for group in CHOI)]
@@ -324,6 +381,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, help="maximum number of texts per group")
     parser.add_argument("--every", type=int, default=1, help="take every N-th text of each group")
     parser.add_argument("--minilm", action="store_true", help="also run the embedding chunkers with MiniLM")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[], help="maximum tokens of chunks")
     parser.add_argument("--stems", type=Path, help="stems_c99_java.json.gz, to compare with the original programs")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -341,6 +399,10 @@ def main() -> None:
     for which in args.set:
         for group, texts in read_groups(args.data, which, args.texts, args.every).items():
             print(group, file=sys.stderr)
+            for most in args.sizes:
+                print(f"{group}, at most {most} tokens\n\n{compare_sizes(texts, most)}")
+            if args.sizes:
+                continue
             words = [text.words() for text in texts]
             results[group] = run(texts, words, rows, args.only)
             if args.stems and which == "choi":
@@ -348,6 +410,8 @@ def main() -> None:
                 results[group] |= {label: figures for label, figures in original.items() if "stems" in label}
             if not args.json:
                 print(table(group, texts, results[group]))
+    if args.sizes:
+        return
     if args.json:
         print(json.dumps({"figures": results, "published word Pk": PUBLISHED}, indent=1))
     elif "choi" in args.set:
