@@ -26,7 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -367,8 +367,8 @@ def check_names(only: Sequence[str]) -> None:
         require(name in valid, f"--only accepts names and labels of chunkers{did_you_mean(name, valid)}", name)
 
 
-def main() -> None:
-    """Measure, print, and check the limits."""
+def arguments() -> argparse.Namespace:
+    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument(
@@ -384,25 +384,36 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="+", type=int, default=[], help="maximum tokens of chunks")
     parser.add_argument("--stems", type=Path, help="stems_c99_java.json.gz, to compare with the original programs")
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    check_names(args.only)
-    rows = list(ROWS)
-    if args.minilm:
-        minilm = {"embedder": "minilm", "cache": dict[str, Any]()}
-        rows += [
-            Row(f"{row.label}, MiniLM", row.chunker, {**row.params, **minilm})
+    return parser.parse_args()
+
+
+def rows_of(minilm: bool) -> list[Row]:
+    """Return the configurations; with ``minilm``, also those of the embedding chunkers with it."""
+    shared = {"embedder": "minilm", "cache": dict[str, Any]()}
+    chunkers = ("optimal-semantic", "semantic-cluster", "graph-partition") if minilm else ()
+    return [
+        *ROWS,
+        *(
+            Row(f"{row.label}, MiniLM", row.chunker, {**row.params, **shared})
             for row in ROWS
-            if row.chunker in ("optimal-semantic", "semantic-cluster", "graph-partition")
-        ]
-    results = {}
+            if row.chunker in chunkers
+        ),
+    ]
+
+
+def print_sizes(args: argparse.Namespace) -> None:
+    """Print a table of chunks of equal size for each group and size."""
+    for which, most in product(args.set, args.sizes):
+        for group, texts in read_groups(args.data, which, args.texts, args.every).items():
+            print(f"{group}, at most {most} tokens\n\n{compare_sizes(texts, most)}")
+
+
+def measure_all(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the scores by group and configuration, printed as tables unless as JSON later."""
+    rows, results = rows_of(args.minilm), dict[str, dict[str, Any]]()
     for which in args.set:
         for group, texts in read_groups(args.data, which, args.texts, args.every).items():
             print(group, file=sys.stderr)
-            for most in args.sizes:
-                print(f"{group}, at most {most} tokens\n\n{compare_sizes(texts, most)}")
-            if args.sizes:
-                continue
             words = [text.words() for text in texts]
             results[group] = run(texts, words, rows, args.only)
             if args.stems and which == "choi":
@@ -410,8 +421,18 @@ def main() -> None:
                 results[group] |= {label: figures for label, figures in original.items() if "stems" in label}
             if not args.json:
                 print(table(group, texts, results[group]))
+    return results
+
+
+def main() -> None:
+    """Measure, print, and check the limits."""
+    args = arguments()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    check_names(args.only)
     if args.sizes:
+        print_sizes(args)
         return
+    results = measure_all(args)
     if args.json:
         print(json.dumps({"figures": results, "published word Pk": PUBLISHED}, indent=1))
     elif "choi" in args.set:
