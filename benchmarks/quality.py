@@ -6,7 +6,7 @@ python benchmarks/quality.py --data DIR --set lectures meetings clinical --sizes
 
 DIR holds a folder of files in Choi's format for each set (``synthetic`` needs none; ``joined`` concatenates ten of
 Choi's texts). ``meetings`` are `qmsum/topics.json` and the texts it names, in turns of speakers; ``abstracts`` those of
-`pubmedqa/*.json`, with at least four sentences, whose sections are labelled. Scored are the algorithm's own cuts, before
+`pubmedqa/*.json`, with at least four sentences, whose sections are labeled. Scored are the algorithm's own cuts, before
 size limits, on the annotators' sentences. Pk and WindowDiff count sentences; "- none" is the mean difference in Pk, and
 WindowDiff, from no boundary, with its paired 95 % bootstrap interval over texts. "word Pk" is Choi's scorer, the only
 one comparable with published figures. The exit status is 1 if a figure is worse than its limit (`MOST`, `REAL`,
@@ -177,7 +177,7 @@ def measure(texts: Sequence[SegmentedText], words: Sequence[Ints], segment: Segm
     means = {name: float(np.mean(values)) for name, values in figures.items()}
     for name, metric in (("Pk", pk), ("WindowDiff", window_diff)):
         difference = np.array(figures[name]) - [metric(*pair) for pair in nothing]
-        mean, low, high = mean_interval(difference) if len(texts) > 1 else 3 * (float(difference[0]),)
+        mean, low, high = mean_interval(difference) if len(texts) > 1 else 3 * (float(np.mean(difference)),)
         means |= {f"{name} - none": mean, f"{name} low": low, f"{name} high": high}
     return {**means, "seconds": seconds}
 
@@ -213,7 +213,7 @@ def read_meetings(folder: Path) -> list[SegmentedText]:
 
 
 def read_abstracts(folder: Path) -> list[SegmentedText]:
-    """Return abstracts, whose segments are their labelled sections."""
+    """Return abstracts, whose segments are their labeled sections."""
     results = []
     for path in sorted(folder.glob("*.json")):
         for name, abstract in json.loads(path.read_text("utf-8")).items():
@@ -304,9 +304,9 @@ def compare_sizes(texts: Sequence[SegmentedText], most: int) -> str:
     baseline = np.array(rows["filled"])
     for name, scores in rows.items():
         values = np.array(scores)
-        known = ~np.isnan(values[:, 1] + baseline[:, 1])
-        met, gap = (mean_interval(values[known, i] - baseline[known, i]) for i in (0, 1))
-        means = values[known].mean(axis=0)
+        valid = ~np.isnan(values[:, 1] + baseline[:, 1])
+        met, gap = (mean_interval(values[valid, i] - baseline[valid, i]) for i in (0, 1))
+        means = values[valid].mean(axis=0)
         lines.append(
             f"| {name} | {means[2]:.0f} | {means[0]:.3f} | {met.mean:+.3f} [{met.low:+.3f}, {met.high:+.3f}] "
             f"| {means[1]:.3f} | {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}] |"

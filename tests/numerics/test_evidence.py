@@ -104,9 +104,9 @@ def test_without_coherence_and_weights_it_is_the_independent_evidence(x):
     squares = np.cumsum(np.r_[0.0, np.einsum("ij,ij->i", sums.rows, sums.rows)])
     first = np.zeros(n, dtype=np.int64)
     pairs = zip(evidence.discounted(sums, noise)(first), costs.evidence(x)(first), strict=True)
-    for end, (ours, theirs) in enumerate(pairs, start=1):
+    for end, (row, independent) in enumerate(pairs, start=1):
         constant = sums.coordinates / 2 * (squares[end] - squares[:end]) / noise.variance
-        assert ours + constant == pytest.approx(theirs, abs=1e-8)
+        assert row + constant == pytest.approx(independent, abs=1e-8)
 
 
 def test_squares_of_sums_do_not_depend_on_the_blocks():

@@ -66,11 +66,11 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """What units of one topic differ by.
+    """The noise of the units of a topic, and the variance of topics.
 
     Parameters
     ----------
-    variance : of a unit with weight 1, > 0.
+    variance : of the noise of a unit with weight 1, > 0.
     shared : variance of the topics' means, > 0.
     inflation : (n + 1,) for 0..n units, >= 1: how much larger the variance of a segment's sum is than if its units were
         independent.
@@ -201,10 +201,10 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     noise, price, cuts = first_noise(sums), _PENALTY / 2 * np.log(n), np.arange(n + 1)
     for _ in range(_ROUNDS + 1):
         cost = both(discounted(sums, noise, squares), lexical)
-        found, _ = search.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, _REACH), penalty=price)
-        if len(found) == 2 or np.array_equal(found, cuts):
+        result, _ = search.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, _REACH), penalty=price)
+        if len(result) == 2 or np.array_equal(result, cuts):
             break
-        cuts, price = found, _PENALTY * np.log(n)
+        cuts, price = result, _PENALTY * np.log(n)
         noise = learn_noise(sums, cuts, noise)
     return both(discounted(sums, noise), words), noise
 
