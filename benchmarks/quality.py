@@ -305,10 +305,10 @@ def compare_sizes(texts: Sequence[SegmentedText], most: int) -> str:
     for name, scores in rows.items():
         values = np.array(scores)
         valid = ~np.isnan(values[:, 1] + baseline[:, 1])
-        met, gap = (mean_interval(values[valid, i] - baseline[valid, i]) for i in (0, 1))
+        more, gap = (mean_interval(values[valid, i] - baseline[valid, i]) for i in (0, 1))
         means = values[valid].mean(axis=0)
         lines.append(
-            f"| {name} | {means[2]:.0f} | {means[0]:.3f} | {met.mean:+.3f} [{met.low:+.3f}, {met.high:+.3f}] "
+            f"| {name} | {means[2]:.0f} | {means[0]:.3f} | {more.mean:+.3f} [{more.low:+.3f}, {more.high:+.3f}] "
             f"| {means[1]:.3f} | {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}] |"
         )
     return "\n".join([*lines, ""])
