@@ -141,10 +141,14 @@ ALGORITHMS: dict[str, Algorithm] = {
         },
     ),
     "optimal-semantic": Algorithm(
-        growth={"optimal-semantic": Growth()},
+        growth={
+            "optimal-semantic": Growth(),
+            "optimal-semantic, independent": Growth({"evidence": "independent"}),
+        },
         quality={
-            "optimal-semantic": {"max_tokens": 4000},
-            "optimal-semantic, K known": {"max_tokens": 4000, "n_segments": "K"},
+            "optimal-semantic": {"max_tokens": 100_000},
+            "optimal-semantic, independent": {"max_tokens": 100_000, "evidence": "independent"},
+            "optimal-semantic, K known": {"max_tokens": 100_000, "n_segments": "K"},
         },
     ),
     "discourse": Algorithm(

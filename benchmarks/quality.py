@@ -1,11 +1,19 @@
 """Score the cuts of chunkers on texts with known segments, with trivial baselines and published figures.
 
-python benchmarks/quality.py --data DIR [--set choi joined clinical manifesto synthetic] [--only NAME ...] [--json]
+python benchmarks/quality.py --data DIR [--set lectures meetings abstracts clinical choi joined manifesto synthetic]
+    [--only NAME ...] [--every N] [--minilm] [--json]
+python benchmarks/quality.py --data DIR --set lectures meetings clinical --sizes 200 400
 
 DIR holds a folder of files in Choi's format for each set (``synthetic`` needs none; ``joined`` concatenates ten of
-Choi's texts). Scored are the algorithm's own cuts, before size limits, on the annotators' sentences. Pk and WindowDiff
-count sentences; "word Pk" is Choi's scorer, the only one comparable with published figures. The exit status is 1 if a
-figure is worse than its limit (`MOST`, `WORD_PK`).
+Choi's texts). ``meetings`` are `qmsum/topics.json` and the texts it names, in turns of speakers; ``abstracts`` those of
+`pubmedqa/*.json`, with at least four sentences, whose sections are labeled. Scored are the algorithm's own cuts, before
+size limits, on the annotators' sentences. Pk and WindowDiff count sentences; "- none" is the mean difference in Pk, and
+WindowDiff, from no boundary, with its paired 95 % bootstrap interval over texts. "word Pk" is Choi's scorer, the only
+one comparable with published figures. The exit status is 1 if a figure is worse than its limit (`MOST`, `REAL`,
+`WORD_PK`).
+
+--sizes compares chunks of at most so many tokens instead: those of `optimal-semantic`, with both kinds of evidence, and as
+many that are filled to one size.
 """
 
 from __future__ import annotations
@@ -18,7 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise, product
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -39,13 +47,17 @@ from advchunk.evaluation import (
     window_diff,
 )
 from advchunk.evaluation.data.segmented_text import join_sentences
-from advchunk.records import Ints
+from advchunk.evaluation.metrics.statistics import mean_interval
+from advchunk.models.embedders import as_embedder
+from advchunk.records import Floats, Ints
+from advchunk.text.sentences import sentences
 from algorithms import ALGORITHMS
 
 Segmenter: TypeAlias = Callable[[SegmentedText], Ints]
 CHOI = ("3-11", "3-5", "6-8", "9-11")
 JOINED = 10  # texts concatenated into a long one
 RANDOM = 10  # draws of the random baseline
+FOUND = "optimal-semantic"  # evenly spaced cuts of its own number are a baseline
 STEMS: Mapping[str, Any] = {"stop_words": "none", "stemmer": "none", "lowercase": False}
 
 
@@ -72,9 +84,18 @@ MOST: dict[str, tuple[float, float, float, float]] = {
     "c99, its stems": (0.150, 0.203, 0.122, 0.116),
     "bayesseg, no minimum size": (0.11, 0.11, 0.08, 0.08),
     "utiyama-isahara, glasgow": (0.117, 0.135, 0.064, 0.046),
-    "optimal-semantic": (0.075, nan, nan, nan),
-    "optimal-semantic, MiniLM": (0.06, nan, nan, nan),
+    "optimal-semantic": (0.08, 0.13, 0.06, 0.04),
+    "optimal-semantic, independent": (0.075, nan, nan, nan),
+    "optimal-semantic, MiniLM": (0.06, 0.07, 0.04, 0.05),
 }
+# The same for real texts. A chunker of `BETTER` must also beat no boundary beyond noise.
+REAL: dict[str, dict[str, float]] = {
+    "lectures": {"optimal-semantic": 0.345, "optimal-semantic, MiniLM": 0.345},
+    "meetings": {"optimal-semantic": 0.325},
+    "abstracts": {"optimal-semantic": 0.42},
+    "clinical": {"optimal-semantic": 0.395},
+}
+BETTER = {"lectures": ("optimal-semantic", "optimal-semantic, MiniLM")}
 # Word Pk of the original programs on the same documents; from the original stems, ours must be within 0.003.
 WORD_PK: dict[str, tuple[float, float, float, float]] = {
     "c99, its stems": (0.126, 0.175, 0.097, 0.095),
@@ -119,6 +140,11 @@ def random_segmentation(seed: int, text: SegmentedText) -> Ints:
     return random_cuts(len(text.units), len(text.cuts) - 1, seed)
 
 
+def split_evenly(segment: Segmenter, text: SegmentedText) -> Ints:
+    """Return as many segments as a segmenter does, of equal length."""
+    return even_split(len(text.units), len(segment(text)) - 1)
+
+
 def make_segmenter(row: Row) -> Segmenter:
     """Return a function that returns a chunker's cuts before size limits."""
 
@@ -138,6 +164,7 @@ def measure(texts: Sequence[SegmentedText], words: Sequence[Ints], segment: Segm
     seconds = time.process_time() - start
     pairs = list(zip(texts, segmentations, strict=True))
     scores = [boundary_scores(text.cuts, cuts, tolerance=1) for text, cuts in pairs]
+    nothing = [(text.cuts, no_boundary(len(text.units))) for text in texts]
     figures: dict[str, list[float]] = {
         "Pk": [pk(text.cuts, cuts) for text, cuts in pairs],
         "WindowDiff": [window_diff(text.cuts, cuts) for text, cuts in pairs],
@@ -147,11 +174,16 @@ def measure(texts: Sequence[SegmentedText], words: Sequence[Ints], segment: Segm
         "segments": [score.hypothesis_segments for score in scores],
         "true segments": [score.reference_segments for score in scores],
     }
-    return {**{name: float(np.mean(values)) for name, values in figures.items()}, "seconds": seconds}
+    means = {name: float(np.mean(values)) for name, values in figures.items()}
+    for name, metric in (("Pk", pk), ("WindowDiff", window_diff)):
+        difference = np.array(figures[name]) - [metric(*pair) for pair in nothing]
+        mean, low, high = mean_interval(difference) if len(texts) > 1 else 3 * (float(np.mean(difference)),)
+        means |= {f"{name} - none": mean, f"{name} low": low, f"{name} high": high}
+    return {**means, "seconds": seconds}
 
 
-def read_groups(data: Path | None, which: str, most: int | None) -> dict[str, list[SegmentedText]]:
-    """Return the texts of a set by group."""
+def read_groups(data: Path | None, which: str, most: int | None, every: int = 1) -> dict[str, list[SegmentedText]]:
+    """Return the texts of a set by group: each ``every``-th, at most so many."""
     if which == "synthetic":
         results = {f"overlap {o}": [synthetic(seed, overlap=o) for seed in range(20)] for o in (0.25, 0.5, 0.7)}
     elif data is None:
@@ -161,9 +193,35 @@ def read_groups(data: Path | None, which: str, most: int | None) -> dict[str, li
         results = {group: read_folder(data / "choi" / group) for group in CHOI}
         if which == "joined":
             results = {f"{group}, joined": join_texts(texts) for group, texts in results.items()}
+    elif which == "meetings":
+        results = {which: read_meetings(data / "qmsum")}
+    elif which == "abstracts":
+        results = {which: read_abstracts(data / "pubmedqa")}
     else:
         results = {which: read_folder(data / which, "*")}
-    return {name: texts[:most] for name, texts in results.items()}
+    return {name: texts[::every][:most] for name, texts in results.items()}
+
+
+def read_meetings(folder: Path) -> list[SegmentedText]:
+    """Return meetings, whose units are turns."""
+    results = []
+    for meeting in json.loads((folder / "topics.json").read_text("utf-8")):
+        text = (folder / meeting["document"]).read_bytes().decode()
+        turns = [text[a:b] for a, b in pairwise(sorted({*meeting["turns"], len(text)}))]
+        results.append(join_sentences(turns, sorted({0, *meeting["boundaries"], len(turns)}), meeting["document"]))
+    return results
+
+
+def read_abstracts(folder: Path) -> list[SegmentedText]:
+    """Return abstracts, whose segments are their labeled sections."""
+    results = []
+    for path in sorted(folder.glob("*.json")):
+        for name, abstract in json.loads(path.read_text("utf-8")).items():
+            sections = [[f"{sentence} " for sentence in sentences(text).strings()] for text in abstract["CONTEXTS"]]
+            cuts = np.cumsum([0, *map(len, sections)]).tolist()
+            if len(sections) > 1 and cuts[-1] >= 4:
+                results.append(join_sentences([sentence for section in sections for sentence in section], cuts, name))
+    return results
 
 
 def join_texts(texts: Sequence[SegmentedText]) -> list[SegmentedText]:
@@ -196,7 +254,64 @@ def run(
         print(f"  {label}", file=sys.stderr)
         figures = [measure(texts, words, segment) for _, segment in draws]
         results[label] = {name: float(np.mean([row[name] for row in figures])) for name in figures[0]}
+    for row in rows:
+        if row.label == FOUND and row.label in results:
+            results[f"even split, as many as {row.label}"] = measure(
+                texts, words, partial(split_evenly, make_segmenter(row))
+            )
     return results
+
+
+def fill(sizes: Ints, number: int) -> Ints:
+    """Return the cuts that fill chunks to one size, of which there are as nearly as possible ``number``."""
+    results, low, high = list[list[int]](), 1, int(sizes.sum())
+    while low <= high:
+        most, cuts, tokens = (low + high) // 2, [0], 0
+        for i, size in enumerate(sizes.tolist()):
+            if tokens and tokens + size > most:
+                cuts, tokens = [*cuts, i], 0
+            tokens += size
+        results.append([*cuts, len(sizes)])
+        low, high = (most + 1, high) if len(cuts) > number else (low, most - 1)
+    return np.array(min(results, key=lambda cuts: abs(len(cuts) - 1 - number)), dtype=np.int64)
+
+
+def cohesion(vectors: Floats, cuts: Ints) -> float:
+    """Return the mean cosine within segments of two or more units, less that between neighboring segments."""
+    sums, sizes = np.add.reduceat(vectors, cuts[:-1]), np.diff(cuts)
+    several = sizes > 1
+    squares = np.einsum("ij,ij->i", sums, sums)
+    within = (squares - sizes)[several] / (sizes * (sizes - 1))[several]
+    between = np.einsum("ij,ij->i", sums[1:], sums[:-1]) / (sizes[1:] * sizes[:-1])
+    return float(within.mean() - between.mean()) if several.any() and len(between) else nan
+
+
+def compare_sizes(texts: Sequence[SegmentedText], most: int) -> str:
+    """Return a Markdown table of the share of true boundaries on edges of chunks, and of cohesion."""
+    rows: dict[str, list[tuple[float, float, float]]] = {"filled": [], "independent": [], "consistent": []}
+    embed = as_embedder(None).embed
+    for text in texts:
+        chunker: Any = create("optimal-semantic", max_tokens=most)
+        vectors, sizes = embed(text.units.strings()), chunker.counter.counts(text.units.strings())
+        cuts = {"consistent": chunker.segmentation(text.units).cuts}
+        number = len(cuts["consistent"]) - 1
+        same: Any = create("optimal-semantic", max_tokens=most, n_segments=number, evidence="independent")
+        cuts |= {"independent": same.segmentation(text.units).cuts, "filled": fill(sizes, number)}
+        for name, scores in rows.items():
+            met = float(np.isin(text.cuts[1:-1], cuts[name]).mean())
+            scores.append((met, cohesion(vectors, cuts[name]), sizes.sum() / (len(cuts[name]) - 1)))
+    lines = ["| | tokens | boundaries met | - filled | cohesion | - filled |", "|---|---|---|---|---|---|"]
+    baseline = np.array(rows["filled"])
+    for name, scores in rows.items():
+        values = np.array(scores)
+        valid = ~np.isnan(values[:, 1] + baseline[:, 1])
+        more, gap = (mean_interval(values[valid, i] - baseline[valid, i]) for i in (0, 1))
+        means = values[valid].mean(axis=0)
+        lines.append(
+            f"| {name} | {means[2]:.0f} | {means[0]:.3f} | {more.mean:+.3f} [{more.low:+.3f}, {more.high:+.3f}] "
+            f"| {means[1]:.3f} | {gap.mean:+.3f} [{gap.low:+.3f}, {gap.high:+.3f}] |"
+        )
+    return "\n".join([*lines, ""])
 
 
 def list_unchecked(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[str]:
@@ -215,17 +330,31 @@ def list_regressions(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -
                 messages.append(
                     f"{group}: {label}: word Pk {figures['word Pk']:.4f} is not {WORD_PK[label][i]} +- 0.003"
                 )
+    for group, limits in REAL.items():
+        for label, most in limits.items():
+            if (row := results.get(group, {}).get(label)) and round(row["Pk"], 3) > most:
+                messages.append(f"{group}: {label}: Pk {row['Pk']:.3f} is over {most}")
+        messages += [
+            f"{group}: {label}: Pk is not below that of no boundary, but up to {row['Pk high']:+.3f} from it"
+            for label in BETTER.get(group, ())
+            if (row := results.get(group, {}).get(label)) and row["Pk high"] >= 0
+        ]
     return messages
 
 
 def table(group: str, texts: Sequence[SegmentedText], figures: Mapping[str, Mapping[str, float]]) -> str:
     """Return the scores of a group as a Markdown table."""
     names = ["Pk", "WindowDiff", "word Pk", "precision", "recall", "segments", "seconds"]
-    lines = [f"{group}: {len(texts)} texts", "", "| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    columns = [*names, "Pk - none", "WindowDiff - none"]
+    lines = [f"{group}: {len(texts)} texts", "", "| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for label, row in figures.items():
         lines.append(
             f"| {label} | "
             + " | ".join(f"{row[name]:.3g}" if name == "seconds" else f"{row[name]:.3f}" for name in names)
+            + "".join(
+                f" | {row[f'{name} - none']:+.3f} [{row[f'{name} low']:+.3f}, {row[f'{name} high']:+.3f}]"
+                for name in names[:2]
+            )
             + " |"
         )
     return "\n".join([*lines, ""])
@@ -238,32 +367,52 @@ def check_names(only: Sequence[str]) -> None:
         require(name in valid, f"--only accepts names and labels of chunkers{did_you_mean(name, valid)}", name)
 
 
-def main() -> None:
-    """Measure, print, and check the limits."""
+def arguments() -> argparse.Namespace:
+    """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument(
-        "--set", nargs="+", choices=["choi", "joined", "clinical", "manifesto", "synthetic"], default=["choi"]
+        "--set",
+        nargs="+",
+        choices=["lectures", "meetings", "abstracts", "clinical", "choi", "joined", "manifesto", "synthetic"],
+        default=["choi"],
     )
     parser.add_argument("--only", nargs="+", default=[], help="names or labels of chunkers")
     parser.add_argument("--texts", type=int, help="maximum number of texts per group")
+    parser.add_argument("--every", type=int, default=1, help="take every N-th text of each group")
     parser.add_argument("--minilm", action="store_true", help="also run the embedding chunkers with MiniLM")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[], help="maximum tokens of chunks")
     parser.add_argument("--stems", type=Path, help="stems_c99_java.json.gz, to compare with the original programs")
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
-    os.environ["HF_HUB_OFFLINE"] = "1"
-    check_names(args.only)
-    rows = list(ROWS)
-    if args.minilm:
-        minilm = {"embedder": "minilm", "cache": dict[str, Any]()}
-        rows += [
-            Row(f"{row.label}, MiniLM", row.chunker, {**row.params, **minilm})
+    return parser.parse_args()
+
+
+def rows_of(minilm: bool) -> list[Row]:
+    """Return the configurations; with ``minilm``, also those of the embedding chunkers with it."""
+    shared = {"embedder": "minilm", "cache": dict[str, Any]()}
+    chunkers = ("optimal-semantic", "semantic-cluster", "graph-partition") if minilm else ()
+    return [
+        *ROWS,
+        *(
+            Row(f"{row.label}, MiniLM", row.chunker, {**row.params, **shared})
             for row in ROWS
-            if row.chunker in ("optimal-semantic", "semantic-cluster", "graph-partition")
-        ]
-    results = {}
+            if row.chunker in chunkers
+        ),
+    ]
+
+
+def print_sizes(args: argparse.Namespace) -> None:
+    """Print a table of chunks of equal size for each group and size."""
+    for which, most in product(args.set, args.sizes):
+        for group, texts in read_groups(args.data, which, args.texts, args.every).items():
+            print(f"{group}, at most {most} tokens\n\n{compare_sizes(texts, most)}")
+
+
+def measure_all(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the scores by group and configuration, printed as tables unless as JSON later."""
+    rows, results = rows_of(args.minilm), dict[str, dict[str, Any]]()
     for which in args.set:
-        for group, texts in read_groups(args.data, which, args.texts).items():
+        for group, texts in read_groups(args.data, which, args.texts, args.every).items():
             print(group, file=sys.stderr)
             words = [text.words() for text in texts]
             results[group] = run(texts, words, rows, args.only)
@@ -272,13 +421,25 @@ def main() -> None:
                 results[group] |= {label: figures for label, figures in original.items() if "stems" in label}
             if not args.json:
                 print(table(group, texts, results[group]))
+    return results
+
+
+def main() -> None:
+    """Measure, print, and check the limits."""
+    args = arguments()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    check_names(args.only)
+    if args.sizes:
+        print_sizes(args)
+        return
+    results = measure_all(args)
     if args.json:
         print(json.dumps({"figures": results, "published word Pk": PUBLISHED}, indent=1))
     elif "choi" in args.set:
         print("Published word Pk:", *(f"- {name}: {figures}" for name, figures in PUBLISHED.items()), sep="\n")
     if "choi" in args.set and (unchecked := list_unchecked(results)):
         print("Not checked:", "; ".join(unchecked), file=sys.stderr)
-    if not args.texts and (regressions := list_regressions(results)):
+    if not args.texts and args.every == 1 and (regressions := list_regressions(results)):
         raise SystemExit("\n".join(regressions))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import log
 
 import numpy as np
@@ -116,13 +117,17 @@ def test_optimal_semantic_rarely_cuts_a_text_without_topics(sentences):
     assert sum(number > 1 for number in counts) <= 2
 
 
-def test_optimal_semantic_cuts_less_at_a_higher_price():
+@pytest.mark.parametrize(("evidence", "most"), [("consistent", 3), ("independent", 8)])
+def test_optimal_semantic_cuts_less_at_a_higher_price(evidence, most):
     topics, noise = (np.random.default_rng(seed).standard_normal((40, 16)) for seed in (5, 6))
     rows = topics[np.arange(40) // 5] + 1.3 * noise
     text = "".join(f"Number {i:02}. " for i in range(40))
-    counts = [len(OptimalSemanticChunker(embedder=lambda _: rows, penalty=p).chunk(text)) for p in (0, 1, 2, 4, 9)]
+    counts = [
+        len(OptimalSemanticChunker(embedder=lambda _: rows, evidence=evidence, penalty=p).chunk(text))
+        for p in (0, 1, 2, 4, 9)
+    ]
     assert counts == sorted(counts, reverse=True)
-    assert counts[0] > 8 > counts[2] > counts[-1] == 1
+    assert counts[0] > most > counts[2] >= counts[-1] == 1
 
 
 def test_recursive_ends_a_chunk_before_the_highest_heading_of_its_second_half():
@@ -201,11 +206,15 @@ def test_explain_labels_and_figures_of_a_grouping():
 
 def test_explain_the_cost_of_the_optimum():
     text = "Ants dig. Ants run. Bees hum. Bees fly."
-    explanation = OptimalSemanticChunker(embedder=Topics(), penalty=0.25).explain(text)
+    chunker = OptimalSemanticChunker(embedder=Topics(), evidence="independent", penalty=0.25)
+    explanation = chunker.explain(text)
     assert explanation.figures == {"cost": pytest.approx(1.6 + log(5 / 3) + 2 * 0.25 * log(4)), "segments": 2}
     assert [(cut.offset, cut.reason) for cut in explanation.cuts] == [(20, "cost")]
-    whole = OptimalSemanticChunker(embedder=Topics(), penalty=0.25, n_segments=1).explain(text)
+    whole = replace(chunker, n_segments=1).explain(text)
     assert whole.figures == {"cost": pytest.approx(8 / 3 + log(7 / 3) / 2), "segments": 1}  # of spread 1/2, 1/8 shared
+    consistent = replace(chunker, evidence="consistent").explain(text)
+    assert consistent.figures.keys() == {"cost", "segments", "inflation"}
+    assert consistent.figures["inflation"] == 1  # nothing is left inside [Ants][Bees]
 
 
 def test_scores_are_written_into_metadata_on_request():

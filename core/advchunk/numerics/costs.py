@@ -39,9 +39,7 @@ def evidence(rows: Floats) -> SegmentCost:
     spread = float(squares.mean()) or 1.0
     shared = max(float(neighbor_similarity(rows).sum()) / n, _MIN_SHARED * spread / n)
     noise = spread - shared
-    products = rows @ rows.T if n < width else rows.T @ rows  # both have the same Frobenius norm
-    mean_squared_product = (np.square(products).sum() - squares @ squares) / max(n * (n - 1), 1)
-    half = spread**2 / max(mean_squared_product, spread**2 / width) / 2
+    half = effective_coordinates(rows) / 2
     total = np.vstack([np.zeros(width), np.cumsum(rows, axis=0)])
     powers = np.r_[0.0, np.cumsum(squares)]
     counts = np.arange(n + 1, dtype=np.float64)
@@ -55,6 +53,16 @@ def evidence(rows: Floats) -> SegmentCost:
             yield half * ((powers[end] - powers[start:end] - about_mean) / noise + log_determinant[m])
 
     return cost
+
+
+def effective_coordinates(rows: Floats) -> float:
+    """Return the number of independent coordinates, 1..d, that would give the observed mean squared product of two rows."""
+    n, width = rows.shape
+    squares = np.einsum("ij,ij->i", rows, rows)
+    spread = float(squares.mean()) or 1.0
+    products = rows @ rows.T if n < width else rows.T @ rows  # both have the same Frobenius norm
+    mean_squared_product = (np.square(products).sum() - squares @ squares) / max(n * (n - 1), 1)
+    return float(spread**2 / max(mean_squared_product, spread**2 / width))
 
 
 def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
