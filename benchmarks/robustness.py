@@ -1,4 +1,4 @@
-"""Scorer the sensitivity to each parameter on five types of documents. See ROBUSTNESS.md.
+"""Score the sensitivity to each parameter on five types of documents. See ROBUSTNESS.md.
 
 python benchmarks/robustness.py --data DIR [--only NAME ...] [--texts N] [--lm smollm2] [--processes N] [--write]
 

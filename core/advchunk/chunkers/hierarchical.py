@@ -139,7 +139,7 @@ class HierarchicalChunker(HierarchicalParams, SegmentingChunker):
     --------
     >>> chunks = HierarchicalChunker().chunk("# Tea\n\nBoil water. Add tea.\n\n# Milk\n\nWarm it.")
     >>> [(chunk.level, chunk.parent, chunk.text[-9:]) for chunk in chunks[:4]]
-    [(0, None, 'Add tea.\n\n'), (1, 0, 'Add tea.\n\n'), (2, 1, 'l water. '), (2, 1, 'Add tea.\n\n')]
+    [(0, None, 'dd tea.\n\n'), (1, 0, 'dd tea.\n\n'), (2, 1, 'l water. '), (2, 1, 'dd tea.\n\n')]
     >>> [chunk.metadata["granularity"] for chunk in HierarchicalChunker(levels=["universal-semantic", "sentence"]).chunk("Tea.")]
     ['paragraph', 'sentence']
     """
