@@ -203,7 +203,9 @@ class GraphRAGNodeParser(LinearNodeParser, core.GraphRAGParams):
 
     chunker_class = core.GraphRAGChunker
     llm: Annotated[ChatModelLike | str | None, UNCHECKED] = Field(
-        default=None, exclude=True, description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable; None does without."
+        default=None,
+        exclude=True,
+        description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable; None does without.",
     )
     extractor: Annotated[ExtractorLike | None, UNCHECKED] = Field(
         default=None, exclude=True, description="Extracts entities and relations: a pipeline of spaCy, or an Extractor."
