@@ -189,6 +189,21 @@ def test_leaves_are_the_chunks_of_recursive():
     assert [(c.id, c.text, c.spans) for c in leaves] == [(c.id, c.text, c.spans) for chunks in plain for c in chunks]
 
 
+@pytest.mark.parametrize("options", [{"include_context": True}, {"add_scores": True}])
+def test_leaves_have_the_context_and_the_cuts_of_their_documents(options):
+    documents = [Document(f"# Of {document.id}\n\n{document.text}", document.id) for document in DOCUMENTS]
+    chunker = replace(CHUNKER, **options)
+    plain = [chunk for chunks in RecursiveChunker(max_tokens=16, **options).chunk_many(documents) for chunk in chunks]
+    leaves = [chunk for chunk in chunker.chunk_corpus(documents).chunks if chunk.spans]
+    assert [(c.id, c.context, "cut" in c.metadata) for c in leaves] == [
+        (c.id, c.context, "cut" in c.metadata) for c in plain
+    ]
+    explained = [chunk for document in documents for chunk in chunker.explain(document).chunks]
+    assert [(c.id, c.text, c.context, c.tokens) for c in explained] == [
+        (c.id, c.text, c.context, c.tokens) for c in leaves
+    ]
+
+
 def test_every_entity_and_edge_has_its_places():
     corpus = CHUNKER.chunk_corpus(DOCUMENTS)
     documents = {leaf.chunk.id: name for name, leaves in corpus.leaves.items() for leaf in leaves}
