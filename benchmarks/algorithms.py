@@ -24,6 +24,8 @@ class Algorithm(NamedTuple):
     ----------
     planted : parameters that separate the two planted topics of `tests/conftest.py`.
     levels : number of levels of its chunks, each of which tiles the text.
+    corpus : True if the documents of a call are one tree: its leaves are the chunks of documents and tile the texts, the
+        others are summaries without spans, and ``index`` and ``parent`` number all chunks of the call.
     models : a stand-in for each model that the chunker needs, as "module:object" in `tests/`.
     verbatim : parameters under which chunks are verbatim parts of any text.
     shifts : for an experimental chunker: parameters that find where topics of made-up words change, given the number
@@ -34,6 +36,7 @@ class Algorithm(NamedTuple):
 
     planted: Parameters = _NONE
     levels: int = 1
+    corpus: bool = False
     models: Mapping[str, str] = _NONE
     verbatim: Parameters = _NONE
     shifts: Callable[[int], Parameters] | None = None
@@ -167,6 +170,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "recursive": Algorithm(planted={"max_tokens": 45}),
     "auto": Algorithm(planted={"max_tokens": 45}),
     "hierarchical": Algorithm(planted={"max_tokens": 45, "levels": ["section", "recursive", "recursive"]}, levels=3),
+    "graphrag": Algorithm(planted={"max_tokens": 45}, corpus=True),
     "mst-semantic": Algorithm(planted={"granularity": "sentence", "n_segments": 2}),
     "perplexity": Algorithm(planted={"combine": False}, models={"lm": "lm:Words"}),
     "margin-sampling": Algorithm(planted={"window": None, "combine": False}, models={"lm": "lm:Words"}),

@@ -17,7 +17,14 @@ from langchain_text_splitters import TextSplitter
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
 from advchunk.chunkers.docstrings import with_inherited_parameters
-from advchunk.chunkers.frameworks import chunk_files, flatten_spans, framework_metadata, parse_spans
+from advchunk.chunkers.frameworks import (
+    chunk_files,
+    flatten_spans,
+    framework_metadata,
+    is_of_corpus,
+    parent_id,
+    parse_spans,
+)
 from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
 from advchunk.engine.runner import ProgressReporter, error_handler, hashed_id
 from advchunk.errors import MissingExtra, require
@@ -206,9 +213,9 @@ class AdvchunkSplitter(TextSplitter, ABC):
             values |= {"start_index": spans[0].start, "end_index": spans[-1].end}
         if len(spans) > 1:
             values["spans"] = flatten_spans(spans)
-        if chunk.parent is not None:
-            values["parent_id"] = chunks[chunk.parent].id
-        if document.id:
+        if above := parent_id(chunk, chunks):
+            values["parent_id"] = above
+        if document.id and not is_of_corpus(chunk):
             values["source_id"] = document.id
         return framework_metadata(chunk, values)
 

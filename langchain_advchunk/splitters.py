@@ -8,6 +8,7 @@ from typing import Any
 
 import advchunk as core
 from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.graphrag.extraction import ExtractorLike
 from advchunk.chunkers.hierarchical import Level
 from advchunk.chunkers.params import RESOURCE
 from advchunk.models.chat import ChatModelLike
@@ -21,6 +22,7 @@ __all__ = [
     "C99Splitter",
     "DiscourseSegmenterSplitter",
     "GraphPartitionSplitter",
+    "GraphRAGSplitter",
     "GrobidSectionSplitter",
     "HierarchicalSplitter",
     "LDATopicSplitter",
@@ -212,3 +214,21 @@ class HierarchicalSplitter(LinearSplitter, core.HierarchicalParams):
 
     chunker_class = core.HierarchicalChunker
     levels: Sequence[Level] | None = field(default=None, repr=False, metadata=RESOURCE)
+
+
+@dataclass(kw_only=True, eq=False)
+class GraphRAGSplitter(LinearSplitter, core.GraphRAGParams):
+    """Split a corpus, and add the root and the communities, each with a summary (`advchunk.GraphRAGParams`).
+
+    A call splits one corpus: the first documents that it returns are the root and the communities. They belong to no document
+    and have none of the metadata of documents; their ``sources`` are JSON, ``[[source_id, start, end], ...]``.
+
+    Parameters
+    ----------
+    llm : a LangChain chat model, an `advchunk.OpenAIChat`, the base URL of an endpoint, or a callable; None does without.
+    extractor : extracts entities and relations (`advchunk.GraphRAGChunker`).
+    """
+
+    chunker_class = core.GraphRAGChunker
+    llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
+    extractor: ExtractorLike | None = field(default=None, repr=False, metadata=RESOURCE)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from uuid import UUID, uuid5
 
 from llama_index.core.callbacks import CallbackManager
@@ -27,7 +28,14 @@ from pydantic_core import core_schema
 
 from advchunk import Chunk, Chunker, ConfigurationError, Failure
 from advchunk import Document as Source
-from advchunk.chunkers.frameworks import chunk_files, flatten_spans, framework_metadata, parse_spans
+from advchunk.chunkers.frameworks import (
+    chunk_files,
+    flatten_spans,
+    framework_metadata,
+    is_of_corpus,
+    parent_id,
+    parse_spans,
+)
 from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.engine.runner import error_handler
@@ -58,6 +66,15 @@ UNCHECKED = Resource()
 _NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
+class _Link(NamedTuple):
+    """The node of a chunk, the ids of the chunk and of the one above it, and its level."""
+
+    chunk: str
+    above: str | None
+    level: int
+    node: TextNode
+
+
 class AdvchunkNodeParser(TextSplitter):
     """Parse nodes with a core chunker, and add its metadata to each chunk.
 
@@ -70,7 +87,7 @@ class AdvchunkNodeParser(TextSplitter):
     ``context``, which both see, without a label if they see nothing else. Metadata of your own that either sees, and then the
     label, do not count toward ``max_tokens``.
 
-    A chunk is linked to its document (SOURCE), to those before and after it with the same parent, if any (PREVIOUS, NEXT), and
+    A chunk is linked to its document (SOURCE; a summary of a corpus has none), to those before and after it with the same parent, if any (PREVIOUS, NEXT), and
     in a hierarchy to the chunks above and below (PARENT, CHILD). It is ``text[start_char_idx:end_char_idx]`` of its document only if it has one
     span; `chunk_spans` returns the spans of any chunk. Ids are stable while the text, its context and the document id are unchanged: give documents an ``id_``.
     """
@@ -155,32 +172,38 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _convert(self, parents: Sequence[BaseNode], results: list[list[Chunk]]) -> list[BaseNode]:
         """Return the chunks of each parent as linked nodes."""
-        entries: list[BaseNode] = []
-        last: dict[tuple[str | None, int, str | None], tuple[BaseNode, RelatedNodeInfo]] = {}
+        groups, links = list[list[TextNode]](), list[_Link]()
         for parent, chunks in zip(parents, results, strict=True):
-            if not chunks and _has_media(parent):
-                entries.append(parent)
-                continue
-            source = parent.source_node or parent.as_related_node_info()  # hashes the whole text, so only once
-            nodes, below = [self._node(parent, source, chunk) for chunk in chunks], dict[int, list[RelatedNodeInfo]]()
-            infos = [node.as_related_node_info() for node in nodes]  # hashes are final from here on, so links hold
-            for node, info, chunk in zip(nodes, infos, chunks, strict=True):
-                if chunk.parent is not None:
-                    node.relationships[NodeRelationship.PARENT] = infos[chunk.parent]
-                    below.setdefault(chunk.parent, []).append(info)
-                if self.include_prev_next_rel:
-                    # Links across parents would make AutoMergingRetriever add and merge the same node forever.
-                    above = None if chunk.parent is None else infos[chunk.parent].node_id
-                    sequence = (node.ref_doc_id, chunk.level, above)
-                    if sequence in last:
-                        before, before_info = last[sequence]
-                        node.relationships[NodeRelationship.PREVIOUS] = before_info
-                        before.relationships[NodeRelationship.NEXT] = info
-                    last[sequence] = node, info
-            for place, children in below.items():
-                nodes[place].relationships[NodeRelationship.CHILD] = children
-            entries += self._entries(parent, nodes, chunks)
+            groups.append(self._nodes(parent, chunks))
+            links += [
+                _Link(chunk.id, parent_id(chunk, chunks), chunk.level, node)
+                for chunk, node in zip(chunks, groups[-1], strict=True)
+            ]
+        self._link(links)
+        entries: list[BaseNode] = []
+        for parent, nodes, chunks in zip(parents, groups, results, strict=True):
+            entries += self._entries(parent, nodes, chunks) if chunks or not _has_media(parent) else [parent]
         return entries
+
+    def _link(self, links: Sequence[_Link]) -> None:
+        """Link the nodes of a call to those above, below, before and after them."""
+        infos = {link.chunk: link.node.as_related_node_info() for link in links}  # hashes are final from here on
+        below = defaultdict[str, list[RelatedNodeInfo]](list)
+        last: dict[tuple[str | None, int, str | None], _Link] = {}
+        for link in links:
+            if link.above is not None:
+                link.node.relationships[NodeRelationship.PARENT] = infos[link.above]
+                below[link.above].append(infos[link.chunk])
+            if self.include_prev_next_rel:
+                # Links across parents would make AutoMergingRetriever add and merge the same node forever.
+                sequence = link.node.ref_doc_id, link.level, link.above
+                if before := last.get(sequence):
+                    link.node.relationships[NodeRelationship.PREVIOUS] = infos[before.chunk]
+                    before.node.relationships[NodeRelationship.NEXT] = infos[link.chunk]
+                last[sequence] = link
+        for link in links:
+            if link.chunk in below:
+                link.node.relationships[NodeRelationship.CHILD] = below[link.chunk]
 
     def _entries(self, parent: BaseNode, nodes: Sequence[TextNode], chunks: Sequence[Chunk]) -> Iterator[BaseNode]:
         """Yield the nodes to index: the node of a chunk, or an `IndexNode` for each of its rows that refers to it."""
@@ -192,6 +215,12 @@ class AdvchunkNodeParser(TextSplitter):
             is_verbatim = shift is not None and chunk.spans_in(text) == chunk.spans
             yield from sentence_nodes(node, chunk, (shift or 0) if is_verbatim else None)
 
+    def _nodes(self, parent: BaseNode, chunks: Sequence[Chunk]) -> list[TextNode]:
+        if not chunks:
+            return []
+        source = parent.source_node or parent.as_related_node_info()  # hashes the whole text, so only once
+        return [self._node(parent, source, chunk) for chunk in chunks]
+
     def _node(self, parent: BaseNode, source: RelatedNodeInfo, chunk: Chunk) -> TextNode:
         shift = _offset_in_root(parent)
         values: dict[str, Any] = {"token_count": chunk.tokens, "level": chunk.level}
@@ -200,7 +229,9 @@ class AdvchunkNodeParser(TextSplitter):
             values["spans"] = flatten_spans(spans, shift or 0)
         values |= {"context": chunk.context} if chunk.context else {}
         metadata = framework_metadata(chunk, values)
-        hidden = hidden_keys(metadata, users_metadata(parent.metadata) if self.include_metadata else {})
+        of_corpus = is_of_corpus(chunk)
+        users = users_metadata(parent.metadata) if self.include_metadata and not of_corpus else {}
+        hidden = hidden_keys(metadata, users)
         hidden += ["title"] if chunk.context else []  # which is part of the context
         embed_hidden = [*parent.excluded_embed_metadata_keys, *hidden]
         llm_hidden = [*parent.excluded_llm_metadata_keys, *hidden]
@@ -213,7 +244,7 @@ class AdvchunkNodeParser(TextSplitter):
             start_char_idx=spans[0].start + (shift or 0) if spans else None,
             end_char_idx=spans[-1].end + (shift or 0) if spans else None,
             metadata=metadata,
-            relationships={NodeRelationship.SOURCE: source},
+            relationships={} if of_corpus else {NodeRelationship.SOURCE: source},
             excluded_embed_metadata_keys=embed_hidden,
             excluded_llm_metadata_keys=llm_hidden,
             metadata_template="{value}" if is_alone else parent.metadata_template,  # tokens of a label are not counted

@@ -9,6 +9,7 @@ from pydantic import Field
 
 import advchunk as core
 from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.graphrag.extraction import ExtractorLike
 from advchunk.chunkers.hierarchical import Level
 from advchunk.models.chat import ChatModelLike
 from advchunk.text.splitters import SplitterLike
@@ -27,6 +28,7 @@ __all__ = [
     "C99NodeParser",
     "DiscourseSegmenterNodeParser",
     "GraphPartitionNodeParser",
+    "GraphRAGNodeParser",
     "GrobidSectionNodeParser",
     "HierarchicalNodeParser",
     "LDATopicNodeParser",
@@ -189,4 +191,22 @@ class HierarchicalNodeParser(LinearNodeParser, core.HierarchicalParams):
     chunker_class = core.HierarchicalChunker
     levels: Annotated[Sequence[Level] | None, UNCHECKED] = Field(
         default=None, exclude=True, description="Chunkers, names and sizes, coarsest first."
+    )
+
+
+class GraphRAGNodeParser(LinearNodeParser, core.GraphRAGParams):
+    """Parse a corpus, and add nodes for the root and the communities, with summaries (`advchunk.GraphRAGParams`).
+
+    A call parses one corpus: the first nodes that it returns are the root and the communities. They belong to no document:
+    they have no SOURCE and none of the metadata of documents; their ``sources`` are JSON, ``[[document id, start, end], ...]``.
+    """
+
+    chunker_class = core.GraphRAGChunker
+    llm: Annotated[ChatModelLike | str | None, UNCHECKED] = Field(
+        default=None,
+        exclude=True,
+        description="A LlamaIndex LLM, an OpenAIChat, a base URL, a callable; None does without.",
+    )
+    extractor: Annotated[ExtractorLike | None, UNCHECKED] = Field(
+        default=None, exclude=True, description="Extracts entities and relations: a pipeline of spaCy, or an Extractor."
     )

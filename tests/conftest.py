@@ -37,7 +37,10 @@ COURTS = (
 
 
 class Tiling(str):
-    """The name of a chunker, and one of its levels: the chunks of each level tile the text."""
+    """The name of a chunker, and one of its levels: the chunks of each level tile the text.
+
+    The chunks of a corpus that tile its texts are those of its documents, at any level.
+    """
 
     level = 0
 
@@ -49,7 +52,17 @@ class Tiling(str):
 
     def chunks(self, chunks):
         """Return those of the chunks that are at the level."""
-        return [chunk for chunk in chunks if chunk.level == self.level]
+        return leaves(chunks) if ALGORITHMS[self].corpus else [chunk for chunk in chunks if chunk.level == self.level]
+
+
+def leaves(chunks):
+    """Return the chunks that have a text, without the summaries of a corpus."""
+    return [chunk for chunk in chunks if chunk.spans]
+
+
+def numbered(name, results):
+    """Return the lists of chunks that ``index`` and ``parent`` number: those of each document, or of all for a corpus."""
+    return [[chunk for chunks in results for chunk in chunks]] if ALGORITHMS[name].corpus else results
 
 
 def tilings():
@@ -95,7 +108,7 @@ def core(name, texts, tokenizer=None, **params):
     )
     return [
         Piece(c.text, c.spans, c.tokens, c.id, c.level, None if c.parent is None else chunks[c.parent].id)
-        for chunks in results
+        for chunks in numbered(name, results)
         for c in chunks
     ]
 
@@ -110,7 +123,7 @@ def langchain(name, texts, tokenizer=None, **params):
 
 def langchain_piece(document, texts):
     metadata = document.metadata
-    spans = spans_of(metadata, metadata["start_index"], metadata["end_index"])
+    spans = spans_of(metadata, metadata["start_index"], metadata["end_index"]) if "start_index" in metadata else ()
     text = "".join(texts[int(metadata["source_id"])][start:end] for start, end in spans)
     assert document.page_content.endswith(text)  # after its context
     return Piece(text, spans, metadata["token_count"], document.id, metadata["level"], metadata.get("parent_id"))
@@ -121,7 +134,9 @@ def llamaindex(name, texts, tokenizer=None, **params):
         tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)}
     )
     nodes = parser([LlamaIndexDocument(text=text, id_=str(i)) for i, text in enumerate(texts)])
-    pairs = [(n, spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes]
+    pairs = [
+        (n, () if n.start_char_idx is None else spans_of(n.metadata, n.start_char_idx, n.end_char_idx)) for n in nodes
+    ]
     return [
         Piece(
             n.text,

@@ -258,9 +258,8 @@ def shown_per_character(name, text, count, adds_up, **params):
     spare |= {"min_segment_length": 0} if name == "c99" else {}  # short segments are counted again when they are joined
     spare |= {"support": 100.0, "llm": every_fourth_line} if name == "llm-chaptering" else {}
     kwargs = {"max_tokens": 64, "overlap_tokens": 0, "tokenizer": counter, **resources, **params, **spare}
-    chunks = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **kwargs}).chunk(
-        Document(text, blocks=())
-    )
+    chunker = advchunk.create(name, experimental=True, **{**STAND_INS.get(name, {}), **kwargs})
+    chunks = chunker.explain(Document(text, blocks=())).chunks  # without summaries of a corpus, whose size is limited
     assert all(chunk.tokens <= 64 for chunk in chunks)
     return counter.shown / len(text)
 

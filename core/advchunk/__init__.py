@@ -22,6 +22,7 @@ from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterPa
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker, DiscourseSegmenterParams
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.gate import settings
+from advchunk.chunkers.graphrag.chunker import GraphRAGChunker, GraphRAGParams
 from advchunk.chunkers.grobid import GrobidSectionChunker, GrobidSectionParams
 from advchunk.chunkers.hierarchical import HierarchicalChunker, HierarchicalParams
 from advchunk.chunkers.layout_aware import LayoutAwareChunker, LayoutAwareParams
@@ -90,6 +91,8 @@ __all__ = [
     "Failure",
     "GraphPartitionChunker",
     "GraphPartitionParams",
+    "GraphRAGChunker",
+    "GraphRAGParams",
     "GrobidClient",
     "GrobidSectionChunker",
     "GrobidSectionParams",

@@ -1,6 +1,8 @@
-"""Hierarchies in both frameworks: parents and children are real, and the frameworks' own retrievers understand them."""
+"""Hierarchies, of documents and of a corpus, in both frameworks: parents and children are real, and the frameworks' own retrievers understand them."""
 
-from itertools import pairwise
+import asyncio
+import json
+from itertools import chain, pairwise
 
 import pytest
 from langchain_classic.retrievers import MultiVectorRetriever
@@ -12,13 +14,13 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import get_leaf_nodes, get_root_nodes
 from llama_index.core.node_parser.relational.hierarchical import get_child_nodes, get_deeper_nodes
 from llama_index.core.retrievers import AutoMergingRetriever, BaseRetriever
-from llama_index.core.schema import NodeRelationship, NodeWithScore
+from llama_index.core.schema import IndexNode, MetadataMode, NodeRelationship, NodeWithScore
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from advchunk import Document as Source
-from advchunk import HierarchicalChunker, UniversalSemanticChunker
-from langchain_advchunk import ChunkerSplitter, DefaultEmbeddings, HierarchicalSplitter
-from llamaindex_advchunk import DefaultEmbedding, HierarchicalNodeParser
+from advchunk import GraphRAGChunker, HierarchicalChunker, UniversalSemanticChunker
+from langchain_advchunk import ChunkerSplitter, DefaultEmbeddings, GraphRAGSplitter, HierarchicalSplitter
+from llamaindex_advchunk import DefaultEmbedding, GraphRAGNodeParser, HierarchicalNodeParser
 
 CATS = "# Cats\n\nCats purr softly. Cats nap in the sun. Kittens chase mice. Cats eat fish.\n\n"
 COURTS = "# Courts\n\nJudges sit in court. Courts rule on law. Lawyers argue appeals. The court adjourns.\n\n"
@@ -159,3 +161,127 @@ def test_langchains_multi_vector_retriever_returns_parents_of_leaves():
     assert [parent.page_content for parent in retriever.invoke("Where are boats moored, and what holds boats?")] == [
         BOATS
     ]
+
+
+# A corpus.
+
+SEA = (
+    "Captain Ahab hunts Moby Dick. Captain Ahab sails with Mr Starbuck. Mr Starbuck fears Moby Dick. "
+    "Captain Ahab, Moby Dick and Mr Starbuck meet."
+)
+LAW = "Judge Judy fined Emil Egan. Emil Egan sued Dora Dunn. Judge Judy heard Dora Dunn. Dora Dunn paid Emil Egan."
+CORPUS = {"sea": SEA, "law": LAW}
+SIZES = {"max_tokens": 16, "summary_tokens": 16}
+
+
+def corpus_chunks():
+    """Return the chunks of the corpus, and the id of the parent of each."""
+    documents = [Source(text, name) for name, text in CORPUS.items()]
+    chunks = [*chain(*GraphRAGChunker(**SIZES).chunk_many(documents))]
+    return chunks, [None if chunk.parent is None else chunks[chunk.parent].id for chunk in chunks]
+
+
+def parse_corpus(**params):
+    documents = [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
+    return GraphRAGNodeParser(**SIZES, **params)(documents)
+
+
+def test_all_levels_of_a_corpus_are_split_once_in_langchain():
+    chunks, parents = corpus_chunks()
+    documents = [LangChainDocument(text, id=name, metadata={"file": name}) for name, text in CORPUS.items()]
+    splitter = GraphRAGSplitter(**SIZES)
+    pieces = splitter.split_documents(documents)
+    assert pieces == asyncio.run(splitter.atransform_documents(documents))
+    assert [(piece.id, piece.page_content) for piece in pieces] == [(chunk.id, chunk.embed_text) for chunk in chunks]
+    assert [piece.metadata.get("parent_id") for piece in pieces] == parents
+    assert [piece.metadata["chunk_index"] for piece in pieces] == [*range(len(chunks))]
+    assert {piece.metadata["granularity"] for piece in pieces} == {"document", "section", "paragraph"}
+    assert {type(value) for piece in pieces for value in piece.metadata.values()} == {int, str}  # flat, for any store
+    for piece, chunk in zip(pieces, chunks, strict=True):
+        if chunk.spans:
+            text = CORPUS[piece.metadata["source_id"]]
+            assert piece.page_content == text[piece.metadata["start_index"] : piece.metadata["end_index"]]
+            assert piece.metadata["file"] == piece.metadata["source_id"]
+        else:  # belongs to no document
+            assert not {"source_id", "file", "start_index"} & piece.metadata.keys()
+            sources = json.loads(piece.metadata["sources"])
+            assert "\n".join(CORPUS[name][start:end] for name, start, end in sources) == piece.page_content
+    by_hand = ChunkerSplitter(GraphRAGChunker(**SIZES))
+    assert by_hand.split_documents(documents) == pieces
+    vectored, embeddings = splitter.split_with_vectors(documents)
+    assert vectored == pieces
+    assert len(embeddings.embed_documents([piece.page_content for piece in pieces])) == len(pieces)
+    own, rows, _ = splitter.split_with_rows(documents)
+    assert own == pieces
+    assert {row.metadata["doc_id"] for row in rows} == {piece.id for piece in pieces}
+
+
+def test_nodes_of_a_corpus_are_linked_across_documents():
+    chunks, parents = corpus_chunks()
+    nodes = parse_corpus()
+    by_id = {node.node_id: node for node in nodes}
+    assert [node.node_id for node in nodes] == [chunk.id for chunk in chunks]
+    assert [node.parent_node and node.parent_node.node_id for node in nodes] == parents
+    assert nodes[0].parent_node is None
+    for node, chunk in zip(nodes, chunks, strict=True):
+        children = [child.node_id for child in node.child_nodes or ()]
+        assert children == [other.id for other, above in zip(chunks, parents, strict=True) if above == chunk.id]
+        for related in (node.parent_node, node.prev_node, node.next_node, *(node.child_nodes or ())):
+            assert related is None or related == by_id[related.node_id].as_related_node_info()
+        for sibling in (node.prev_node, node.next_node):
+            assert sibling is None or by_id[sibling.node_id].parent_node == node.parent_node
+        if chunk.spans:
+            assert node.text == CORPUS[node.ref_doc_id][node.start_char_idx : node.end_char_idx]
+        else:  # belongs to no document
+            assert node.source_node is None
+            assert "file" not in node.metadata
+            assert node.get_content(MetadataMode.EMBED).strip() == chunk.embed_text
+            sources = json.loads(node.metadata["sources"])
+            assert "\n".join(CORPUS[name][start:end] for name, start, end in sources) == chunk.embed_text
+    assert nodes == asyncio.run(
+        GraphRAGNodeParser(**SIZES).acall(
+            [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
+        )
+    )
+
+
+def test_roots_and_leaves_of_a_corpus_are_those_of_llama_index():
+    nodes = parse_corpus()
+    assert get_root_nodes(nodes) == nodes[:1]
+    leaves = [node for node in nodes if node.text]
+    assert get_leaf_nodes(nodes) == leaves
+    assert {node.ref_doc_id for node in leaves} == {"sea", "law"}
+    sections = [node for node in nodes if node.metadata["granularity"] == "section"]
+    assert get_child_nodes(nodes[:1], nodes) == sections
+    assert [{child.node_id for child in node.child_nodes} for node in sections] == [
+        {node.node_id for node in leaves if node.ref_doc_id == name} for name in ("sea", "law")
+    ]
+
+
+def test_auto_merging_retriever_returns_the_community_of_most_hits():
+    nodes = parse_corpus()
+    (section, *_) = [node for node in nodes if node.metadata["granularity"] == "section"]
+    storage = StorageContext.from_defaults(docstore=SimpleDocumentStore())
+    storage.docstore.add_documents(nodes)
+    hits = [node for node in get_leaf_nodes(nodes) if node.ref_doc_id == "sea"]
+    results = AutoMergingRetriever(Fixed(hits), storage).retrieve("?")
+    assert [result.node.node_id for result in results] == [section.node_id]
+    assert results[0].node.get_content(MetadataMode.LLM).strip() == "Captain Ahab, Moby Dick and Mr Starbuck meet."
+    apart = [next(node for node in get_leaf_nodes(nodes) if node.ref_doc_id == name) for name in CORPUS]
+    results = AutoMergingRetriever(Fixed(apart), storage).retrieve("?")  # ends
+    assert {result.node.node_id for result in results} == {node.node_id for node in apart}
+    index = VectorStoreIndex(nodes, embed_model=DefaultEmbedding())  # all levels
+    best, *_ = index.as_retriever(similarity_top_k=3).retrieve("Captain Ahab, Moby Dick and Mr Starbuck meet.")
+    assert best.node.node_id in {nodes[0].node_id, section.node_id, hits[-1].node_id}
+
+
+def test_a_corpus_survives_a_pipeline_and_a_document_that_fails():
+    documents = [Document(text=text, id_=name, metadata={"file": name}) for name, text in CORPUS.items()]
+    pipeline = IngestionPipeline(transformations=[GraphRAGNodeParser(**SIZES), DefaultEmbedding()])
+    nodes = pipeline.run(documents=documents)
+    assert [node.node_id for node in nodes] == [node.node_id for node in parse_corpus()]
+    assert all(node.embedding for node in nodes)
+    empty = Document(text=" ", id_="empty")
+    assert [node.node_id for node in GraphRAGNodeParser(**SIZES)([empty, *documents])] == [n.node_id for n in nodes]
+    rows = parse_corpus(vectors="units")
+    assert {row.index_id if isinstance(row, IndexNode) else row.node_id for row in rows} == {n.node_id for n in nodes}

@@ -71,6 +71,20 @@ def test_levels_are_a_list_of_names_and_sizes():
     assert "a level must be" in run("chunk", TOWN, "-m", "hierarchical", "-p", 'levels=["chapter"]').stderr
 
 
+def test_files_are_one_corpus(two_files):
+    names = [*map(str, two_files)]
+    rows = lines(run("chunk", *names, "-m", "graphrag", "-f", "jsonl", "--experimental").output)
+    documents = [Document(path.read_text(encoding="utf-8"), str(path)) for path in two_files]
+    chunks = registry.create("graphrag", experimental=True).chunk_corpus(documents).chunks
+    assert [(row["id"], row["index"], row["parent"], row["level"]) for row in rows] == [
+        (c.id, c.index, c.parent, c.level) for c in chunks
+    ]
+    shown = run("chunk", *names, "-m", "graphrag", "--experimental").output
+    assert "in [0]" in shown
+    assert "graphrag is experimental" in run("chunk", *names, "-m", "graphrag").stderr
+    assert any("any release" in warning for warning in registry.describe("graphrag")["warnings"])
+
+
 def test_the_default_puts_distant_passages_of_the_demo_together():
     rows = lines(run("chunk", TOWN, "-f", "jsonl").output)
     assert any(len(row["spans"]) > 1 for row in rows)

@@ -25,6 +25,8 @@ from advchunk import (
 from advchunk.chunkers import registry
 from advchunk.chunkers.registry import cuts_by_embeddings, required_model
 from advchunk.evaluation import boundary_scores, synthetic
+from algorithms import ALGORITHMS
+from conftest import leaves
 from servers import LONG
 from stand_ins import STAND_INS
 
@@ -49,6 +51,11 @@ def failing(name, monkeypatch):
         return create(name, experimental=True, **{**STAND_INS.get(name, {}), **params})
 
     return build
+
+
+def of_documents(pieces):
+    """Return the metadata of the chunks of documents, without that of summaries of a corpus."""
+    return [piece.metadata for piece in pieces if "sources" not in piece.metadata]
 
 
 def give_up():
@@ -127,7 +134,7 @@ def test_fallback_chunks_documents_that_do_not_converge(name, failing, caplog):
     params = {"max_tokens": 30, "min_tokens": 4, "include_context": True, "tokenizer": "words"}
     chunker = failing(give_up, **params)
     with caplog.at_level(logging.WARNING, "advchunk"):
-        chunks = chunker.chunk(Document(TEXT, "diary"))
+        chunks = leaves(chunker.chunk(Document(TEXT, "diary")))
     expected = UniversalSemanticChunker(**params).chunk(Document(TEXT, "diary"))
     assert [chunk.spans for chunk in chunks] == [chunk.spans for chunk in expected]
     assert {chunk.metadata["chunker"] for chunk in chunks} == {"universal-semantic"}
@@ -139,7 +146,7 @@ def test_fallback_chunks_documents_that_do_not_converge(name, failing, caplog):
 def test_fallback_chunks_documents_that_time_out(name, failing):
     released = threading.Event()
     chunker = failing(lambda: released.wait(LONG), timeout=0.2)
-    sync, awaited = chunker.chunk(TEXT), asyncio.run(chunker.achunk(TEXT))
+    sync, awaited = leaves(chunker.chunk(TEXT)), leaves(asyncio.run(chunker.achunk(TEXT)))
     released.set()
     assert [chunk.text for chunk in sync] == [chunk.text for chunk in awaited]
     assert {chunk.metadata["fallback_from"] for chunk in sync} == {name}
@@ -148,7 +155,7 @@ def test_fallback_chunks_documents_that_time_out(name, failing):
 
 def test_one_bad_document_does_not_affect_others(name, monkeypatch):
     chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
-    alone = chunker.chunk(Document(TEXT, "good"))
+    alone = leaves(chunker.chunk(Document(TEXT, "good")))
     decide = registry.TABLE[name].chunker.decide
 
     def moody(self, units, limits):
@@ -157,14 +164,14 @@ def test_one_bad_document_does_not_affect_others(name, monkeypatch):
         return (yield from decide(self, units, limits))
 
     monkeypatch.setattr(registry.TABLE[name].chunker, "decide", moody)
-    bad, good = chunker.chunk_many([Document("Bad. Weather. Here.", "bad"), Document(TEXT, "good")])
+    bad, good = map(leaves, chunker.chunk_many([Document("Bad. Weather. Here.", "bad"), Document(TEXT, "good")]))
     assert [chunk.id for chunk in good] == [chunk.id for chunk in alone]
     assert all(chunk.metadata.get("fallback_from") == name for chunk in bad)
     assert not any("fallback_from" in chunk.metadata for chunk in good)
 
 
 def test_fallback_can_be_another_chunker_or_none(name, failing):
-    chunks = failing(give_up, fallback=RecursiveChunker()).chunk(TEXT)
+    chunks = leaves(failing(give_up, fallback=RecursiveChunker()).chunk(TEXT))
     assert {chunk.metadata["chunker"] for chunk in chunks} == {"recursive"}
     with pytest.raises(NotConverged):
         failing(give_up, fallback=None).chunk(TEXT)
@@ -176,11 +183,11 @@ def test_front_ends_have_the_fallback(name, failing):
     failing(give_up)
     stem, params = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
     documents = getattr(langchain_advchunk, f"{stem}Splitter")(**params).create_documents([TEXT])
-    assert {document.metadata["fallback_from"] for document in documents} == {name}
+    assert {metadata["fallback_from"] for metadata in of_documents(documents)} == {name}
     parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**params)
     assert "".join(parser.split_text(TEXT)) == TEXT
     awaited = asyncio.run(parser.acall([LlamaIndexDocument(text=TEXT, id_="a")]))
-    assert {node.metadata["fallback_from"] for node in awaited} == {name}
+    assert {metadata["fallback_from"] for metadata in of_documents(awaited)} == {name}
     with pytest.raises(NotConverged):
         getattr(langchain_advchunk, f"{stem}Splitter")(fallback=None, **params).create_documents([TEXT])
     with pytest.raises(NotConverged):
@@ -198,7 +205,7 @@ def test_front_ends_have_the_timeout(name, failing):
     ]
     nodes = getattr(llamaindex_advchunk, f"{stem}NodeParser")(timeout=0.1, **params)([LlamaIndexDocument(text=TEXT)])
     released.set()
-    assert {piece.metadata["fallback_from"] for piece in (*documents, *nodes)} == {name}
+    assert {metadata["fallback_from"] for metadata in of_documents((*documents, *nodes))} == {name}
 
 
 def test_fallback_inherits_sizes_but_not_timeout(name):
@@ -209,6 +216,7 @@ def test_fallback_inherits_sizes_but_not_timeout(name):
     assert (fallback.timeout, fallback.max_tokens, fallback.min_tokens, fallback.language) == (None, 77, 5, "de")
 
 
+@pytest.mark.parametrize("name", [name for name in names("experimental") if not ALGORITHMS[name].corpus])
 @pytest.mark.parametrize("sentences", [(1, 3), (6, 12), (30, 60)], ids=["short", "usual", "long"])
 def test_boundaries_are_at_topic_shifts(name, shifts, sentences):
     sample = synthetic(7, segments=6, sentences=sentences, overlap=0.0)

@@ -24,6 +24,7 @@ SIZES = {
     "min_segment_tokens",
     "min_segment_length",
     "max_section_tokens",
+    "summary_tokens",
 }
 NOT_NUMBERS = [math.nan, math.inf, -math.inf, True, "3", [3]]
 NUMBERS = [-1, 0, 1, 0.5, 10**9]
@@ -93,7 +94,7 @@ def test_no_size_exceeds_the_maximum_of_a_chunk(front_end, name):
 
 def test_sizes_of_a_chunk_are_those_that_are_tested():
     named = {parameter for entry in TABLE.values() for parameter in hints(params_of(entry.chunker))}
-    others = {"max_tokens", "max_tokens_per_segment", "short_tokens", "window_tokens"}
+    others = {"max_tokens", "max_tokens_per_segment", "short_tokens", "window_tokens", "material_tokens"}
     assert {parameter for parameter in named if "tokens" in parameter} - others <= SIZES
 
 

@@ -25,7 +25,7 @@ from advchunk import settings as gate
 from advchunk.chunkers import registry
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.models.counters import as_counter
-from conftest import possible
+from conftest import numbered, possible
 from stand_ins import STAND_INS
 
 relaxed = settings(max_examples=12, suppress_health_check=list(HealthCheck))
@@ -263,9 +263,8 @@ def test_async_and_streaming_give_equal_chunks(name, documents):
     results = chunker.chunk_many(documents, progress=done.append)
     assert results == asyncio.run(chunker.achunk_many(documents)) == list(chunker.stream(documents))
     assert done == list(range(1, len(documents) + 1))
-    assert [chunk.index for chunks in results for chunk in chunks] == [
-        i for chunks in results for i in range(len(chunks))
-    ]
+    for chunks in numbered(name, results):
+        assert [chunk.index for chunk in chunks] == [*range(len(chunks))]
 
 
 def test_a_chunker_copies_and_pickles(name):

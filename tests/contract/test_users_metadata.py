@@ -50,6 +50,16 @@ def front_end(name, package, suffix):
     return getattr(package, TABLE[name].chunker.__name__.removesuffix("Chunker") + suffix)(**params(name))
 
 
+def of_documents(chunks):
+    """Return the chunks of documents; a summary of a corpus belongs to none, and has none of the user's metadata."""
+    return [chunk for chunk in chunks if "sources" not in written_metadata(chunk.metadata)]
+
+
+def metadata_of(chunks):
+    """Return the metadata of the chunks of documents."""
+    return [chunk.metadata for chunk in of_documents(chunks)]
+
+
 def metadata_in_core(name, users):
     chunker = TABLE[name].chunker(**params(name))
 
@@ -60,7 +70,7 @@ def metadata_in_core(name, users):
     results = chunker.chunk_many(documents)
     chunks = [chunk for chunks in results for chunk in chunks]
     assert results == asyncio.run(chunker.achunk_many(documents))
-    return [[chunk.metadata for chunk in passed] for passed in (chunks, chained(chunks))]
+    return [metadata_of(chunks), metadata_of(chained(chunks))]
 
 
 def metadata_in_langchain(name, users):
@@ -69,7 +79,7 @@ def metadata_in_langchain(name, users):
     chunks = splitter.split_documents(documents)
     assert chunks == splitter.transform_documents(documents)
     assert chunks == asyncio.run(splitter.atransform_documents(iter(documents)))
-    return [[chunk.metadata for chunk in passed] for passed in (chunks, splitter.split_documents(chunks))]
+    return [metadata_of(chunks), metadata_of(splitter.split_documents(of_documents(chunks)))]
 
 
 def metadata_in_llama_index(name, users):
@@ -83,12 +93,12 @@ def metadata_in_llama_index(name, users):
         node.metadata for node in IngestionPipeline(transformations=[parser]).run(documents=documents)
     ]
     own = users[0]
-    for node in (*nodes, *parser(nodes)):
+    for node in of_documents([*nodes, *parser(nodes)]):
         seen = node.metadata.keys() - node.excluded_embed_metadata_keys
         assert seen == node.metadata.keys() - node.excluded_llm_metadata_keys
         context = {key for name, key in written_keys(node.metadata).items() if name == "context"}
         assert seen - context - {"title"} == own.keys() - {"title"}  # which is hidden where it is in the context
-    return [[node.metadata for node in passed] for passed in (nodes, parser(nodes))]
+    return [metadata_of(nodes), metadata_of(parser(nodes))]
 
 
 FRONT_ENDS = {"core": metadata_in_core, "langchain": metadata_in_langchain, "llama_index": metadata_in_llama_index}

@@ -12,6 +12,7 @@ import pytest
 import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
 from advchunk.chunkers import registry
+from algorithms import ALGORITHMS
 from servers import LONG, SHORT
 from stand_ins import STAND_INS
 
@@ -60,10 +61,12 @@ async def listed(stream):
 
 
 every = pytest.mark.parametrize("name", advchunk.names())
+# A corpus needs all of its documents, and its summaries have no place in one: `tests/chunkers/test_graphrag.py`.
+by_document = pytest.mark.parametrize("name", [name for name in advchunk.names() if not ALGORITHMS[name].corpus])
 with_model = pytest.mark.parametrize("name", [name for name in advchunk.names() if takes_embedder(name)])
 
 
-@every
+@by_document
 def test_all_entry_points_give_the_same_chunks(name):
     chunker = build(name, min_tokens=3)
     many = chunker.chunk_many(DOCUMENTS)
@@ -101,7 +104,7 @@ def test_texts_of_many_documents_share_full_batches(name):
     assert len(model.calls) == math.ceil(len(distinct) / 64)
 
 
-@every
+@by_document
 def test_documents_are_taken_as_they_are_needed(name):
     taken = 0
 
@@ -253,7 +256,7 @@ def test_document_layout_offsets_and_metadata_are_used():
     assert chunks[0].id != RecursiveChunker(max_tokens=4).chunk(Document(text, blocks=blocks))[0].id
 
 
-@every
+@by_document
 def test_context_is_embedded_but_not_part_of_the_text(name):
     document = Document(TEXT, metadata={"title": "Pets"})
     chunks = build(name, include_context=True, max_tokens=24).chunk(document)
@@ -268,7 +271,7 @@ def test_context_is_embedded_but_not_part_of_the_text(name):
     assert all(chunk.embed_text == f"{chunk.context}\n\n{chunk.text}" for chunk in chunks)
 
 
-@every
+@by_document
 def test_add_scores_records_the_reason_of_each_cut(name):
     chunker = build(name, add_scores=True)
     chunks = chunker.chunk(TEXT)

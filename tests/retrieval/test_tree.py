@@ -43,5 +43,5 @@ def test_a_tree_is_navigated_up_and_down():
 
 @pytest.mark.parametrize("part", [slice(1, None), slice(None, None, -1)])
 def test_a_tree_needs_all_chunks_in_order(part):
-    with pytest.raises(ConfigurationError, match="chunks must be all those of one document, each at its index"):
+    with pytest.raises(ConfigurationError, match="chunks must be all those of one document or corpus, each at"):
         ChunkTree(HierarchicalChunker(max_tokens=128).chunk(TEXT)[part])

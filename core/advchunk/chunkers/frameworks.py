@@ -1,6 +1,7 @@
 """Chunks of files, and metadata in the document models of frameworks, for the adapters."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -79,4 +80,24 @@ def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def framework_metadata(chunk: Chunk, values: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a chunk with ``values`` of an adapter; what the core wrote is flat, too."""
-    return write_metadata(chunk.metadata, flatten_places(written_metadata(chunk.metadata)) | values)
+    written = flatten_places(written_metadata(chunk.metadata))
+    written |= {"sources": json.dumps(written["sources"])} if is_of_corpus(chunk) else {}
+    return write_metadata(chunk.metadata, written | values)
+
+
+def is_of_corpus(chunk: Chunk) -> bool:
+    """Return True for a summary of a corpus or a part of it, which belongs to no document."""
+    return "sources" in written_metadata(chunk.metadata)
+
+
+def parent_id(chunk: Chunk, chunks: Sequence[Chunk]) -> str | None:
+    """Return the id of the chunk above; None for a root.
+
+    Parameters
+    ----------
+    chunks : those of its document. A chunk of a corpus, whose parent may come with another document, has the id in its
+        metadata.
+    """
+    if chunk.parent is None:
+        return None
+    return written_metadata(chunk.metadata).get("parent_id") or chunks[chunk.parent].id

@@ -19,8 +19,10 @@ from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker
 from advchunk.chunkers.clusters import SemanticClusterChunker
 from advchunk.chunkers.discourse import DiscourseSegmenterChunker
 from advchunk.chunkers.docstrings import EXPERIMENTAL
+from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.chunkers.grobid import GrobidSectionChunker
 from advchunk.chunkers.hierarchical import HierarchicalChunker
+from advchunk.chunkers.language import ChatChunker, LanguageModelChunker
 from advchunk.chunkers.layout_aware import LayoutAwareChunker
 from advchunk.chunkers.lda import LDATopicChunker
 from advchunk.chunkers.margin import MarginSamplingChunker
@@ -75,6 +77,11 @@ TABLE = {
         Entry(SemanticClusterChunker, "Ward 1963, also of neighbors only; HDBSCAN (Campello et al. 2013)", "cluster"),
         Entry(GraphPartitionChunker, "Louvain (Blondel et al. 2008), Leiden (Traag et al. 2019)", "graph"),
         Entry(
+            GraphRAGChunker,
+            "Edge et al. 2024 (GraphRAG), Leiden (Traag et al. 2019); ours: extraction by rules, tree, update",
+            "graphrag",
+        ),
+        Entry(
             LLMChapteringChunker,
             "ours: numbered lines, answers in headings; after Duarte et al. 2024 (LumberChunker)",
             "llm",
@@ -97,7 +104,8 @@ def names(group: ChunkerGroup | None = None) -> list[str]:
 
 def required_model(name: str) -> str | None:
     """Return the model that must be passed to a chunker: "lm", "llm" or None."""
-    return next((resource for resource in ("lm", "llm") if resource in resources(_entry(name).chunker)), None)
+    needs = {LanguageModelChunker: "lm", ChatChunker: "llm"}
+    return next((model for base, model in needs.items() if issubclass(_entry(name).chunker, base)), None)
 
 
 def cuts_by_embeddings(name: str) -> bool:
@@ -108,7 +116,7 @@ def cuts_by_embeddings(name: str) -> bool:
 def is_general_purpose(name: str) -> bool:
     """Return True if a chunker needs no model, and chunks texts of any kind as they are, at one level."""
     chunker = _entry(name).chunker
-    is_flat = not issubclass(chunker, HierarchicalChunker)
+    is_flat = not issubclass(chunker, (HierarchicalChunker, GraphRAGChunker))
     return required_model(name) is None and chunker.reads_all_formats() and is_flat
 
 

@@ -7,19 +7,19 @@ from advchunk.records import Chunk
 
 
 class ChunkTree:
-    r"""The chunks of one document at all levels, linked by ``Chunk.parent``.
+    r"""The chunks of one document, or of one corpus, at all levels, linked by ``Chunk.parent``.
 
     A chunk is recognized by its ``index``, so that a retrieved copy of it will do. Chunks of a flat chunker are all roots and
     all leaves.
 
     Parameters
     ----------
-    chunks : all chunks that a chunker returns for a document, in order.
+    chunks : all chunks that a chunker returns for a document, in order; of `GraphRAGChunker`, those of all documents of a call.
 
     Raises
     ------
     ConfigurationError : a chunk is not at its index, or before its parent, as in a part of the chunks or those of several
-        documents.
+        trees.
 
     Examples
     --------
@@ -36,7 +36,11 @@ class ChunkTree:
         for place, chunk in enumerate(self.chunks):
             above = chunk.parent
             in_order = chunk.index == place and (above is None or 0 <= above < place)
-            require(in_order, "chunks must be all those of one document, each at its index and after its parent", chunk)
+            require(
+                in_order,
+                "chunks must be all those of one document or corpus, each at its index and after its parent",
+                chunk,
+            )
             if above is not None:
                 self._children[above].append(place)
 

@@ -403,7 +403,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def _link(self, tree: Sequence[Node], summaries: Sequence[Summary], leaves: Sequence[Leaf]) -> list[Chunk]:
         """Return the chunks of all levels, with their parents."""
         pairs = zip(tree, summaries, strict=True)
-        above = IdGenerator().assign("", [self._summary_chunk(node, summary) for node, summary in pairs])
+        above = IdGenerator().assign(self.algorithm, [self._summary_chunk(node, summary) for node, summary in pairs])
         nodes = {leaf: i for i, node in enumerate(tree) for leaf in node.leaves}
         below = [
             replace(leaf.chunk, level=tree[nodes[i]].depth + 1, parent=nodes[i], index=len(tree) + i)

@@ -40,7 +40,8 @@ BRITTLE_LOSS = 5.0
 SIGNIFICANCE_LEVEL = 0.05
 SIZE_PARAMETERS = frozenset({
     "max_chunk_size", "max_section_tokens", "max_tokens", "max_tokens_per_segment", "min_chunk_size", "min_segment_length",
-    "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "target_tokens", "window_tokens"
+    "material_tokens", "min_segment_tokens", "min_tokens", "overlap_tokens", "short_tokens", "summary_tokens",
+    "target_tokens", "window_tokens"
 })  # fmt: skip
 
 
