@@ -1,5 +1,5 @@
 """Chunks as a page to look at: the text in color, sizes, signals, and how two methods differ."""
 
-from advchunk.viewer.page import View, render_page
+from advchunk.viewer.page import View
 
-__all__ = ["View", "render_page"]
+__all__ = ["View"]

@@ -12,11 +12,11 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any
 
-import jinja2
 import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Document, Explanation
+from advchunk.text.pages import fill_page
 
 _MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
 
@@ -62,7 +62,15 @@ class View:
     @property
     def html(self) -> str:
         """The page, without anything from the network; the document's text can run nothing."""
-        return render_page(self.methods, title=self.title)
+        methods = self.methods
+        template, style, script = (
+            files("advchunk.viewer").joinpath(f"page.{suffix}").read_text(encoding="utf-8")
+            for suffix in ("html", "css", "js")
+        )
+        documents = [_document_data(own) for own in zip(*methods.values(), strict=True)]
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        data = {"documents": documents, "methods": list(methods)}
+        return fill_page(template, title=self.title, style=style, script=script, digest=digest, data=data)
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html)
@@ -70,32 +78,15 @@ class View:
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
 
 
-def render_page(methods: Mapping[str, Sequence[Explanation]], *, title: str = "Chunks") -> str:
-    """Return the page of the explanations of the same documents by each method; see `View`, which checks them."""
-    template, style, script = (
-        files("advchunk.viewer").joinpath(f"page.{suffix}").read_text(encoding="utf-8")
-        for suffix in ("html", "css", "js")
-    )
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "default": str}
-    data = [_document_data(methods, place) for place in range(len(next(iter(methods.values()))))]
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    page: str = environment.from_string(template).render(
-        title=title, style=style, script=script, digest=digest, data={"documents": data, "methods": list(methods)}
-    )
-    return page
-
-
-def _document_data(methods: Mapping[str, Sequence[Explanation]], place: int) -> dict[str, Any]:
-    document = next(iter(methods.values()))[place].document
+def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
+    """Return a document, and its chunks by each method."""
+    document = explanations[0].document
     return {
         "name": document.source,
         "text": document.text,
         "wide": [offset for offset, character in enumerate(document.text) if character > "\uffff"],
         "pages": _pages(document),
-        "methods": [_method_data(own[place]) for own in methods.values()],
+        "methods": list(map(_method_data, explanations)),
     }
 
 

@@ -78,8 +78,8 @@ class Asker:
 class ChatExtractor:
     """Asks a chat model for entities and relations, then ``gleanings`` times for those that are missing.
 
-    An entity whose name is not in the text is left out, with its relations: so is most of what a model makes up, and what
-    instructions in a text could add. Every occurrence of the name is a mention. If a later question fails, the answers so far
+    An entity whose name is not in the text is left out, with its relations, which excludes most of what a model makes up and
+    of what instructions in a text could add. Every occurrence of the name is a mention. If a later question fails, the answers so far
     are used.
 
     Parameters

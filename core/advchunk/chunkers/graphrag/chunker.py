@@ -434,9 +434,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
 
 def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
     """Add the granularity, and the id of the parent, to the metadata of a chunk."""
-    written = {"granularity": "paragraph" if chunk.index >= len(above) else "section"}
-    written = written if chunk.parent is None else written | {"parent_id": above[chunk.parent].id}
-    written |= {} if chunk.parent is not None else {"granularity": "document"}
+    if chunk.parent is None:
+        written = {"granularity": "document"}
+    else:
+        granularity = "section" if chunk.index < len(above) else "paragraph"
+        written = {"granularity": granularity, "parent_id": above[chunk.parent].id}
     return replace(chunk, metadata=write_metadata(chunk.metadata, written))
 
 

@@ -43,7 +43,7 @@ class MSTSemanticChunker(MSTSemanticParams, EmbeddingChunker):
     prechunker: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
 
     def plan(self, document: Document) -> Plan[Explanation]:
-        """Say if one component holds most of the pieces."""
+        """Warn if one component holds most of the pieces."""
         explanation = yield from super().plan(document)
         share, pieces = explanation.figures.get("largest_component", 0.0), len(explanation.units or ())
         if pieces < _MANY or share <= _DOMINANT:

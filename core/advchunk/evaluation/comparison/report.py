@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-import jinja2
 import numpy as np
 
 from advchunk.errors import require
@@ -24,6 +23,7 @@ from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.models.identity import identity
 from advchunk.records import Ints
+from advchunk.text.pages import fill_page
 
 _WIDTH, _HEIGHT = 560, 380  # of a chart, in pixels
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of the area within its axes
@@ -61,13 +61,10 @@ def render_html(
     matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
     require(matching, f"results must be of the task's {len(task.documents)} documents", rows[0].result.label)
 
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     template = files("advchunk.evaluation.comparison").joinpath("report.html").read_text(encoding="utf-8")
     geometry = {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "top": _TOP, "bottom": _BOTTOM}
-    html: str = environment.from_string(template).render(
+    return fill_page(
+        template,
         sections=[_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()],
         metric=METRICS[metric],
         notes=_footnotes(rows, notes or {}),
@@ -84,7 +81,6 @@ def render_html(
         settings=[(row.result.label, json.dumps(row.result.settings)) for row in rows],
         viewer=_viewer_data(task, rows) if any(row.result.chunks for row in rows) else None,
     )
-    return html
 
 
 def write_report(
