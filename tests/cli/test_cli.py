@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from advchunk import Document, RecursiveChunker
 from advchunk.chunkers import registry
-from advchunk.cli import chunking, main
+from advchunk.cli import files, main
 from advchunk.models.static import StaticEmbedder
 from pdfs import Paper
 from stand_ins import STAND_INS
@@ -220,7 +220,7 @@ def test_reading_from_a_terminal_prints_a_notice(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert chunking._read_stdin().text == TOWN.read_text(encoding="utf-8")
+        assert files.read_stdin().text == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 
@@ -512,7 +512,7 @@ def test_view_shows_the_chunks_of_every_method_and_file(two_files, tmp_path):
     ("args", "says"),
     [
         (["-m", "recursive,texttiling"], "texttiling is experimental"),
-        (["-m", "recursive", "--embedder", "hybrid"], "must have the options that are set"),
+        (["-m", "recursive", "--embedder", "hybrid"], "options must be those of recursive"),
         (["-m", ","], "--method must name a method"),
         (["-m", "recursiv"], "recursive"),
         (["-p", "max_token=3"], "max_token"),
@@ -524,6 +524,21 @@ def test_view_explains_invalid_options(two_files, tmp_path, args, says):
     assert done.exit_code == 2
     assert says in done.stderr
     assert not page.exists()
+
+
+def test_view_names_the_file_that_cannot_be_read(two_files, tmp_path):
+    binary = tmp_path / "b.bin"
+    binary.write_bytes(b"\xb6\xff")
+    done = run("view", two_files[0], binary, "-o", tmp_path / "page.html")
+    assert done.exit_code == 1
+    assert f"{binary}: text files must be UTF-8" in done.stderr
+
+
+def test_view_names_the_page_that_cannot_be_written(two_files, tmp_path):
+    page = tmp_path / "none" / "page.html"
+    done = run("view", two_files[0], "-o", page)
+    assert done.exit_code == 1
+    assert f"{page}: No such file" in done.stderr
 
 
 def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):

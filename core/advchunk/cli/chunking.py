@@ -1,31 +1,24 @@
 """``advchunk chunk``: chunk files."""
 
-import io
 import json
-import os
-import sys
 import textwrap
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
 from itertools import chain
-from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.cli.common import RESOURCE_OPTIONS, exit_on_termination, one_line
+from advchunk.cli.common import RESOURCE_OPTIONS, one_line
+from advchunk.cli.files import expand_folder, open_output, read_input
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, MissingExtra
-from advchunk.models.atomic import open_atomic
-from advchunk.readers import formats
-from advchunk.readers.files import decode_text
 from advchunk.records import Chunk, Document
 
 _Report: TypeAlias = Callable[[str, str], None]
@@ -64,8 +57,8 @@ def chunk_command(
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
     failed: list[str] = []
-    files = tuple(chain.from_iterable(map(_expand, files)))
-    with _open_output(out) as file:
+    files = tuple(chain.from_iterable(map(expand_folder, files)))
+    with open_output(out) as file:
         # A bar would mix with chunks printed to a terminal.
         hide = True if quiet or len(files) < 2 or file.isatty() else None
         with tqdm(total=len(files), unit="file", disable=hide) as bar:
@@ -75,20 +68,11 @@ def chunk_command(
                 bar.clear()
                 click.echo(f"advchunk: {name}: {reason}", err=True)
 
-            read = partial(_read, chunker, "markup" not in params, encoding)
+            read = partial(read_input, chunker, "markup" not in params, encoding)
             results = _chunk_files(chunker, files or ("-",), read, report, bar.update)
             for text in _WRITERS[form](results):
                 click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if failed else 0)
-
-
-def _expand(name: str) -> Iterator[str]:
-    """Yield the files in a folder that can be read by their suffix, in order, without hidden ones; the name if there are none."""
-    paths = list[str]()
-    for folder, folders, names in os.walk(name):
-        folders[:] = sorted(item for item in folders if not item.startswith("."))
-        paths += [str(Path(folder, item)) for item in sorted(names) if item[0] != "." and formats.is_supported(item)]
-    yield from paths or [name]
 
 
 def _chunk_files(
@@ -128,39 +112,6 @@ def _chunk_files(
             yield document, chunks, now - start
         start = now
         advance()
-
-
-def _read(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
-    """Read a file, or standard input for "-"; ``by_name`` takes the format of a file from its name."""
-    return [_read_stdin(encoding)] if name == "-" else chunker.read_documents(name, by_name=by_name, encoding=encoding)
-
-
-def _read_stdin(encoding: str | None = None) -> Document:
-    if sys.stdin.isatty():
-        click.echo("advchunk: reading standard input", err=True)
-    return Document(decode_text(sys.stdin.buffer.read(), encoding=encoding), "stdin")
-
-
-@contextmanager
-def _open_output(path: str) -> Iterator[IO[str]]:
-    """Open an output file that appears under its name only when it is complete.
-
-    Bytes of a file name that are not UTF-8 are escaped, which keeps JSON valid.
-    """
-    if path == "-":
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-        yield sys.stdout
-        return
-    try:
-        with (
-            exit_on_termination(),
-            open_atomic(path, encoding="utf-8", errors="backslashreplace", newline="\n") as file,
-        ):
-            yield file
-    except OSError as error:
-        msg = f"{path}: {error.strerror or error}"
-        raise click.ClickException(msg) from error
 
 
 def _write_jsonl(results: Iterable[_Result]) -> Iterator[str]:

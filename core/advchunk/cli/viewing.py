@@ -1,16 +1,19 @@
 """``advchunk view``: show chunks as a page."""
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
 from advchunk.chunkers import registry
-from advchunk.cli.common import RESOURCE_OPTIONS, report_errors
+from advchunk.chunkers.base import Chunker
+from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
+from advchunk.cli.files import expand_folder, open_output, read_input
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
-from advchunk.errors import require
-from advchunk.models.atomic import open_atomic
+from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.records import Document
 
 
 @click.command("view", cls=ChunkerCommand)
@@ -39,7 +42,7 @@ def view_command(
         accepted = {name: _options_of(name) for name in names}
         named = [*options, *(pair.partition("=")[0] for pair in pairs)]
         unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
-        require(not unused, f"{methods} must have the options that are set", unused)
+        require(not unused, f"options must be those of {' or '.join(names)}", unused)
     chunkers = {}
     for name, own in accepted.items():
         params = parse_params(
@@ -50,21 +53,28 @@ def view_command(
         resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
         chunkers[name] = create_chunker(name, fallback, experimental or None, params, resources)
     first = next(iter(chunkers.values()))
-    with report_errors():
-        documents = [
-            document
-            for file in files
-            for document in first.read_documents(file, by_name="markup" not in options, encoding=encoding)
-        ]
-        page = View(
-            {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()},
-            title=", ".join(_distinct(Path(file).name for file in files)),
-        ).html
-        with open_atomic(out, encoding="utf-8", newline="\n") as target:
-            target.write(page)
+    files = tuple(chain.from_iterable(map(expand_folder, files)))
+    documents = list(chain.from_iterable(_read(first, "markup" not in options, encoding, file) for file in files))
+    explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
+    page = View(explanations, title=", ".join(_distinct(Path(file).name for file in files))).html
+    with open_output(out) as target:
+        target.write(page)
+    if out == "-":
+        return
     click.echo(out)
     if in_browser:
         click.launch(Path(out).resolve().as_uri())
+
+
+def _read(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
+    """Read a file, or exit with an error message that names it."""
+    try:
+        return read_input(chunker, by_name, encoding, name)
+    except OSError as error:
+        msg = f"{name}: {error.strerror or error}"
+    except (ConfigurationError, MissingExtra) as error:
+        msg = f"{name}: {one_line(error)}"
+    raise click.ClickException(msg)
 
 
 def _options_of(method: str) -> set[str]:
