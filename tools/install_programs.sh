@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Install the programs that some tests need: a Redis server, and a browser for the report. Tests whose program is missing are skipped.
+# Install the programs that some tests need: a Redis server, a browser for the report, and Java for Spark. Tests whose program is missing are skipped.
 set -uo pipefail
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v chromium-browser >/dev/null || missing+=(chromium)
+command -v java >/dev/null || missing+=(default-jre-headless)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     export DEBIAN_FRONTEND=noninteractive

@@ -1,0 +1,209 @@
+"""Chunk files of documents in shards, on the processes of one machine or on Ray; a run that was killed can be resumed."""
+
+import os
+import pickle
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple
+
+from advchunk.chunkers.registry import create
+from advchunk.distributed.batches import chunk_batches, chunk_schema, repeated_ids
+from advchunk.distributed.deaths import FileJournal, Journal, ray_journal, survive
+from advchunk.distributed.folders import FileFormat, OutputFolder, facts, open_fragments
+from advchunk.engine.runner import Progress, ProgressReporter
+from advchunk.errors import import_extra, require
+
+_BATCH = 256  # documents that are chunked together
+
+
+class ShardCounts(NamedTuple):
+    """The shards in all and those of earlier runs, and the chunks and failed documents of this run."""
+
+    shards: int
+    resumed: int
+    chunks: int
+    failures: int
+
+
+class _Counts(NamedTuple):
+    """The chunks and failed documents of a shard."""
+
+    chunks: int
+    failures: int
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """A part of the input, as a pickled `pyarrow.dataset.Fragment`, and the name of its file of chunks."""
+
+    name: str
+    fragment: bytes
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Everything that a worker needs to chunk a shard."""
+
+    folder: OutputFolder
+    columns: dict[str, Any]
+    repeated: Collection[str]
+    max_deaths: int
+    method: str
+    params: dict[str, Any]
+
+
+def chunk_shards(
+    inputs: str | Path | Iterable[str | Path],
+    folder: str | Path,
+    method: str,
+    *,
+    id: str = "id",
+    text: str = "text",
+    metadata: Sequence[str] | None = None,
+    form: FileFormat = "parquet",
+    engine: Literal["processes", "ray"] = "processes",
+    workers: int = 2,
+    max_deaths: int = 3,
+    progress: Progress = None,
+    **params: Any,
+) -> ShardCounts:
+    """Chunk the documents in Parquet or JSON Lines files, and write a file of chunks for each shard to a folder.
+
+    A shard is a row group of a Parquet file, or a file of JSON Lines. Its file appears when it is complete, so that the same
+    call resumes a run that was killed. Rows are those of `chunk_batches`. All ids are read first, into memory.
+
+    Parameters
+    ----------
+    inputs : files, folders, or URIs of any file system that pyarrow reads, such as ``s3://bucket/folder``.
+    folder : path or URI of the output.
+    method, **params : name and parameters of a chunker (`advchunk.create`). Name models instead of passing them.
+    id, text, metadata : see `chunk_batches`.
+    form : format of the output.
+    engine : "processes" of this machine; "ray", the cluster that ``ray.init`` connects to, which must reach the files.
+    workers : processes or actors, >= 1, each with its own chunker and models.
+    max_deaths : see `chunk_dataset`; of a batch of 256 documents.
+    progress : called with the number of shards done; True shows a progress bar.
+
+    Raises
+    ------
+    ConfigurationError : no input, or a folder with the chunks of other inputs or parameters.
+    """
+    require(workers >= 1, "workers must be >= 1", workers)
+    require(max_deaths >= 1, "max_deaths must be >= 1", max_deaths)
+    require(engine in _ENGINES, f"engine must be one of {sorted(_ENGINES)}", engine)
+    require(form in ("parquet", "jsonl"), "form must be 'parquet' or 'jsonl'", form)
+    paths = [inputs] if isinstance(inputs, str | Path) else list(inputs)
+    fragments = [fragment for path in paths for fragment in open_fragments(path)]
+    require(bool(fragments), "inputs must have a Parquet or JSON Lines file", paths)
+    columns = {"id": id, "text": text, "metadata": None if metadata is None else list(metadata)}
+    target = OutputFolder(str(folder), form)
+    fingerprint = create(method, **params).fingerprint()
+    target.claim({"inputs": [facts(item) for item in fragments], "parameters": [fingerprint, columns, form]})
+    done, number = target.names(), len(fragments)
+    shards = [_Shard(f"part-{i:05}-of-{number:05}.{form}", pickle.dumps(item)) for i, item in enumerate(fragments)]
+    todo = [shard for shard in shards if shard.name not in done]
+    chunks = failures = 0
+    with ProgressReporter(progress, number, "shard") as reporter:
+        for _ in range(number - len(todo)):
+            reporter.update()
+        if todo:
+            ids = (batch for item in fragments for batch in item.to_batches(columns=[id]))
+            task = _Task(target, columns, repeated_ids(ids, id), max_deaths, method, params)
+            for counts in _ENGINES[engine](task, todo, workers):
+                chunks, failures = chunks + counts.chunks, failures + counts.failures
+                reporter.update()
+    return ShardCounts(number, number - len(todo), chunks, failures)
+
+
+class _ShardWorker:
+    """Chunks shards; it creates the chunker, and loads its models, once."""
+
+    def __init__(self, task: _Task, journal: Journal) -> None:
+        self._task, self._journal = task, journal
+        chunker = create(task.method, **task.params)
+        chunker.load()
+        self._chunk = partial(chunk_batches, chunker=chunker, repeated=task.repeated, **task.columns)
+
+    def run(self, shard: _Shard) -> _Counts:
+        """Write the chunks of a shard; return their number, and that of the documents that failed."""
+        pa, chunks, failures = import_extra("pyarrow", "arrow"), 0, 0
+
+        def batches() -> Iterator[Any]:
+            nonlocal chunks, failures
+            for index, rows in enumerate(pickle.loads(shard.fragment).to_batches(batch_size=_BATCH)):
+                table, key = pa.Table.from_batches([rows]), f"{shard.name}-{index}"
+                id_column = self._task.columns["id"]
+                for batch in survive(table, self._chunk, id_column, self._journal, key, self._task.max_deaths):
+                    chunks += batch.column("error").null_count
+                    failures += len(batch) - batch.column("error").null_count
+                    yield batch
+
+        self._task.folder.write(shard.name, batches(), chunk_schema())
+        return _Counts(chunks, failures)
+
+
+_worker: _ShardWorker  # of a process
+
+
+def _run_in_processes(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator[_Counts]:
+    """Yield the counts of shards; each thread has a process of its own, since the death of one breaks its whole pool."""
+    local, pools = threading.local(), list[ProcessPoolExecutor]()
+
+    def start() -> ProcessPoolExecutor:
+        pools.append(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
+        pools[-1].submit(_start_worker, task, FileJournal(Path(folder))).result()
+        return pools[-1]
+
+    def run(shard: _Shard) -> _Counts:
+        while True:
+            if getattr(local, "pool", None) is None:
+                local.pool = start()
+            future: Future[_Counts] = local.pool.submit(_run_shard, shard)
+            try:
+                return future.result()
+            except BrokenProcessPool:  # survived, since the journal knows at what it died
+                local.pool = None
+
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as threads:
+        try:
+            for result in as_completed([threads.submit(run, shard) for shard in shards]):
+                yield result.result()
+        finally:
+            threads.shutdown(cancel_futures=True)
+            for pool in pools:
+                pool.shutdown()
+
+
+def _start_worker(task: _Task, journal: Journal) -> None:
+    global _worker  # noqa: PLW0603 - one for each process
+    _worker = _ShardWorker(task, journal)
+
+
+def _run_shard(shard: _Shard) -> _Counts:
+    return _worker.run(shard)
+
+
+def _run_on_ray(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator[_Counts]:
+    """Yield the counts of shards; Ray restarts actors that die, and calls them again."""
+    ray = import_extra("ray", "ray")
+    util = import_extra("ray.util", "ray")
+    if not ray.is_initialized():
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(include_dashboard=False, log_to_driver=False)
+    journal = ray_journal()
+    actor = ray.remote(_ShardWorker).options(max_restarts=-1, max_task_retries=-1)
+    actors = [actor.remote(task, journal) for _ in range(min(workers, len(shards)))]
+    yield from util.ActorPool(actors).map_unordered(lambda worker, shard: worker.run.remote(shard), shards)
+
+
+_ENGINES: dict[str, Callable[[_Task, Sequence[_Shard], int], Iterator[_Counts]]] = {
+    "processes": _run_in_processes,
+    "ray": _run_on_ray,
+}
