@@ -14,7 +14,7 @@ from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSeman
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
-from advchunk.readers.formats import Markup, detect_document_format
+from advchunk.readers.formats import detect_document_format
 from advchunk.records import Document, Explanation, Segmentation, Units, write_metadata, written_metadata
 from advchunk.retrieval.vectors import ChunkVectors
 from advchunk.sizes import Limits
@@ -47,7 +47,7 @@ class AutoParams(Params):
     algorithm: ClassVar[str] = "auto"
     version: ClassVar[int] = UniversalSemanticChunker.version + sum(c.version for c in {*_CHUNKERS.values()})
     max_tokens: int = UniversalSemanticParams.max_tokens
-    markup: Markup = "auto"
+    markup: str = "auto"
     experimental: bool | None = None
 
 

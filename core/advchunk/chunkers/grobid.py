@@ -13,7 +13,6 @@ from advchunk.chunkers.params import Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.engine import Plan
 from advchunk.layout import block_spans
-from advchunk.readers.formats import Markup
 from advchunk.readers.markdown import heading_text
 from advchunk.readers.papers import IMRAD, SectionHeading, parse_heading
 from advchunk.records import Block, Chunk, Document, Explanation, Span, Units, write_metadata, written_metadata
@@ -53,7 +52,7 @@ class GrobidSectionParams(Params):
     """
 
     algorithm: ClassVar[str] = "grobid-section"
-    markup: Markup = "tei"
+    markup: str = "tei"
     references: Literal["keep", "drop"] = "keep"
 
 

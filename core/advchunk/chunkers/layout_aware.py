@@ -17,7 +17,6 @@ from advchunk.chunkers.sections import SectionedChunker
 from advchunk.errors import ConfigurationError, require
 from advchunk.layout import TableHeads, protected
 from advchunk.readers import files, formats
-from advchunk.readers.formats import Markup
 from advchunk.records import Block, BlockKind, Chunk, Document, Place, Strength, Units
 from advchunk.sizes import Limits
 
@@ -62,7 +61,7 @@ class LayoutAwareParams(Params):
     hard_stops: Literal["region", "column", "section"] = "region"
     split_tables: bool = False
     furniture: Literal["drop", "keep"] = "drop"
-    markup: Markup = "auto"
+    markup: str = "auto"
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, Union, get_ar
 from advchunk.chunkers.docstrings import with_experimental_note, with_inherited_parameters
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import require
-from advchunk.readers.formats import Markup
+from advchunk.readers.formats import check_markup
 
 RESOURCE: Final = {"resource": True}
 """Marks a dataclass field that is not a hyper-parameter: ``field(default=None, metadata=RESOURCE)``."""
@@ -50,7 +50,8 @@ class Params:
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
-        other) are converted to text without tags (`readers.formats`), which is chunked. "auto" detects the format.
+        other) are converted to text without tags (`readers.formats`), which is chunked. "auto" detects the format. Packages may add
+        formats (`advchunk.plugins`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
         In an unsupported language sentences are split as in English, and words are left unchanged.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an
@@ -67,7 +68,7 @@ class Params:
     overlap_tokens: int = 0
     include_context: bool = False
     add_scores: bool = False
-    markup: Markup = "markdown"
+    markup: str = "markdown"
     language: str = "en"
     timeout: float | None = None
 
@@ -97,6 +98,7 @@ class Params:
         require(is_valid, "min_tokens must be in 0..max_tokens", self.min_tokens)
         rule = "overlap_tokens must be in 0..max_tokens - 1"
         require(0 <= self.size("overlap_tokens") < self.max_tokens, rule, self.overlap_tokens)
+        check_markup(self.markup)
         rule = 'language must be a code such as "en" or "pt-BR"'
         require(_LANGUAGE.match(self.language) is not None, rule, self.language)
         require(self.timeout is None or self.timeout > 0, "timeout must be > 0 seconds or None", self.timeout)

@@ -8,6 +8,7 @@ from importlib.resources import files
 from inspect import getdoc
 from typing import Any, NamedTuple
 
+from advchunk import plugins
 from advchunk.chunkers import gate
 from advchunk.chunkers.auto import AutoChunker
 from advchunk.chunkers.base import Chunker, VectorsChunker
@@ -98,7 +99,8 @@ TABLE = {
 
 
 def names(group: ChunkerGroup | None = None) -> list[str]:
-    """Return the registered names, of one group or all, in table order."""
+    """Return the registered names, of one group or all, in table order; those of plugins are last."""
+    add_plugins()
     return [name for name, entry in TABLE.items() if group in (None, entry.group)]
 
 
@@ -192,7 +194,22 @@ def summary(name: str) -> str:
     )
 
 
+@cache
+def add_plugins() -> None:
+    """Add the chunkers of other packages to the table (`advchunk.plugins`)."""
+    for name in plugins.declared_plugins("chunkers"):
+        chunker = plugins.load_plugin("chunkers", name)
+        if name in TABLE:
+            plugins.warn("chunkers", name, "advchunk has a chunker of this name")
+        elif isinstance(chunker, type) and issubclass(chunker, Chunker) and chunker.algorithm == name:
+            TABLE[name] = Entry(chunker, plugins.plugin_source("chunkers", name))
+        elif chunker is not None:
+            plugins.warn("chunkers", name, f"it must be a subclass of Chunker with algorithm = {name!r}")
+
+
 def _entry(name: str) -> Entry:
+    if name not in TABLE:
+        add_plugins()
     if name not in TABLE:
         msg = f"no chunker {name!r}{method_hint(str(name), TABLE) or '; there are ' + ', '.join(TABLE)}"
         raise ConfigurationError(msg)

@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
@@ -20,7 +20,7 @@ from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
 from advchunk.models.prompts import fill_prompt
 from advchunk.readers import formats
-from advchunk.readers.formats import Markup
+from advchunk.readers.formats import check_markup
 from advchunk.records import Chunk, Document, remove_written, write_metadata
 from advchunk.text.counters import Counter
 
@@ -89,7 +89,7 @@ class Enricher(ABC):
     seed: int = 0
     attempts: int = 2
     timeout: float | None = None
-    markup: Markup = "markdown"
+    markup: str = "markdown"
     prompts: SummaryPrompts | RewritingPrompts = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Enricher(ABC):
         require(is_valid, "temperature must be in 0..2", self.temperature)
         valid = self.timeout is None or (is_number(self.timeout) and self.timeout > 0)
         require(valid, "timeout must be > 0 seconds or None", self.timeout)
-        require(self.markup in get_args(Markup), f"markup must be one of {', '.join(get_args(Markup))}", self.markup)
+        check_markup(self.markup)
         self.check()
 
     @abstractmethod

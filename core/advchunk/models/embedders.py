@@ -29,6 +29,7 @@ from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import identity, model_name, own_identity, sentence_transformer
 from advchunk.models.static import default_embedder
 from advchunk.numerics.signals import unit_rows
+from advchunk.plugins import declared_plugins, load_plugin
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
 
@@ -202,7 +203,7 @@ _LOADING = threading.Lock()
 
 def named_embedder(name: str) -> Any:
     """Load the model of a name, once per process; raise the errors of `as_embedder`."""
-    check_spelling(name, (*_OWN, "minilm"))
+    check_spelling(name, (*_OWN, "minilm", *declared_plugins("embedders")))
     if _HOSTED.match(name) and not Path(name).exists():
         msg = (
             f"no model {name!r} can be loaded on this machine: for a model behind an endpoint, pass "
@@ -211,7 +212,8 @@ def named_embedder(name: str) -> Any:
         raise ConfigurationError(msg)
     with _LOADING:
         if name not in _LOADED:
-            _LOADED[name] = _OWN[name]() if name in _OWN else _load_sentence_transformer(name)
+            load = _OWN.get(name) or load_plugin("embedders", name) or partial(_load_sentence_transformer, name)
+            _LOADED[name] = load()
         return _LOADED[name]
 
 

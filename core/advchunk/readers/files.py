@@ -26,7 +26,7 @@ _CP1252 = "".join(bytes([i]).decode("cp1252", "ignore") or chr(i) for i in range
 def read_file(
     path: str | Path,
     *,
-    markup: formats.Markup | None = None,
+    markup: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
 ) -> Document:
@@ -53,7 +53,7 @@ def read_file(
 def read_documents(
     path: str | Path,
     *,
-    markup: formats.Markup | None = None,
+    markup: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
 ) -> list[Document]:
@@ -63,8 +63,8 @@ def read_documents(
 
         return [pdf.read(Path(path).read_bytes(), id=str(path), metadata=metadata)]
     document = read_text(path, metadata=metadata, encoding=encoding)
-    markup = markup or formats.detect_file_format(document.id, document.text)
-    return split_records(document, markup) or [formats.read(document, markup)]
+    name = markup or formats.detect_file_format(document.id, document.text)
+    return split_records(document, name) or [formats.read(document, name)]
 
 
 def split_records(document: Document, markup: str) -> list[Document]:

@@ -2,13 +2,15 @@
 
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import PurePath
 from typing import Literal, TypeAlias, get_args
 
-from advchunk.errors import ConfigurationError, MissingExtra, did_you_mean
+from advchunk.errors import ConfigurationError, MissingExtra, did_you_mean, require
+from advchunk.plugins import declared_plugins, load_plugin
 from advchunk.readers import markdown
 from advchunk.readers.code.languages import detect_language, is_installed
 from advchunk.records import Document
@@ -81,8 +83,10 @@ def detect_document_format(document: Document) -> Format:
     return _code_format(language) if language else name
 
 
-def detect_file_format(name: str, text: str) -> Format:
+def detect_file_format(name: str, text: str) -> str:
     """Detect the format of a file from its suffix, or from its text if the suffix is ambiguous; default "plain".
+
+    The result is a `Format`, or the name of a plugin's reader.
 
     Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged once.
 
@@ -92,7 +96,7 @@ def detect_file_format(name: str, text: str) -> Format:
     if language := detect_language(name, text):
         return _code_format(language)
     suffix = PurePath(name).suffix.lower()
-    if fixed := _SUFFIXES.get(suffix, "plain"):
+    if fixed := _SUFFIXES.get(suffix, _plugin_suffixes().get(suffix, "plain")):
         return fixed
     detected = detect_format(text)
     if detected == "markdown" and suffix in _XML and text.lstrip("\ufeff \t\r\n").startswith("<"):
@@ -107,7 +111,13 @@ def is_supported(name: str) -> bool:
     (True, True, False)
     """
     suffix = PurePath(name).suffix.lower()
-    return suffix in _SUFFIXES or suffix in {".txt", ".pdf"} or bool(detect_language(name))
+    return suffix in {*_SUFFIXES, *_plugin_suffixes(), ".txt", ".pdf"} or bool(detect_language(name))
+
+
+@cache
+def _plugin_suffixes() -> Mapping[str, str]:
+    readers = {name: load_plugin("readers", name) for name in declared_plugins("readers")}
+    return {suffix: name for name, reader in readers.items() for suffix in getattr(reader, "suffixes", ())}
 
 
 def _code_format(language: str) -> Format:
@@ -122,6 +132,14 @@ def _report_missing() -> None:
     _log.warning("source code is read as plain text: %s", MissingExtra("tree-sitter", "code"))
 
 
+def check_markup(markup: str) -> None:
+    """Raise `ConfigurationError` unless ``markup`` is a format, "auto", or the name of a plugin's reader."""
+    if markup not in get_args(Markup) and markup not in declared_plugins("readers"):
+        names = *get_args(Markup), *declared_plugins("readers")
+        msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(str(markup), names)}"
+        raise ConfigurationError(msg)
+
+
 def read(document: Document, markup: str) -> Document:
     """Add a layout to a document that does not have one.
 
@@ -133,9 +151,7 @@ def read(document: Document, markup: str) -> Document:
     ConfigurationError : the format is unknown, or the text is not in it.
     MissingExtra : the parser for the format is not installed.
     """
-    if markup not in (names := get_args(Markup)):
-        msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(markup, names)}"
-        raise ConfigurationError(msg)
+    check_markup(markup)
     if document.blocks is not None:
         return document
     if {"dl_meta", "schema_name"} & document.metadata.keys() and markup in {"auto", "markdown"}:
@@ -148,7 +164,8 @@ def read(document: Document, markup: str) -> Document:
         return replace(document, blocks=())
     if name == "markdown":
         return replace(document, blocks=markdown.blocks(document.text))
-    reader = import_module(f"advchunk.readers.{_READERS[name]}")
+    reader = import_module(f"advchunk.readers.{_READERS[name]}") if name in _READERS else load_plugin("readers", name)
+    require(reader is not None, "the reader of markup must load", name)
     return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
 
 

@@ -1,0 +1,108 @@
+"""Packages that declare chunkers, readers and embedders as entry points."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+MODULE = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+from advchunk import Block, Document, RecursiveChunker, RecursiveParams, Span
+
+class DashParams(RecursiveParams):
+    algorithm: ClassVar[str] = "dashes"
+
+@dataclass(kw_only=True)
+class DashChunker(RecursiveChunker):
+    """Chunk at dashes."""
+    algorithm: ClassVar[str] = "dashes"
+    max_tokens: int = 3
+
+class reader:
+    suffixes = (".dash",)
+
+    @staticmethod
+    def read(text, *, id="", metadata=None):
+        return Document(text.replace("-", " "), id, metadata={"format": "dash", **(metadata or {})}, blocks=())
+
+class Lengths:
+    model_name = "lengths"
+
+    def embed(self, texts):
+        return [[len(text), 1.0] for text in texts]
+'''
+POINTS = """
+[advchunk.chunkers]
+dashes = dashes:DashChunker
+broken = no_such_module:Chunker
+recursive = dashes:DashChunker
+wrong = dashes:Lengths
+
+[advchunk.readers]
+dash = dashes:reader
+
+[advchunk.embedders]
+lengths = dashes:Lengths
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return a function that runs Python where a package with plugins is installed, and returns its output and errors."""
+    info = tmp_path / "site" / "dashes-1.2.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: dashes\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    (info.parent / "dashes.py").write_text(MODULE)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(info.parent), *filter(None, sys.path)]))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args):
+        done = subprocess.run([sys.executable, *args], capture_output=True, text=True, check=True)
+        return done.stdout, done.stderr
+
+    return run
+
+
+def test_a_chunker_of_a_plugin_is_like_ours(run):
+    out, err = run("-c", "import advchunk; print(advchunk.create('dashes').max_tokens, advchunk.names()[-1])")
+    assert (out, err.count("is not used")) == ("3 dashes\n", 3)
+    out, _ = run("-m", "advchunk", "list")
+    assert "dashes" in out
+    out, _ = run("-c", "import advchunk; print(advchunk.describe('dashes')['source'])")
+    assert out == "dashes 1.2\n"
+
+
+def test_what_is_not_used_is_said_once_and_why(run):
+    _, err = run("-c", "import advchunk; advchunk.names(); advchunk.names()")
+    assert sorted(err.splitlines()) == [
+        "advchunk.chunkers: 'broken' of dashes is not used: ModuleNotFoundError: No module named 'no_such_module'",
+        "advchunk.chunkers: 'recursive' of dashes is not used: advchunk has a chunker of this name",
+        "advchunk.chunkers: 'wrong' of dashes is not used: it must be a subclass of Chunker with algorithm = 'wrong'",
+    ]
+
+
+def test_names_of_ours_load_no_plugin(run):
+    out, err = run(
+        "-c", "import advchunk, sys; advchunk.create('recursive').chunk('A.'); print('dashes' in sys.modules)"
+    )
+    assert (out, err) == ("False\n", "")
+
+
+def test_a_reader_of_a_plugin_reads_its_files(run, tmp_path):
+    (tmp_path / "tea.dash").write_text("green-tea")
+    out, err = run("-m", "advchunk", "chunk", "tea.dash", "-m", "recursive", "--format", "jsonl")
+    (chunk,) = map(json.loads, out.splitlines())
+    assert (chunk["text"], chunk["metadata"]["format"], err) == ("green tea", "dash", "")
+    out, _ = run("-c", "from advchunk import RecursiveChunker as R; print(R(markup='dash').chunk('a-b')[0].text)")
+    assert out == "a b\n"
+
+
+def test_an_embedder_of_a_plugin_has_a_name(run):
+    code = "from advchunk import RecursiveChunker as R; print(R(vectors='plain', embedder='lengths').chunk('abc')[0].vector)"
+    out, _ = run("-c", code)
+    assert out.startswith("[0.94")
