@@ -1,4 +1,4 @@
-"""The code in README and CONTRIBUTING runs and prints the output shown."""
+"""The code in README, CONTRIBUTING, and the guides runs and prints the output shown."""
 
 import re
 import shlex
@@ -14,6 +14,7 @@ import pytest
 from advchunk.chunkers import registry
 
 ROOT = Path(__file__).parents[1]
+GUIDES = [path.relative_to(ROOT) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
 FENCE = re.compile(
     r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
@@ -46,8 +47,11 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_readme_runs_from_top_to_bottom(monkeypatch):
-    run("README.md", monkeypatch)
+@pytest.mark.filterwarnings("ignore:.*is being sunset:DeprecationWarning")  # which a guide migrates from
+@pytest.mark.parametrize("path", ["README.md", *GUIDES], ids=str)
+def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
+    monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
+    run(path, monkeypatch)
 
 
 @pytest.mark.parametrize("which", range(3))
@@ -76,4 +80,4 @@ def test_the_commands_run(line):
 
 
 def test_the_table_of_chunkers_is_up_to_date():
-    subprocess.run([sys.executable, ROOT / "tools" / "readme_table.py", "--check"], check=True)
+    subprocess.run([sys.executable, ROOT / "tools" / "chunker_table.py", "--check"], check=True)

@@ -1,4 +1,4 @@
-"""Print the README's table of chunkers from the registry; --write updates the README, --check compares."""
+"""Print the table of chunkers from the registry; --write updates the guide that has it, --check compares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from advchunk.chunkers.registry import TABLE, params_of, summary
 
-README = Path(__file__).parents[1] / "README.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "chunkers.md"
 PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTALL)
 
 
@@ -26,14 +26,14 @@ def table() -> str:
 def main() -> None:
     """Print, write, or check the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="update README.md")
-    parser.add_argument("--check", action="store_true", help="fail if README.md differs")
-    args, text = parser.parse_args(), README.read_text(encoding="utf-8")
+    parser.add_argument("--write", action="store_true", help="update the guide")
+    parser.add_argument("--check", action="store_true", help="fail if the guide differs")
+    args, text = parser.parse_args(), GUIDE.read_text(encoding="utf-8")
     updated = PLACE.sub(lambda _: table(), text, count=1)
     if args.write:
-        README.write_text(updated, encoding="utf-8")
+        GUIDE.write_text(updated, encoding="utf-8")
     elif args.check and updated != text:
-        parser.exit(1, "README.md is out of date: run tools/readme_table.py --write\n")
+        parser.exit(1, "docs/guides/chunkers.md is out of date: run tools/chunker_table.py --write\n")
     elif not args.check:
         print(table(), end="")
 
