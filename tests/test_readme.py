@@ -14,7 +14,9 @@ import pytest
 from advchunk.chunkers import registry
 
 ROOT = Path(__file__).parents[1]
-GUIDES = [path.relative_to(ROOT) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
+GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
+PAGES = ["README.md", *GUIDES]
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(
     r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?",
     re.DOTALL | re.MULTILINE,
@@ -48,7 +50,7 @@ def elsewhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*is being sunset:DeprecationWarning")  # which a guide migrates from
-@pytest.mark.parametrize("path", ["README.md", *GUIDES], ids=str)
+@pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
     monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
     run(path, monkeypatch)
@@ -71,12 +73,36 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "line", [line for block in blocks("README.md", "console") for line in block["code"].splitlines()]
+    "line", sorted({line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()})
 )
 def test_the_commands_run(line):
     prompt, program, *args = shlex.split(line)
     assert (prompt, program) == ("$", "advchunk")
     subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("path", [*PAGES, "CONTRIBUTING.md"])
+def test_links_between_pages_lead_somewhere(path):
+    for name, anchor in LINK.findall(outside_code(path)):
+        target = (ROOT / path).parent / name if name else ROOT / path
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
+
+
+def outside_code(path):
+    return re.sub(r"^```.*?^```$", "", (ROOT / path).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(path):
+    """Return the anchors of the headings of a page, as GitHub and MkDocs make them."""
+    headings = re.findall(r"^#+ (.+)$", outside_code(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_is_short_and_shows_a_result():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert (ROOT / re.search(r"!\[.+\]\((.+)\)", text)[1]).stat().st_size < 300_000
 
 
 def test_the_table_of_chunkers_is_up_to_date():

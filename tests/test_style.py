@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ["core", "langchain_advchunk", "llamaindex_advchunk", "benchmarks", "tools", "tests"]
 PATHS = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
 PACKAGES = [path for path in PATHS if path.relative_to(ROOT).parts[0] not in ("tests", "benchmarks", "tools")]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # A name says what a thing is, not that it was found, said or given.
 VAGUE = {
