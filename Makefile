@@ -14,6 +14,7 @@ export HF_HUB_OFFLINE = 1
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
 	$(BIN)/advchunk view tests/data/harbour_town.md --method mst-semantic,semantic-threshold --out demo.html
+	@echo "Open demo.html in a browser."
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist worksteal

@@ -11,6 +11,7 @@ from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -61,6 +62,15 @@ def test_jsonl_equals_the_output_of_the_chunker(method):
     assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in rows] == [
         (c.index, c.text, c.tokens, c.metadata) for c in chunks
     ]
+
+
+def test_chunks_have_colors_in_a_terminal(two_files):
+    args = ["chunk", "-m", "sliding-window", "--max-tokens", "4", str(two_files[0])]
+    colored = CliRunner().invoke(main, args, color=True).stdout
+    assert len(set(re.findall(r"\x1b\[48;5;(\d+)m", colored))) > 1
+    chunks = slice(-3)  # the last lines have the time
+    assert click.unstyle(colored).splitlines()[chunks] == run(*args).stdout.splitlines()[chunks]
+    assert "\x1b" not in CliRunner(env={"NO_COLOR": "1"}).invoke(main, args, color=True).stdout
 
 
 def test_levels_are_a_list_of_names_and_sizes():

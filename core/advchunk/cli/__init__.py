@@ -1,5 +1,7 @@
 """The ``advchunk`` command line."""
 
+import os
+
 import click
 
 from advchunk import __version__
@@ -32,5 +34,8 @@ _COMMANDS = [
 
 @click.group(commands=_COMMANDS, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Split text into chunks for retrieval."""
+    if os.environ.get("NO_COLOR"):  # see https://no-color.org
+        context.color = False

@@ -1,6 +1,7 @@
 """``advchunk chunk``: chunk files."""
 
 import json
+import re
 import textwrap
 import time
 from collections import deque
@@ -24,6 +25,8 @@ from advchunk.records import Chunk, Document
 _Report: TypeAlias = Callable[[str, str], None]
 _Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds since the previous document
 _to_json = partial(json.dumps, ensure_ascii=False)
+_BLACK = 16  # of the 256 colors, as are the light ones that chunks take in turn
+_BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 
 
 @click.command("chunk", cls=ChunkerCommand)
@@ -137,7 +140,7 @@ def _write_text(results: Iterable[_Result]) -> Iterator[str]:
 
 
 def _format_chunk(c: Chunk) -> str:
-    """Format a chunk for reading: a line of facts, then its context and its indented passages."""
+    """Format a chunk for reading: a line of facts, then its context and its indented passages, which have a color."""
     facts = [
         click.style(f"[{c.index}]", bold=True),
         click.style(flatten_spans(c.spans), fg="cyan"),
@@ -147,12 +150,18 @@ def _format_chunk(c: Chunk) -> str:
         *([f"in [{c.parent}]"] if c.parent is not None else []),
     ]
     context = [click.style(textwrap.indent(c.context, "  > "), dim=True)] if c.context else []
-    passages = [textwrap.indent(passage.strip("\r\n"), "    ") for passage in c.passages]
+    color = _BACKGROUNDS[c.index % len(_BACKGROUNDS)]
+    passages = [textwrap.indent(_color_lines(passage.strip("\r\n"), color), "    ") for passage in c.passages]
     body = click.style("\n    [...]\n", dim=True).join(passages)
     reason = c.metadata.get("cut")
     score = f" {c.metadata['cut_score']}" if "cut_score" in c.metadata else ""
     cut = [click.style(f"  -- {reason}{score}", fg="yellow")] if reason else []
     return "\n".join(["  ".join(facts), *context, body, *cut, ""])
+
+
+def _color_lines(text: str, background: int) -> str:
+    """Color the text of each line, and not the space before and after."""
+    return re.sub(r"\S[^\r\n]*", lambda line: click.style(line[0], fg=_BLACK, bg=background), text)
 
 
 def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> str:
