@@ -229,7 +229,7 @@ def semchunk(size: int) -> Split:
     from semchunk.semchunk import chunkerify
 
     chunker = chunkerify(len, size)
-    return lambda text: [Piece(*row) for row in zip(*chunker(text, offsets=True), strict=True)]  # type: ignore[arg-type]
+    return lambda text: [Piece(*row) for row in zip(*chunker(text, offsets=True), strict=True)]
 
 
 def semantic_text_splitter(size: int) -> Split:
