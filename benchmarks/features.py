@@ -233,7 +233,7 @@ def semchunk(size: int) -> Split:
 
 
 def semantic_text_splitter(size: int) -> Split:
-    """Return the Markdown splitter of semantic-text-splitter, which keeps white space on request."""
+    """Return the Markdown splitter of semantic-text-splitter, which trims white space."""
     from semantic_text_splitter import MarkdownSplitter
 
     splitter = MarkdownSplitter(size)

@@ -16,6 +16,7 @@ from advchunk.chunkers import registry
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
 PAGES = ["README.md", *GUIDES]
+FIGURE = re.compile(r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+)(?![\w.])")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(
     r"(?P<remote><!-- needs the hub -->\n)?```(?P<kind>\w+)\n(?P<code>.*?)^```\n(?:```text\n(?P<output>.*?)^```\n)?",
@@ -97,6 +98,14 @@ def anchors(path):
     """Return the anchors of the headings of a page, as GitHub and MkDocs make them."""
     headings = re.findall(r"^#+ (.+)$", outside_code(path), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_figures_in_tables_are_those_of_the_benchmarks_that_a_page_links(path):
+    links = {(ROOT / path).parent / name for name, _ in LINK.findall(outside_code(path)) if "benchmarks/" in name}
+    measured = {figure for link in links for figure in FIGURE.findall(link.read_text(encoding="utf-8"))}
+    rows = [line for line in outside_code(path).splitlines() if line.startswith("|")]
+    assert [row for row in rows if set(FIGURE.findall(row)) - measured] == []
 
 
 def test_the_readme_is_short_and_shows_a_result():
