@@ -1,11 +1,13 @@
 """Score the sensitivity to each parameter on five types of documents. See ROBUSTNESS.md.
 
-python benchmarks/robustness.py --data DIR [--only NAME ...] [--texts N] [--lm smollm2] [--processes N] [--write]
+python benchmarks/robustness.py --data DIR [--only NAME ...] [--types TYPE ...] [--texts N] [--judged] [--lm smollm2]
+    [--processes N] [--write]
 
 Numbers are varied by 20 %, and words and switches take every other value. DIR holds `choi` and `clinical` (texts in Choi's
 format) and `chroma` (texts, questions.jsonl); missing folders are skipped. Prints tables; --write stores the verdicts that
 `advchunk.chunkers.registry.describe` shows, each with the types and the number of texts if not all were measured, and
-keeps existing ones of other chunkers. Chunkers with a causal language model are measured with --lm only.
+keeps existing ones of other chunkers. Chunkers that need a language model are measured with --lm only: a causal one, or
+"stand-in" for the rules that replace causal and chat models in the tests.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -38,7 +41,10 @@ from advchunk.evaluation.comparison.robustness import (
     sensitivity,
 )
 from advchunk.models.causal import as_causal
+from algorithms import ALGORITHMS
 
+STAND_IN = "stand-in"  # for a language model
+TESTS = Path(__file__).parents[1] / "tests"
 TARGET = Path(registry.__file__).with_name("sensitivity.json")
 PAGE = "benchmarks/ROBUSTNESS.md"
 RULE = (
@@ -90,8 +96,8 @@ def measures(data: Path, texts: int | None) -> dict[str, tuple[Scorer, str]]:
 
 
 def configurations(lm: str | None = None) -> dict[str, tuple[str, dict[str, str]]]:
-    """Return the chunker name and settings of each configuration by label; those with a causal model need ``lm``."""
-    needs = (None, "lm") if lm else (None,)
+    """Return the chunker name and settings of each configuration by label; those with a language model need ``lm``."""
+    needs = {None: (None,), STAND_IN: (None, "lm", "llm")}.get(lm, (None, "lm"))
     plain = [name for name in registry.TABLE if registry.required_model(name) in needs]
     formats = {
         name for name, parameter, _ in SETTINGS if parameter == "markup"
@@ -100,20 +106,30 @@ def configurations(lm: str | None = None) -> dict[str, tuple[str, dict[str, str]
     return defaults | {f"{name}, {key}={value}": (name, {key: value}) for name, key, value in SETTINGS}
 
 
-def cached_model(lm: str) -> dict[str, Any]:
-    """Return a causal language model that keeps its answers."""
+def models(name: str, lm: str | None) -> dict[str, Any]:
+    """Return the language models that a chunker needs."""
+    needed = registry.required_model(name)
+    if not (needed and lm):
+        return {}
+    if lm == STAND_IN:
+        sys.path.append(str(TESTS))
+        module, _, attribute = ALGORITHMS[name].models[needed].partition(":")
+        return {needed: getattr(import_module(module), attribute)()}
+    if name == "perplexity":  # whose parameters change how the model reads
+        return {needed: lm}
     from language import CachedLM  # it imports torch
 
-    return {"lm": CachedLM(as_causal(lm).model, lm)}
+    return {needed: CachedLM(as_causal(lm).model, lm)}
 
 
-def measure(label: str, data: Path, texts: int | None, lm: str | None = None) -> Sensitivity:
+def measure(
+    label: str, data: Path, texts: int | None, types: Sequence[str] = (), lm: str | None = None, *, judged: bool = False
+) -> Sensitivity:
     """Return the effects of varying a configuration."""
     name, settings = configurations(lm)[label]
-    models = cached_model(lm) if lm and registry.required_model(name) else {}
-    chunker: Any = registry.create(name, experimental=True, **settings, **models)
-    by_type = {kind: measure for kind, (measure, _) in measures(data, texts).items()}
-    result = sensitivity(chunker, by_type)
+    chunker: Any = registry.create(name, experimental=True, **settings, **models(name, lm))
+    by_type = {kind: measure for kind, (measure, _) in measures(data, texts).items() if not types or kind in types}
+    result = sensitivity(chunker, by_type, judged_only=judged)
     print(f"{label}: {len(result.effects)} effects", file=sys.stderr)
     return result
 
@@ -122,7 +138,7 @@ def verdict(
     label: str, result: Sensitivity, of: Mapping[str, str], date: str, subset: Mapping[str, Any] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return the JSON entry of a chunker: its worst judged effect and whether it is brittle."""
-    name, settings = configurations("any")[label]
+    name, settings = configurations(STAND_IN)[label]
     version = registry.TABLE[name].chunker.version
     entry: dict[str, Any] = {"version": version, "measured": date, **subset, "brittle": bool(result.brittle)}
     for worst in result.judged[:1]:
@@ -226,16 +242,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", nargs="+", default=[], help="names or labels of chunkers")
+    parser.add_argument("--types", nargs="+", default=[], help="types of documents; all by default")
     parser.add_argument("--texts", type=int, help="maximum number of texts of each type with known boundaries")
+    parser.add_argument("--judged", action="store_true", help="vary only the parameters that the rule judges")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--lm", help="causal language model, such as smollm2")
+    parser.add_argument("--lm", help=f"causal language model, such as smollm2, or {STAND_IN}")
     parser.add_argument("--write", action="store_true", help=f"update {TARGET.name}")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     names = configurations(args.lm)
     labels = [label for label, (name, _) in names.items() if not args.only or {label, name} & {*args.only}]
     require(bool(labels), f"--only accepts {', '.join(names)}", args.only)
-    of = {kind: metric for kind, (_, metric) in measures(args.data, args.texts).items()}
+    known = {kind: metric for kind, (_, metric) in measures(args.data, args.texts).items()}
+    require({*args.types} <= known.keys(), f"--types accepts {', '.join(known)}", args.types)
+    of = {kind: metric for kind, metric in known.items() if not args.types or kind in args.types}
     whole = args.texts is None and len(of) == len(BOUNDARIES) + len(ANSWERS)
     subset = {} if whole else {"types": list(of)} | ({"texts": args.texts} if args.texts else {})
     require(
@@ -243,15 +263,18 @@ def main() -> None:
         "--write without all texts of all types requires --only",
         sys.argv[1:],
     )
+    task = partial(measure, data=args.data, texts=args.texts, types=args.types, lm=args.lm, judged=args.judged)
     with ProcessPoolExecutor(args.processes) as pool:
-        jobs = {label: pool.submit(measure, label, args.data, args.texts, args.lm) for label in labels}
-        results = {label: job.result() for label, job in jobs.items()}
+        results = dict(zip(labels, pool.map(task, labels), strict=True))
     if args.write:
         date = f"{datetime.now(UTC):%Y-%m-%d}"
         document = json.loads(TARGET.read_text(encoding="utf-8"))
         entries = document["chunkers"] if args.only else {}
-        entries |= {label: verdict(label, result, of, date, subset) for label, result in results.items()}
-        chunkers = {label: entries[label] for label in configurations("any") if label in entries}
+        for label, result in results.items():
+            lm = "a stand-in for a language model" if args.lm == STAND_IN else args.lm
+            model = {"model": lm} if registry.required_model(names[label][0]) else {}
+            entries[label] = verdict(label, result, of, date, {**subset, **model})
+        chunkers = {label: entries[label] for label in configurations(STAND_IN) if label in entries}
         document |= {
             "advchunk": advchunk.__version__,
             "rule": RULE,

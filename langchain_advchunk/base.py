@@ -25,7 +25,7 @@ from advchunk.chunkers.frameworks import (
     parent_id,
     parse_spans,
 )
-from advchunk.chunkers.params import ALIASES, RESOURCE, parameters, resources
+from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, given, is_given, resources
 from advchunk.engine.runner import ProgressReporter, error_handler, hashed_id
 from advchunk.errors import MissingExtra, require
 from advchunk.layout import inherited_metadata
@@ -241,8 +241,6 @@ class ChunkerSplitter(AdvchunkSplitter):
 class LinearSplitter(AdvchunkSplitter):
     """Base of the splitters that need no model.
 
-    `core` returns the core chunker, with the parameters that a ``preset`` sets.
-
     Parameters
     ----------
     chunk_size, chunk_overlap : LangChain's names for ``max_tokens`` and ``overlap_tokens``.
@@ -272,15 +270,18 @@ class LinearSplitter(AdvchunkSplitter):
         own = {f.name for f in fields(self)}
         names = {name: _NAMES.get(name, name) for name in resources(self.chunker_class)}
         lent = {name: getattr(self, alias) for name, alias in names.items() if alias in own}
-        return self.chunker_class(**parameters(self, self.chunker_class), **lent)
+        aliased = {name: getattr(self, name) for alias, name in ALIASES.items() if getattr(self, alias) is not None}
+        return self.chunker_class(**{**given(self, self.chunker_class), **aliased, **lent})
 
     def __post_init__(self) -> None:
         for alias, name in ALIASES.items():
             value = getattr(self, alias)
             if value is not None:
                 rule = f"{alias} is another name for {name}: pass only one"
-                require(getattr(self, name) in {value, getattr(type(self), name)}, rule, (value, getattr(self, name)))
+                same = not is_given(self, name) or getattr(self, name) == value
+                require(same, rule, (value, getattr(self, name)))
                 setattr(self, name, value)
+        apply_preset(self)
         super().__post_init__()
 
     @classmethod

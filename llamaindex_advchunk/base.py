@@ -343,7 +343,14 @@ class LinearNodeParser(AdvchunkNodeParser):
     def core(self) -> Chunker:
         """Return the core chunker with this parser's parameters and resources."""
         lent = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
-        return self.chunker_class(**parameters(self, self.chunker_class), **lent)
+        chosen = parameters(self, self.chunker_class)
+        return self.chunker_class(**{name: chosen[name] for name in chosen if name in self.model_fields_set}, **lent)
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the values that a preset sets, because what is read back gives all parameters."""
+        core = self.core()
+        values = core.presets.get(getattr(core, "preset", None) or "", {})
+        return {**super().to_dict(**kwargs), **{name: getattr(core, name) for name in values}}
 
 
 class LexicalNodeParser(LinearNodeParser):

@@ -56,7 +56,7 @@ def test_lambda_may_be_a_percentile_of_the_tree(percentile, chunks):
     tree = explanation.figures["tree"].weight
     assert explanation.figures["lambda_"] == pytest.approx(np.percentile(tree, percentile))
     assert len(explanation.chunks) == chunks
-    with pytest.raises(ValueError, match="only one of rule, lambda_, lambda_percentile and n_segments"):
+    with pytest.raises(ValueError, match="only one of lambda_, lambda_percentile and n_segments"):
         MSTSemanticChunker(lambda_percentile=1, n_segments=2)
 
 

@@ -27,7 +27,7 @@ from advchunk import (
     Span,
     create,
 )
-from advchunk.chunkers.params import parameters
+from advchunk.chunkers.params import parameters, varied
 from advchunk.chunkers.registry import TABLE, describe, names, params_of
 from advchunk.errors import require
 from advchunk.evaluation import (
@@ -348,13 +348,19 @@ def test_none_is_varied_where_it_stands_for_a_number():
     ]
 
 
-def test_a_value_that_a_preset_sets_is_reported():
+def test_a_value_that_a_preset_sets_is_varied_too():
     (prior,) = [
         variation
         for variation in variations(create("bayesseg", preset="long", experimental=True))
         if (variation.parameter, variation.value) == ("prior", "uniform")
     ]
-    assert prior.refused == "prior stays 'text': a preset or another parameter sets it"
+    assert not prior.refused
+
+
+def test_a_value_that_another_parameter_sets_is_reported():
+    narrow = create("semantic-cluster", max_tokens_per_segment=500, experimental=True)
+    (more,) = [v for v in variations(narrow) if (v.parameter, v.value) == ("max_tokens", 600)]
+    assert more.refused == "max_tokens stays 500: another parameter sets it"
 
 
 def test_a_preset_keeps_its_name_while_its_values_vary():
@@ -375,8 +381,8 @@ def test_every_variation_of_every_chunker_can_be_built_and_differs_in_one_parame
     base = create(name, experimental=True)
     for variation in variations(name):
         if not variation.refused:
-            varied = replace(base, **{variation.parameter: variation.value})
-            assert getattr(varied, variation.parameter) == variation.value != variation.default
+            changed = varied(base, **{variation.parameter: variation.value})
+            assert getattr(changed, variation.parameter) == variation.value != variation.default
         if variation.judged and variation.parameter != "seed":
             assert abs(variation.value - variation.default) <= abs(variation.default) / 3
             assert variation.parameter not in SIZE_PARAMETERS

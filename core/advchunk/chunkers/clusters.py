@@ -10,7 +10,7 @@ import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
+from advchunk.chunkers.params import GroupedParams, at_least, is_given, one_at_most
 from advchunk.errors import import_extra, require
 from advchunk.numerics import runs, signals
 from advchunk.records import Floats, Ints, Segmentation, Units
@@ -94,13 +94,12 @@ class SemanticClusterParams(GroupedParams):
 
     def check(self) -> None:
         """Check clusters too; set ``max_tokens``, so that it limits contexts and the fallback as well."""
-        if self.preset and self.n_clusters is not None:
+        if self.preset and self.n_clusters is not None and "distance_threshold" not in (self._given or ()):
             self.distance_threshold = None  # the number overrides the threshold of the preset
         at_least(1, self, "max_tokens_per_segment")
-        default = SemanticClusterParams.max_tokens
-        if self.max_tokens_per_segment == default:
-            self.max_tokens_per_segment = max(self.max_tokens, default)
-        if self.max_tokens == default:
+        if not is_given(self, "max_tokens_per_segment"):
+            self.max_tokens_per_segment = max(self.max_tokens, SemanticClusterParams.max_tokens)
+        if self._given is not None and not is_given(self, "max_tokens"):
             self.max_tokens = self.max_tokens_per_segment
         self.max_tokens = min(self.max_tokens, self.max_tokens_per_segment)
         super().check()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import math
 import re
 from abc import ABC
@@ -28,14 +29,15 @@ ALIASES: Final = {"chunk_size": "max_tokens", "chunk_overlap": "overlap_tokens"}
 
 ChunkerGroup: TypeAlias = Literal["stable", "experimental"]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]|$)")
+_log = logging.getLogger("advchunk")
 
 
 @dataclass(kw_only=True)
 class Params:
     """Hyper-parameters: JSON-able, with immutable defaults, documented here for all front ends.
 
-    A ``preset`` replaces each parameter that has its default value. An adapter resolves it when it builds its core
-    chunker.
+    A ``preset`` sets the parameters that are not given. One that is given keeps its value, also if that is the default.
+    `dataclasses.replace` gives all of them, so it cannot change a preset: build the chunker anew.
 
     Parameters
     ----------
@@ -62,6 +64,7 @@ class Params:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
     group: ClassVar[ChunkerGroup] = "stable"  # "experimental" if the results may still change
     version: ClassVar[int] = 1  # increment it when the same parameters give different chunks
+    _given: ClassVar[frozenset[str] | None] = None  # names that the constructor was called with; None if with all
 
     max_tokens: int = 512
     min_tokens: int = 0
@@ -73,11 +76,13 @@ class Params:
     timeout: float | None = None
 
     def __new__(cls, *_args: Any, **params: Any) -> Self:
-        """Check the names of the parameters, which the constructor would refuse without a hint."""
+        """Check the names of the parameters, which the constructor would refuse without a hint, and keep them."""
         accepted = _constructor_parameters(cls)  # type: ignore[arg-type]  # any class is hashable
         if accepted is not None and not params.keys() <= accepted.keys():
             check_names(cls.__name__, params, accepted)
-        return super().__new__(cls)
+        new = super().__new__(cls)
+        new.__dict__["_given"] = None if params.keys() >= _parameter_names(cls) else frozenset(params)  # type: ignore[arg-type]
+        return new
 
     def __post_init__(self) -> None:
         cls: Any = type(self)
@@ -86,9 +91,7 @@ class Params:
             require(_fits(value, hint), f"{name} must be {_describe_type(hint)}", value)
             rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
             require(_is_computable(value), rule, value)
-        for name, value in self.presets.get(getattr(self, "preset", None) or "", {}).items():
-            if getattr(self, name) == getattr(cls, name):
-                setattr(self, name, value)
+        apply_preset(self)
         self.check()
 
     def check(self) -> None:
@@ -111,8 +114,7 @@ class Params:
         value: int = getattr(self, name)
         default: Any = type(self)
         most = self.max_tokens // 2 if name == "overlap_tokens" else self.max_tokens
-        is_given = value != getattr(default, name)
-        return value if is_given or value <= most else value * self.max_tokens // default.max_tokens
+        return value if is_given(self, name) or value <= most else value * self.max_tokens // default.max_tokens
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -164,6 +166,38 @@ def parameters(obj: Any, of: type[Params] | None = None) -> dict[str, Any]:
     return {f.name: getattr(obj, f.name) for f in fields(of or obj) if not f.metadata.get("resource")}
 
 
+def apply_preset(params: Any) -> None:
+    """Set the hyper-parameters of the preset that are not given; log a warning if it has no effect."""
+    values = params.presets.get(getattr(params, "preset", None) or "", {})
+    for name, value in values.items():
+        if params._given is not None and not is_given(params, name):
+            setattr(params, name, value)
+    if values and all(getattr(params, name) != value for name, value in values.items()):
+        names = ", ".join(values)
+        _log.warning("preset %r of %s has no effect: it sets %s only", params.preset, type(params).__name__, names)
+
+
+def is_given(params: Any, name: str) -> bool:
+    """Return True if a hyper-parameter was passed to the constructor, or differs from its default.
+
+    A constructor that was called with all of them, as by `dataclasses.replace`, does not know which of them were meant.
+    """
+    return name in (params._given or ()) or getattr(params, name) != getattr(type(params), name)
+
+
+def given(params: Any, of: type[Params] | None = None) -> dict[str, Any]:
+    """Return the hyper-parameters that were given, with which a constructor makes the same choices."""
+    return {
+        name: value for name, value in parameters(params, of).items() if params._given is None or is_given(params, name)
+    }
+
+
+def varied(params: Any, **changes: Any) -> Any:
+    """Return a copy built with other values, in which presets and defaults settle what was not given."""
+    lent = {f.name: getattr(params, f.name) for f in fields(params) if f.metadata.get("resource")}
+    return type(params)(**{**given(params), **lent, **changes})
+
+
 def at_least(least: float, params: Any, *names: str) -> None:
     """Raise `ConfigurationError` unless these hyper-parameters are >= ``least``, or None if they are optional."""
     cls: Any = type(params)
@@ -182,8 +216,9 @@ def at_most_chunk(params: Any, *names: str) -> None:
 
 
 def one_at_most(params: Any, *names: str) -> dict[str, Any]:
-    """Return the hyper-parameter among these that differs from its default; raise `ConfigurationError` if several do."""
-    values = {name: value for name in names if (value := getattr(params, name)) != getattr(type(params), name)}
+    """Return the hyper-parameter among these that is given and not None; raise `ConfigurationError` if several are."""
+    values = {name: getattr(params, name) for name in names if is_given(params, name)}
+    values = {name: value for name, value in values.items() if value is not None}
     require(len(values) <= 1, f"only one of {', '.join(names[:-1])} and {names[-1]} can be given", values)
     return values
 
@@ -193,6 +228,12 @@ def resources(cls: Any, *, changing: bool = False) -> list[str]:
     return [
         f.name for f in fields(cls) if f.metadata.get("resource") and (not changing or f.metadata.get("changes", True))
     ]
+
+
+@cache
+def _parameter_names(cls: Any) -> frozenset[str]:
+    """Return the names of the hyper-parameters of a class."""
+    return frozenset(f.name for f in fields(cls) if not f.metadata.get("resource"))
 
 
 @cache

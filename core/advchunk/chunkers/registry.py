@@ -168,11 +168,14 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def _sensitivity_warnings(name: str) -> list[str]:
-    """Return the warnings about parameters, of each measured preset, and one if the chunker was not measured."""
+    """Return the warnings about parameters, of each measured preset, and what was not measured."""
     rows = {label: row for label, row in sensitivities()["chunkers"].items() if label.partition(",")[0] == name}
     if not rows:
         return ["not measured: how sensitive it is to its parameters is unknown"]
-    return [row["warning"] for row in rows.values() if "warning" in row]
+    models = [
+        f"sensitivity to parameters was measured with {row['model']} only" for row in rows.values() if "model" in row
+    ]
+    return [row["warning"] for row in rows.values() if "warning" in row] + models
 
 
 @cache

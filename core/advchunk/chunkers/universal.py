@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
-from advchunk.chunkers.params import Params, at_least, one_at_most
+from advchunk.chunkers.params import Params, at_least, is_given, one_at_most
 from advchunk.errors import require
 from advchunk.layout import tile_prose
 from advchunk.numerics import search, signals
@@ -76,16 +76,15 @@ class UniversalSemanticParams(Params):
         at_least(1, self, "max_chunk_size")
         maximum = self.bounds()[1]
         require(0 <= self.min_words <= maximum, f"min_chunk_size must be in 0..{maximum}", self.min_chunk_size)
-        defaults = (UniversalSemanticParams.threshold, UniversalSemanticParams.max_chunk_size)
-        is_default = (self.threshold, self.max_chunk_size) == defaults
+        are_free = not (is_given(self, "threshold") or is_given(self, "max_chunk_size"))
         rule = "domain sets threshold and max_chunk_size: give either domain or these"
-        require(self.domain is None or is_default, rule, (self.domain, self.threshold, self.max_chunk_size))
+        require(self.domain is None or are_free, rule, (self.domain, self.threshold, self.max_chunk_size))
 
     @property
     def min_words(self) -> int:
         """``min_chunk_size``; a default over ``max_chunk_size`` keeps its share of it."""
         default, maximum = UniversalSemanticParams, self.bounds()[1]
-        is_kept = self.min_chunk_size != default.min_chunk_size or self.min_chunk_size <= maximum
+        is_kept = is_given(self, "min_chunk_size") or self.min_chunk_size <= maximum
         return self.min_chunk_size if is_kept else maximum * default.min_chunk_size // default.max_chunk_size
 
     def bounds(self) -> tuple[float, int]:

@@ -18,6 +18,7 @@ from advchunk import sizes
 from advchunk.chunkers.mst import distances as mst
 from advchunk.chunkers.mst.chunker import MSTSemanticChunker
 from advchunk.chunkers.mst.distances import MSTSemanticParams
+from advchunk.chunkers.params import parameters
 from advchunk.numerics import graphs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.records import Units
@@ -263,7 +264,7 @@ def test_components_are_those_of_the_pruned_tree(document, p):
     of = mst.document_stats(rows, lengths, p)
     every = joined(mst.edges_within(rows, lengths, of, inf, p))
     tree, _ = kruskal(len(rows), zip(every.weight.tolist(), every.left.tolist(), every.right.tolist(), strict=True))
-    segmentation = MSTSemanticChunker(**vars(p)).segment(units_of(lengths), rows, limits_of(10**9))
+    segmentation = MSTSemanticChunker(**parameters(p)).segment(units_of(lengths), rows, limits_of(10**9))
     assert segmentation.labels.tolist() == labeled(len(rows), [edge for edge in tree if edge[0] <= of.lambda_])
     drawn = segmentation.figures["tree"]()
     assert list(zip(drawn.weight, drawn.left, drawn.right, strict=True)) == tree

@@ -119,7 +119,8 @@ class MSTSemanticParams(GroupedParams):
         at_least(2, self, "base_threshold")
         percentile = self.lambda_percentile
         require(percentile is None or 0 <= percentile <= 100, "lambda_percentile must be in 0..100 or None", percentile)
-        one_at_most(self, "rule", "lambda_", "lambda_percentile", "n_segments")
+        rule = ["rule"] * (self.rule != "lambda")
+        one_at_most(self, *rule, "lambda_", "lambda_percentile", "n_segments")
         windows, rewards = ("long_term_window", "immediate_window"), ("vicinity_reward", "heading_reward")
         at_least(0, self, "scaling_factor", "gamma", *windows, *rewards)
         base, slope = self.semantic_base, self.semantic_density

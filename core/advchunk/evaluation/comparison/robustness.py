@@ -25,7 +25,7 @@ import numpy as np
 
 from advchunk.chunkers import registry
 from advchunk.chunkers.base import Chunker, SegmentingChunker
-from advchunk.chunkers.params import hints, parameters
+from advchunk.chunkers.params import hints, parameters, varied
 from advchunk.chunkers.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
@@ -161,6 +161,7 @@ def sensitivity(
     chunker: SegmentingChunker | str,
     scorers: Mapping[str, Scorer],
     *,
+    judged_only: bool = False,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Sensitivity:
@@ -173,21 +174,22 @@ def sensitivity(
     Parameters
     ----------
     chunker : or the name of a registered one, experimental or not; used without its fallback.
+    judged_only : measure only the variations that the rule applies to.
     scorers : by the type of documents, such as `boundary_scorer` or `answer_scorer` of some.
     progress : called with a line per variation.
     """
     require(len(scorers) > 0, "scorers must not be empty", scorers)
     base = _create(chunker)
     before = {kind: scorer(base) for kind, scorer in scorers.items()}
-    every = variations(base)
+    every = [variation for variation in variations(base) if variation.judged or not judged_only]
     possible = [variation for variation in every if not variation.refused]
     resamples = max(9999, 100 * len(possible) * len(scorers))
     effects = list[Effect]()
     for variation in possible:
         progress(f"{variation.parameter}={variation.value!r}")
-        varied = replace(base, **{variation.parameter: variation.value})
+        changed = varied(base, **{variation.parameter: variation.value})
         for kind, scorer in scorers.items():
-            (old, old_size), (new, new_size) = before[kind], scorer(varied)
+            (old, old_size), (new, new_size) = before[kind], scorer(changed)
             require(new.shape == old.shape, f"a scorer must score the same {len(old)} items", len(new))
             difference = _difference(new, old, resamples, seed)
             failed = int(np.sum(np.isnan(new) & ~np.isnan(old)))
@@ -272,7 +274,7 @@ def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
 def _create(chunker: SegmentingChunker | str) -> Any:
     """Return the chunker without its fallback, which is not to be measured."""
     instance = registry.create(chunker, experimental=True) if isinstance(chunker, str) else chunker
-    return replace(instance, fallback=None)
+    return varied(instance, fallback=None)
 
 
 def _other_values(name: str, value: Any, hint: Any) -> list[tuple[Any, bool]]:
@@ -323,12 +325,12 @@ def _nearest_variation(base: Any, name: str, value: Any, target: Any, *, judged:
 def _refusal(base: Any, name: str, value: Any) -> str:
     """Return the reason why a chunker rejects a value; else ""."""
     try:
-        varied = replace(base, **{name: value})
-        varied.load()
+        changed = varied(base, **{name: value})
+        changed.load()
     except (ConfigurationError, MissingExtra) as error:
         return first_line(error)
-    actual = getattr(varied, name)
-    return "" if actual == value else f"{name} stays {actual!r}: a preset or another parameter sets it"
+    actual = getattr(changed, name)
+    return "" if actual == value else f"{name} stays {actual!r}: another parameter sets it"
 
 
 def _segmentation(chunker: SegmentingChunker, units: Units) -> Segmentation | None:
