@@ -253,9 +253,9 @@ def main() -> None:
     names = configurations(args.lm)
     labels = [label for label, (name, _) in names.items() if not args.only or {label, name} & {*args.only}]
     require(bool(labels), f"--only accepts {', '.join(names)}", args.only)
-    known = {kind: metric for kind, (_, metric) in measures(args.data, args.texts).items()}
-    require({*args.types} <= known.keys(), f"--types accepts {', '.join(known)}", args.types)
-    of = {kind: metric for kind, metric in known.items() if not args.types or kind in args.types}
+    metrics = {kind: metric for kind, (_, metric) in measures(args.data, args.texts).items()}
+    require({*args.types} <= metrics.keys(), f"--types accepts {', '.join(metrics)}", args.types)
+    of = {kind: metric for kind, metric in metrics.items() if not args.types or kind in args.types}
     whole = args.texts is None and len(of) == len(BOUNDARIES) + len(ANSWERS)
     subset = {} if whole else {"types": list(of)} | ({"texts": args.texts} if args.texts else {})
     require(

@@ -387,6 +387,9 @@ def test_describe_shows_default_and_description_of_every_parameter(name):
         assert after.startswith("    ")
         assert not after.startswith("    as in")
         assert after.partition("\n")[0].strip()
+    for preset, values in method["presets"].items():
+        settings = ", ".join(f"{param} = {json.dumps(value)}" for param, value in values.items())
+        assert f"\n  {preset}: {settings}\n" in output
     assert json.loads(run("describe", name, "-f", "json").output) == method
 
 

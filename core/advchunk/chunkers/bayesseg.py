@@ -59,8 +59,7 @@ class BayesSegParams(LexicalParams):
 
     Parameters
     ----------
-    preset : "long", for texts of hundreds of sentences: ``prior="text"`` and ``prior_strength=400``, if these have
-        their default values.
+    preset : "long", for texts of hundreds of sentences: ``prior="text"`` and ``prior_strength=400``.
     prior : expected word distribution of a segment: "uniform", or "text" for the frequencies in the text.
     prior_strength : pseudo-counts of the prior, > 0; per word if uniform, in total if "text". Higher values give words
         less weight, and fewer segments.

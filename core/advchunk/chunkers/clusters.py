@@ -61,7 +61,7 @@ class SemanticClusterParams(GroupedParams):
     preset : "chain", the best setting on Choi's group 3-11 (Pk .08 instead of .24): ``connectivity="chain"``,
         ``center=True`` and ``distance_threshold=1.75``; or "coarse", for real text, with ``distance_threshold=2.5`` and
         ``min_cluster_size=16``: on lectures, meetings and clinical chapters Pk is .41, .45 and .32 instead of .58, .60
-        and .59 by default (no boundary: .43, .36, .32). They replace default values only.
+        and .59 by default (no boundary: .43, .36, .32). ``n_clusters`` replaces the distance of either.
     max_tokens : maximum tokens of a chunk, context included, >= 1; lowered to ``max_tokens_per_segment``, and raised to it
         by default.
     max_tokens_per_segment : maximum tokens of a segment, >= 1; determines the number of clusters by default. Raised to

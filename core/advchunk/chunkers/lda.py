@@ -77,7 +77,7 @@ class LDATopicParams(LexicalParams):
         or if the likelihood is not finite, `NotConverged` is raised and the fallback takes over. None is unlimited:
         in short texts chance alone moves the likelihood by 0.3 and more (see `topics.train`).
     seed : seed of the first model, 0..2^32 - 1; see `topics.train` for what else the topics depend on.
-    preset : "depth", "topictiling" or "coarse"; sets parameters above that have their default value.
+    preset : "depth", "topictiling" or "coarse"; sets the parameters above that are not given.
     """
 
     algorithm: ClassVar[str] = "lda-topic"

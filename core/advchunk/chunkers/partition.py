@@ -45,8 +45,7 @@ class GraphPartitionParams(GroupedParams):
     ----------
     preset : "neighbors", the best setting on Choi's group 3-11: ``neighbors=5``, ``threshold=0``, ``center=True`` and
         ``min_run=3``; or "coarse", for real text, with ``neighbors=10`` and ``min_run=32``: on lectures, meetings and
-        clinical chapters Pk is .44, .55 and .37 instead of .57, .64 and .66 by default (no boundary: .43, .36, .32). They
-        replace default values only.
+        clinical chapters Pk is .44, .55 and .37 instead of .57, .64 and .66 by default (no boundary: .43, .36, .32).
     method : community detection: "louvain" (needs ``advchunk[graph]``) or "leiden" (``advchunk[leiden]``).
     threshold : cosine similarity above which two sentences are connected, 0..1. Our specification has 0.7; with the
         built-in embedder 0.6 cuts as often as 0.7 did with its first version, whose cosines were higher.

@@ -66,7 +66,7 @@ class TextTilingParams(LexicalParams):
         1..(max_tokens - overlap_tokens) / 1.2. A boundary is kept if the text before and after it can be divided into
         chunks of that size, within a sentence if necessary. Tables, code, formulas and the text before them are not cut
         for it, and a text or a section between hard stops may be too small. None disables it.
-    preset : "hearst", "fine" or "coarse"; sets parameters above that have their default value.
+    preset : "hearst", "fine" or "coarse"; sets the parameters above that are not given.
     """
 
     algorithm: ClassVar[str] = "texttiling"

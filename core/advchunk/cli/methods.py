@@ -51,6 +51,11 @@ def describe_command(name: str, form: str) -> None:
     for param, default in method["parameters"].items():
         click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")
         click.echo(textwrap.fill(docs.get(param, ""), 100, initial_indent="    ", subsequent_indent="    "))
+    if method["presets"]:
+        click.secho("\nPresets", bold=True)
+    for preset, values in method["presets"].items():
+        settings = ", ".join(f"{param} = {json.dumps(value)}" for param, value in values.items())
+        click.echo(f"\n  {click.style(preset, bold=True)}: {settings}")
     ways = {name: f"--{name}" for name in RESOURCE_OPTIONS} | {name: f"-p {name}=NAME" for name in RESOURCE_PARAMS}
     resources = [ways.get(name, f"{name} (Python only)") for name in method["resources"]]
     click.echo(f"\n{click.style('Resources', bold=True)}\n\n  {', '.join(resources)}")

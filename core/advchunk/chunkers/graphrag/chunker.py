@@ -49,7 +49,7 @@ class GraphRAGParams(ChatParams):
     chunks of documents in order. ``level`` is the depth, and ``parent`` an index in that list; methods that return the
     chunks of each document return the root and the communities with those of the first. In the metadata, ``granularity`` is
     "document" for the root, "section" for a community, "paragraph" for the chunks of documents, which have the ids and
-    texts of `RecursiveChunker`'s.
+    texts of `RecursiveChunker`'s: there are no presets for these cuts.
 
     A summary consists of the sentences whose entities have the strongest ties in the community, verbatim: ``sources`` in the
     metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
