@@ -25,7 +25,7 @@ from advchunk.chunkers.frameworks import (
     parent_id,
     parse_spans,
 )
-from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, given, is_given, resources
+from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.engine.runner import ProgressReporter, error_handler, hashed_id
 from advchunk.errors import MissingExtra, require
 from advchunk.layout import inherited_metadata
@@ -271,7 +271,7 @@ class LinearSplitter(AdvchunkSplitter):
         names = {name: _NAMES.get(name, name) for name in resources(self.chunker_class)}
         lent = {name: getattr(self, alias) for name, alias in names.items() if alias in own}
         aliased = {name: getattr(self, name) for alias, name in ALIASES.items() if getattr(self, alias) is not None}
-        return self.chunker_class(**{**given(self, self.chunker_class), **aliased, **lent})
+        return self.chunker_class(**{**explicit_parameters(self, self.chunker_class), **aliased, **lent})
 
     def __post_init__(self) -> None:
         for alias, name in ALIASES.items():

@@ -54,12 +54,12 @@ def subsets(names):
 def test_any_default_that_is_given_wins_over_the_preset(front_end, chosen, values, caplog):
     name, preset = chosen
     defaults = describe(name)["parameters"]
-    for given in subsets(values):
-        made = front_end(preset=preset, **{parameter: defaults[parameter] for parameter in given})
-        assert settled(made) == {**defaults, **values, **{parameter: defaults[parameter] for parameter in given}} | {
+    for explicit in subsets(values):
+        made = front_end(preset=preset, **{parameter: defaults[parameter] for parameter in explicit})
+        assert settled(made) == {**defaults, **values, **{parameter: defaults[parameter] for parameter in explicit}} | {
             "preset": preset
         }
-        assert ("has no effect" in caplog.text) == (len(given) == len(values))
+        assert ("has no effect" in caplog.text) == (len(explicit) == len(values))
 
 
 def test_any_other_default_that_is_given_changes_nothing(front_end, chosen):
@@ -86,8 +86,8 @@ def copies(made):
 def test_copies_have_the_same_values(front_end, chosen, values):
     name, preset = chosen
     defaults = describe(name)["parameters"]
-    for given in subsets(values):
-        made = front_end(preset=preset, **{parameter: defaults[parameter] for parameter in given})
+    for explicit in subsets(values):
+        made = front_end(preset=preset, **{parameter: defaults[parameter] for parameter in explicit})
         for other in copies(made):
             assert settled(other) == settled(made)
             assert settled(next(copies(other))) == settled(made)
@@ -132,8 +132,8 @@ def test_the_command_line_gives_values(chosen, values):
     name, preset = chosen
     for parameter in values:
         default = describe(name)["parameters"][parameter]
-        given = parse_params(name, [f"preset={preset}", f"{parameter}={json.dumps(default)}"], {})
-        assert getattr(create_chunker(name, None, True, given, {}), parameter) == default
+        explicit = parse_params(name, [f"preset={preset}", f"{parameter}={json.dumps(default)}"], {})
+        assert getattr(create_chunker(name, None, True, explicit, {}), parameter) == default
 
 
 def test_what_a_preset_sets_is_described_and_differs_from_the_default(chosen, values):
@@ -147,15 +147,15 @@ def test_what_a_preset_sets_is_described_and_differs_from_the_default(chosen, va
 # Other values that depend on what is given.
 
 
-@pytest.mark.parametrize("given", [{"threshold": 0.5}, {"max_chunk_size": 1500}, {"threshold": 0.4}])
-def test_a_domain_refuses_the_parameters_it_sets_also_at_their_defaults(given):
+@pytest.mark.parametrize("explicit", [{"threshold": 0.5}, {"max_chunk_size": 1500}, {"threshold": 0.4}])
+def test_a_domain_refuses_the_parameters_it_sets_also_at_their_defaults(explicit):
     for build in (
         TABLE["universal-semantic"].chunker,
         langchain_advchunk.UniversalSemanticSplitter,
         llamaindex_advchunk.UniversalSemanticNodeParser,
     ):
         with pytest.raises(ConfigurationError, match="give either domain or these"):
-            build(domain="technical", **given)
+            build(domain="technical", **explicit)
         assert settled(build(domain="technical"))["threshold"] == 0.5
 
 

@@ -94,12 +94,12 @@ class SemanticClusterParams(GroupedParams):
 
     def check(self) -> None:
         """Check clusters too; set ``max_tokens``, so that it limits contexts and the fallback as well."""
-        if self.preset and self.n_clusters is not None and "distance_threshold" not in (self._given or ()):
+        if self.preset and self.n_clusters is not None and "distance_threshold" not in (self._arguments or ()):
             self.distance_threshold = None  # the number overrides the threshold of the preset
         at_least(1, self, "max_tokens_per_segment")
         if not is_given(self, "max_tokens_per_segment"):
             self.max_tokens_per_segment = max(self.max_tokens, SemanticClusterParams.max_tokens)
-        if self._given is not None and not is_given(self, "max_tokens"):
+        if self._arguments is not None and not is_given(self, "max_tokens"):
             self.max_tokens = self.max_tokens_per_segment
         self.max_tokens = min(self.max_tokens, self.max_tokens_per_segment)
         super().check()

@@ -64,7 +64,7 @@ class Params:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})  # by the values of a ``preset`` field
     group: ClassVar[ChunkerGroup] = "stable"  # "experimental" if the results may still change
     version: ClassVar[int] = 1  # increment it when the same parameters give different chunks
-    _given: ClassVar[frozenset[str] | None] = None  # names that the constructor was called with; None if with all
+    _arguments: ClassVar[frozenset[str] | None] = None  # names that the constructor was called with; None if with all
 
     max_tokens: int = 512
     min_tokens: int = 0
@@ -81,7 +81,7 @@ class Params:
         if accepted is not None and not params.keys() <= accepted.keys():
             check_names(cls.__name__, params, accepted)
         new = super().__new__(cls)
-        new.__dict__["_given"] = None if params.keys() >= _parameter_names(cls) else frozenset(params)  # type: ignore[arg-type]
+        new.__dict__["_arguments"] = None if params.keys() >= _parameter_names(cls) else frozenset(params)  # type: ignore[arg-type]
         return new
 
     def __post_init__(self) -> None:
@@ -170,7 +170,7 @@ def apply_preset(params: Any) -> None:
     """Set the hyper-parameters of the preset that are not given; log a warning if it has no effect."""
     values = params.presets.get(getattr(params, "preset", None) or "", {})
     for name, value in values.items():
-        if params._given is not None and not is_given(params, name):
+        if params._arguments is not None and not is_given(params, name):
             setattr(params, name, value)
     if values and all(getattr(params, name) != value for name, value in values.items()):
         names = ", ".join(values)
@@ -182,20 +182,22 @@ def is_given(params: Any, name: str) -> bool:
 
     A constructor that was called with all of them, as by `dataclasses.replace`, does not know which of them were meant.
     """
-    return name in (params._given or ()) or getattr(params, name) != getattr(type(params), name)
+    return name in (params._arguments or ()) or getattr(params, name) != getattr(type(params), name)
 
 
-def given(params: Any, of: type[Params] | None = None) -> dict[str, Any]:
+def explicit_parameters(params: Any, of: type[Params] | None = None) -> dict[str, Any]:
     """Return the hyper-parameters that were given, with which a constructor makes the same choices."""
     return {
-        name: value for name, value in parameters(params, of).items() if params._given is None or is_given(params, name)
+        name: value
+        for name, value in parameters(params, of).items()
+        if params._arguments is None or is_given(params, name)
     }
 
 
 def varied(params: Any, **changes: Any) -> Any:
     """Return a copy built with other values, in which presets and defaults settle what was not given."""
     lent = {f.name: getattr(params, f.name) for f in fields(params) if f.metadata.get("resource")}
-    return type(params)(**{**given(params), **lent, **changes})
+    return type(params)(**{**explicit_parameters(params), **lent, **changes})
 
 
 def at_least(least: float, params: Any, *names: str) -> None:
