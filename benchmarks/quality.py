@@ -10,7 +10,7 @@ Choi's texts). ``meetings`` are `qmsum/topics.json` and the texts it names, in t
 size limits, on the annotators' sentences. Pk and WindowDiff count sentences; "- none" is the mean difference in Pk, and
 WindowDiff, from no boundary, with its paired 95 % bootstrap interval over texts. "word Pk" is Choi's scorer, the only
 one comparable with published figures. The exit status is 1 if a figure is worse than its limit (`MOST`, `REAL`,
-`WORD_PK`).
+`WORD_PK`) or a preset for real texts no better on them than the default (`PRESETS`).
 
 --sizes compares chunks of at most so many tokens instead: those of `optimal-semantic`, with both kinds of evidence, and as
 many that are filled to one size.
@@ -96,6 +96,14 @@ REAL: dict[str, dict[str, float]] = {
     "clinical": {"optimal-semantic": 0.395},
 }
 BETTER = {"lectures": ("optimal-semantic", "optimal-semantic, MiniLM")}
+# A preset for real texts, and the default that must have a higher Pk on them.
+PRESETS = {
+    "universal-semantic, relative": "universal-semantic",
+    **{
+        f"{name}, coarse": f"{name}, default"
+        for name in ("texttiling", "c99", "lda-topic", "semantic-cluster", "graph-partition")
+    },
+}
 # Word Pk of the original programs on the same documents; from the original stems, ours must be within 0.003.
 WORD_PK: dict[str, tuple[float, float, float, float]] = {
     "c99, its stems": (0.126, 0.175, 0.097, 0.095),
@@ -338,6 +346,12 @@ def list_regressions(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -
             f"{group}: {label}: Pk is not below that of no boundary, but up to {row['Pk high']:+.3f} from it"
             for label in BETTER.get(group, ())
             if (row := results.get(group, {}).get(label)) and row["Pk high"] >= 0
+        ]
+        figures = {} if group == "abstracts" else results.get(group, {})  # whose topics are short
+        messages += [
+            f"{group}: {label}: Pk {figures[label]['Pk']:.3f} is not below that of {default}"
+            for label, default in PRESETS.items()
+            if {label, default} <= figures.keys() and figures[label]["Pk"] >= figures[default]["Pk"]
         ]
     return messages
 

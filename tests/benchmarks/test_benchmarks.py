@@ -98,6 +98,20 @@ def test_quality_reports_regressions(choi):
     assert "Not checked: texttiling, fine; c99, its stems;" in done.stderr
 
 
+def test_quality_reports_regressions_on_real_texts(choi):
+    (choi / "lectures").mkdir()
+    for number in range(3):  # no topic changes, so no preset finds any
+        text = "\n".join([("=" * 10 + "\n" if i % 2 == 0 else "") + f"Cats nap here {'x' * i}." for i in range(20)])
+        (choi / "lectures" / f"{number}.txt").write_text(text, "utf-8")
+    only = ["optimal-semantic", "texttiling, default", "texttiling, coarse"]
+    done = quality("--data", choi, "--set", "lectures", "--only", *only)
+    assert done.returncode == 1
+    assert "lectures: optimal-semantic: Pk is not below that of no boundary" in done.stderr
+    assert "is over 0.345" in done.stderr
+    assert "lectures: texttiling, coarse: Pk" in done.stderr
+    assert "is not below that of texttiling, default" in done.stderr
+
+
 def test_growth():
     command = [sys.executable, SCRIPT.with_name("growth.py"), "--sizes", "60", "120", "--only", "texttiling", "c99"]
     process = subprocess.run([*command, "--no-peers"], capture_output=True, check=True, text=True)
