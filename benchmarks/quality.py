@@ -347,11 +347,11 @@ def list_regressions(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -
             for label in BETTER.get(group, ())
             if (row := results.get(group, {}).get(label)) and row["Pk high"] >= 0
         ]
-        figures = {} if group == "abstracts" else results.get(group, {})  # whose topics are short
+        rows = {} if group == "abstracts" else results.get(group, {})  # whose topics are short
         messages += [
-            f"{group}: {label}: Pk {figures[label]['Pk']:.3f} is not below that of {default}"
+            f"{group}: {label}: Pk {rows[label]['Pk']:.3f} is not below that of {default}"
             for label, default in PRESETS.items()
-            if {label, default} <= figures.keys() and figures[label]["Pk"] >= figures[default]["Pk"]
+            if {label, default} <= rows.keys() and rows[label]["Pk"] >= rows[default]["Pk"]
         ]
     return messages
 
