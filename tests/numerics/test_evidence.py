@@ -46,6 +46,10 @@ def segment_cost(x, sizes, noise, coordinates, start, end):
     return coordinates / 2 * (log(1 + m * r / phi) - total @ total * r / (noise.variance * phi * (phi + m * r)))
 
 
+def discounted(sums, noise):
+    return costs.by_blocks(lambda block: evidence.discounted(sums, noise, block, sums.squares(block)))
+
+
 def moments(x, sizes, cuts, before):
     """Return the variance, the inflation, and the shared variance: pair by pair, segment by segment."""
     weights, x = weigh(x, sizes)
@@ -81,7 +85,7 @@ def test_the_cost_of_a_segment_is_its_formula(x, seed):
     sizes, _, noise = draw(seed, len(x))
     sums = evidence.weighted_sums(x, sizes)
     first = np.arange(len(x)) // 2
-    for end, row in enumerate(evidence.discounted(sums, noise)(first), start=1):
+    for end, row in enumerate(discounted(sums, noise)(first), start=1):
         expected = [segment_cost(x, sizes, noise, sums.coordinates, i, end) for i in range(first[end - 1], end)]
         assert row == pytest.approx(expected, abs=1e-9)
 
@@ -103,7 +107,7 @@ def test_without_coherence_and_weights_it_is_the_independent_evidence(x):
     noise = evidence.Noise(sums.spread - shared, shared, np.ones(n + 1))
     squares = np.cumsum(np.r_[0.0, np.einsum("ij,ij->i", sums.rows, sums.rows)])
     first = np.zeros(n, dtype=np.int64)
-    pairs = zip(evidence.discounted(sums, noise)(first), costs.evidence(x)(first), strict=True)
+    pairs = zip(discounted(sums, noise)(first), costs.evidence(x)(first), strict=True)
     for end, (row, independent) in enumerate(pairs, start=1):
         constant = sums.coordinates / 2 * (squares[end] - squares[:end]) / noise.variance
         assert row + constant == pytest.approx(independent, abs=1e-8)
@@ -113,10 +117,67 @@ def test_squares_of_sums_do_not_depend_on_the_blocks():
     x = np.random.default_rng(1).standard_normal((150, 4))
     sums = evidence.weighted_sums(x, np.ones(150, dtype=np.int64))
     first = np.maximum(np.arange(1, 151) - 70, 0)
-    for end, row in enumerate(sums.squares(first), start=1):
+    for end, row in enumerate(costs.by_blocks(sums.squares)(first), start=1):
         assert row == pytest.approx(
             [np.square(sums.total[end] - sums.total[i]).sum() for i in range(first[end - 1], end)]
         )
+
+
+def word_cost(units, start, end):
+    """Utiyama and Isahara's formula, term by term."""
+    inside = [term for unit in units[start:end] for term in unit]
+    types, total = {term for unit in units for term in unit}, sum(map(len, units))
+    return log(max(total, 1)) + sum(log((len(inside) + len(types)) / (inside.count(term) + 1)) for term in inside)
+
+
+@given(some, st.integers(1, 90), st.integers(1, 90))
+def test_the_cost_of_words_is_its_formula(seed, n, reach):
+    rng = np.random.default_rng(seed)
+    units = [rng.integers(0, 8, size).tolist() for size in rng.integers(0, 4, n)]
+    first = np.maximum(np.arange(1, n + 1) - reach, 0)
+    cost = costs.utiyama_isahara(terms_of([[f"{term}" for term in unit] for unit in units]))
+    for end, row in enumerate(cost(first), start=1):
+        some_starts = sorted({int(first[end - 1]), (int(first[end - 1]) + end - 1) // 2, end - 1})
+        expected = [word_cost(units, start, end) for start in some_starts]
+        assert len(row) == end - first[end - 1]
+        assert row[np.array(some_starts) - first[end - 1]] == pytest.approx(expected, abs=1e-9)
+
+
+@given(some, st.integers(1, 200), st.integers(1, 200), st.sampled_from([0.0, 0.5, 3.0]))
+def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, penalty):
+    table = np.random.default_rng(seed).normal(size=(n + 1, n + 1)).cumsum(axis=0)
+    first = np.maximum(np.arange(1, n + 1) - reach, 0)
+
+    def matrix(block):
+        ends, starts = block
+        values = table[ends, starts].copy()
+        values[costs.by_length(np.arange(n + 1), block) < 1] = np.inf
+        for end, row in enumerate(values, start=ends.start):
+            row[: first[end - 1] - starts.start] = np.inf
+        return values
+
+    rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
+    expected, _ = search.cheapest_cuts(rows, np.ones(n, int), np.full(n, reach), penalty=penalty)
+    matrices = ((block, matrix(block)) for block in costs.blocks(first))
+    assert search.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
+
+
+def test_the_noise_is_that_of_the_search_row_by_row():
+    """In single precision, and in blocks."""
+    n, x = 300, planted(4, [80, 40, 100, 80], 0.3)
+    words = terms_of([[f"{i // 90}{k}" for k in np.random.default_rng(i).integers(0, 12, 9)] for i in range(n)])
+    lexical, sums = costs.utiyama_isahara(words), evidence.weighted_sums(x, np.full(n, 20))
+    noise, price, cuts = evidence.first_noise(sums), log(n), None
+    while True:
+        cost = evidence.both(discounted(sums, noise), lexical)
+        found, _ = search.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=price)
+        if found.tolist() == cuts:
+            break
+        cuts, price = found.tolist(), 2 * log(n)
+        noise = evidence.learn_noise(sums, found, noise)
+    _, learned = evidence.self_consistent(x, np.full(n, 20), lexical)
+    assert (learned.variance, learned.shared) == (noise.variance, noise.shared)
+    assert learned.inflation.tolist() == noise.inflation.tolist()
 
 
 def planted(seed, lengths, correlation=0.0, width=64):

@@ -26,8 +26,7 @@ class OptimalSemanticParams(Params):
 
     Neighboring sentences are alike within a topic, too. The text is segmented, the correlation left inside the segments
     is measured, the evidence is discounted by it, and so on until the segments stay, at most 6 times
-    (`numerics.evidence`). 1,000 sentences take about 0.5 s, 4,000 2 s, and time and memory grow in proportion to longer texts; the
-    words' part, with the square.
+    (`numerics.evidence`). Time and memory grow in proportion to the text, at about 0.2 s per 1,000 sentences.
 
     The penalty is ``penalty`` * ln(n) for n sentences. If sentences are independent given their topic, a cut without a
     change of topic multiplies the evidence of the vectors by 1 on average; by Markov's inequality and a union bound over

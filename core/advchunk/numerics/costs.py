@@ -9,14 +9,52 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from advchunk.numerics.signals import deviations, neighbor_similarity
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
 SegmentCost: TypeAlias = Callable[[Ints], Iterator[Floats]]
+Block: TypeAlias = tuple[slice, slice]
+"""Successive ends, and all starts of their segments, of which the matrix of costs is computed at once."""
 
+_BLOCK = 64  # ends
 _MIN_SHARED = 0.01  # of spread / n, the level of chance; at this minimum n rows form one segment
+
+
+def blocks(first: Ints) -> Iterator[Block]:
+    """Yield blocks that cover the segments of a `SegmentCost`, in the order of their ends.
+
+    >>> list(blocks(np.array([0, 0, 1])))
+    [(slice(1, 4, None), slice(0, 3, None))]
+    """
+    for low in range(1, len(first) + 1, _BLOCK):
+        high = min(low + _BLOCK, len(first) + 1)
+        yield slice(low, high), slice(int(first[low - 1]), high - 1)
+
+
+def by_length(values: Floats, block: Block) -> Floats:
+    """Return ``values[m]`` for the m units from each start of a block to each end, (ends, starts); ``values[0]`` if none."""
+    ends, starts = block
+    lengths = np.arange(ends.stop - 1 - starts.start, ends.start - starts.stop, -1)
+    windows = sliding_window_view(values[np.maximum(lengths, 0)], starts.stop - starts.start)
+    return windows[::-1]
+
+
+def by_blocks(cost: Callable[[Block], Floats]) -> SegmentCost:
+    """Return the cost whose values ``cost`` returns for a block, (ends, starts); those of no segment are ignored.
+
+    It is called for each block in the order of `blocks`.
+    """
+
+    def rows(first: Ints) -> Iterator[Floats]:
+        for block in blocks(first):
+            (ends, starts), values = block, cost(block)
+            for end, row in enumerate(values, start=ends.start):
+                yield row[first[end - 1] - starts.start : end - starts.start]
+
+    return rows
 
 
 def evidence(rows: Floats) -> SegmentCost:
@@ -108,25 +146,37 @@ def _count_cost(
 
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
     occurrence before it, number k from 0. As the start of the segment moves back, n_w grows by 1 at each earlier
-    occurrence. Each new end therefore takes time linear in the earlier occurrences of its terms, plus a sum over
+    occurrence. Each new end therefore takes time linear in the occurrences of its terms within reach, plus sums over
     starts; there is no loop over the vocabulary or over pairs of units.
     """
-    order = np.argsort(terms.ids, kind="stable")
-    unit = np.repeat(np.arange(len(terms)), np.diff(terms.edges))[order]  # of each occurrence, sorted by term
+    n, order = len(terms), np.argsort(terms.ids, kind="stable")
+    unit = np.repeat(np.arange(n), np.diff(terms.edges))[order]  # of each occurrence, sorted by term
+    key = terms.ids[order] * n + unit
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
-    rank = position - np.searchsorted(terms.ids[order], terms.ids)  # number of earlier occurrences
 
     def cost(first: Ints) -> Iterator[Floats]:
-        value = np.zeros(len(terms))
-        for end, start in enumerate(first.tolist(), start=1):
-            new = slice(terms.edges[end - 1], terms.edges[end])
-            ids, earlier = terms.ids[new], rank[new]
+        value = np.zeros(n)
+
+        def values(block: Block) -> Floats:
+            ends, starts = block
+            height, width = ends.stop - ends.start, starts.stop - starts.start
+            edges = terms.edges[ends.start - 1 : ends.stop]
+            new, rows = slice(edges[0], edges[-1]), np.arange(height)
+            row, ids = np.repeat(rows, np.diff(edges)), terms.ids[new]
+            earlier = position[new] - np.searchsorted(key, ids * n + starts.start)  # occurrences within reach
             before = np.arange(earlier.sum()) - np.repeat(np.cumsum(earlier) - earlier, earlier)
-            units = unit[np.repeat(position[new] - 1, earlier) - before]
-            more = np.bincount(units, growth(before, np.repeat(ids, earlier)), minlength=end)
-            value[:end] += np.cumsum(more[::-1])[::-1] + first_value[ids].sum()
-            yield length_cost[terms.edges[end] - terms.edges[start:end]] - value[start:end]
+            start = unit[np.repeat(position[new] - 1, earlier) - before] - starts.start
+            index, more = np.repeat(row, earlier) * width + start, growth(before, np.repeat(ids, earlier))
+            added = np.bincount(index, more, height * width).astype(np.float64).reshape(height, width)
+            added[rows, rows - height] += np.bincount(row, first_value[ids], height)
+            added = np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
+            added[0] += value[starts]
+            sums = np.cumsum(added, axis=0)
+            value[starts] = sums[-1]
+            return np.asarray(length_cost[edges[1:, None] - terms.edges[starts]] - sums)
+
+        return by_blocks(values)(first)
 
     return cost
 

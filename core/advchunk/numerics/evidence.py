@@ -11,15 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from advchunk.numerics import search
-from advchunk.numerics.costs import SegmentCost, effective_coordinates
+from advchunk.numerics.costs import Block, SegmentCost, blocks, by_blocks, by_length, effective_coordinates
 from advchunk.numerics.signals import deviations
 from advchunk.records import Floats, Ints
 
 _LAGS = 8  # units over which coherence is measured
-_REACH = 1000  # units of the longest segment from which the noise is learned: time grows in proportion to the text
+_REACH = 600  # units of the longest segment from which the noise is learned: time grows in proportion to the text
 _ROUNDS = 6
 _FEW_PAIRS = 30  # weight of "no coherence", in pairs of units: short texts have too few pairs to measure it
-_BLOCK = 64  # ends whose sums are multiplied at once
 _MIN_SHARED = 0.01  # of spread / n, as in `costs.evidence`
 _MIN_FREEDOM = 0.3  # of n: least degrees of freedom of the residuals
 _PENALTY = 2.0  # of a segment while the noise is learned, in units of ln(n)
@@ -35,6 +34,7 @@ class Sums:
     rows : (n, d) rows less their weighted mean.
     weights : (n,) the precision of each row, with mean 1.
     total : (n + 1, d) prefix sums of weights * rows.
+    powers : (n + 1,) squared lengths of ``total``.
     mass : (n + 1,) prefix sums of weights.
     spread : weighted mean of the squared lengths of rows.
     coordinates : effective number of independent coordinates (`costs.effective_coordinates`).
@@ -43,6 +43,7 @@ class Sums:
     rows: Floats
     weights: Floats
     total: Floats
+    powers: Floats
     mass: Floats
     spread: float
     coordinates: float
@@ -50,18 +51,11 @@ class Sums:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def squares(self, first: Ints) -> Iterator[Floats]:
-        """Yield the squared length of the sum of each segment, in the order of `costs.SegmentCost`."""
-        total, n = self.total, len(self)
-        lengths = np.einsum("ij,ij->i", total, total)
-        for low in range(1, n + 1, _BLOCK):
-            ends = np.arange(low, min(low + _BLOCK, n + 1))
-            start = int(first[low - 1])
-            products = total[ends] @ total[start : ends[-1]].T
-            for end, row in zip(ends.tolist(), products, strict=True):
-                inside = slice(int(first[end - 1]), end)
-                near = row[inside.start - start : end - start]
-                yield np.maximum(lengths[end] + lengths[inside] - 2 * near, 0)
+    def squares(self, block: Block) -> Floats:
+        """Return the squared length of the sum of each segment of a block."""
+        ends, starts = block
+        values = self.powers[ends, None] + self.powers[starts] - 2 * (self.total[ends] @ self.total[starts].T)
+        return np.maximum(values, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,21 +82,15 @@ def weighted_sums(rows: Floats, sizes: Ints) -> Sums:
     rows = deviations(rows.astype(np.float64))
     rows = rows - weights @ rows / len(rows)
     weighted = weights[:, None] * rows
-    zero = np.zeros((1, rows.shape[1]))
+    total = np.vstack([np.zeros(rows.shape[1]), np.cumsum(weighted, axis=0)])
     spread = float(np.einsum("ij,ij->", weighted, rows)) / len(rows) or 1.0
     coordinates = effective_coordinates(np.sqrt(weights)[:, None] * rows)
-    return Sums(
-        rows,
-        weights,
-        np.vstack([zero, np.cumsum(weighted, axis=0)]),
-        np.r_[0.0, np.cumsum(weights)],
-        spread,
-        coordinates,
-    )
+    powers, mass = np.einsum("ij,ij->i", total, total), np.r_[0.0, np.cumsum(weights)]
+    return Sums(rows, weights, total, powers, mass, spread, coordinates)
 
 
-def discounted(sums: Sums, noise: Noise, squares: SegmentCost | None = None) -> SegmentCost:
-    """Return the negative log evidence, in nats, that a segment has a topic of its own, against none.
+def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Floats:
+    """Return the negative log evidence, in nats, that each segment of a block has a topic of its own, against none.
 
     As `costs.evidence`, with rows of unequal precision, whose noise is correlated. A segment of k units with weights of
     sum m, and weighted rows of sum S, costs
@@ -114,18 +102,16 @@ def discounted(sums: Sums, noise: Noise, squares: SegmentCost | None = None) -> 
 
     Parameters
     ----------
-    squares : `Sums.squares`, if they are stored.
+    squares : `Sums.squares` of the block, which do not depend on the noise. The result has their precision.
     """
-    ratio, half = noise.shared / noise.variance, sums.coordinates / 2
-    squares = squares or sums.squares
-
-    def cost(first: Ints) -> Iterator[Floats]:
-        for end, (start, square) in enumerate(zip(first.tolist(), squares(first), strict=True), start=1):
-            phi = noise.inflation[end - start : 0 : -1]
-            signal = (sums.mass[end] - sums.mass[start:end]) * ratio
-            yield half * (np.log1p(signal / phi) - square * (ratio / noise.variance) / (phi * (phi + signal)))
-
-    return cost
+    ends, starts = block
+    ratio, phi = noise.shared / noise.variance, noise.inflation
+    kind, mass = squares.dtype, ratio * (sums.mass - sums.mass[starts.start])
+    signal = np.subtract.outer(mass[ends].astype(kind), mass[starts].astype(kind))
+    variances = np.maximum(signal, 0) + by_length(phi.astype(kind), block)
+    explained = squares * by_length((ratio / noise.variance / phi).astype(kind), block) / variances
+    values = np.log(variances) - by_length(np.log(phi).astype(kind), block) - explained
+    return np.asarray(sums.coordinates / 2 * values)
 
 
 def first_noise(sums: Sums) -> Noise:
@@ -165,15 +151,16 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
     scatter = float(weights @ np.einsum("ij,ij->i", residuals, residuals))
     measured = scatter / max(n - len(lengths) * phi, _MIN_FREEDOM * n)
     variance = max(measured, _MIN_SHARED * sums.spread)
+    own = (measured * phi / lengths)[segment]
     count, inflation = np.maximum(np.arange(n + 1.0), 1), np.ones(n + 1)
     for lag in range(1, min(_LAGS + 1, n)):
-        (pairs,) = np.nonzero(segment[lag:] == segment[:-lag])
-        if not len(pairs):
+        inside = segment[lag:] == segment[:-lag]
+        pairs = int(inside.sum())
+        if not pairs:
             break
-        scale = np.sqrt(weights[pairs] * weights[pairs + lag])
-        products = np.einsum("ij,ij->i", residuals[pairs], residuals[pairs + lag])
-        products += measured * phi / lengths[segment[pairs]]
-        rho = float(scale @ products) / float(scale.sum()) / variance * len(pairs) / (len(pairs) + _FEW_PAIRS)
+        scale = inside * np.sqrt(weights[:-lag] * weights[lag:])
+        products = np.einsum("ij,ij->i", residuals[:-lag], residuals[lag:]) + own[:-lag]
+        rho = float(scale @ products) / float(scale.sum()) / variance * pairs / (pairs + _FEW_PAIRS)
         inflation += 2 * rho * np.maximum(1 - lag / count, 0)
     inflation = np.maximum(inflation, 1)
     excess = np.einsum("ij,ij->i", segment_sums, segment_sums) - masses * inflation[lengths] * variance
@@ -185,9 +172,9 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     """Return the cost of a segment by its vectors and words, with noise that agrees with the segments it leads to.
 
     The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics, so
-    the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The evidence of the vectors
-    counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same topics. Segments are at
-    most 1,000 units long here, so the time of n units is O(n), beyond that of ``words``, after 1,000 of them.
+    the search starts from many. A text of sharp topics is left as it is, and one that drifts becomes coarser. The evidence
+    of the vectors counts .75, that of the words .15: the words of neighbors repeat, too, and both see the same topics.
+    Segments are at most 600 units long here, so the time and memory of n units are O(n) after 600 of them.
 
     Parameters
     ----------
@@ -196,17 +183,31 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     words : cost of a segment's words, in nats.
     """
     n, sums = len(rows), weighted_sums(rows, sizes)
-    first = np.maximum(np.arange(1, n + 1) - _REACH, 0)
-    squares, lexical = stored(sums.squares, first), stored(words, first)
+    stored = list(memory(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
     noise, price, cuts = first_noise(sums), _PENALTY / 2 * np.log(n), np.arange(n + 1)
     for _ in range(_ROUNDS + 1):
-        cost = both(discounted(sums, noise, squares), lexical)
-        result, _ = search.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, _REACH), penalty=price)
+        costs = ((block, _VECTORS * discounted(sums, noise, block, seen) + lexical) for block, seen, lexical in stored)
+        result = search.cheapest_path(n, costs, price)
         if len(result) == 2 or np.array_equal(result, cuts):
             break
         cuts, price = result, _PENALTY * np.log(n)
         noise = learn_noise(sums, cuts, noise)
-    return both(discounted(sums, noise), words), noise
+    vectors = by_blocks(lambda block: discounted(sums, noise, block, sums.squares(block)))
+    return both(vectors, words), noise
+
+
+def memory(sums: Sums, words: SegmentCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
+    """Yield each block, its squares, and the weighted costs of its words, infinite where there is no segment.
+
+    In single precision: a cost of 1,000 nats is exact to .0001, and the noise is learned four times as fast.
+    """
+    costs = words(first)
+    for block in blocks(first):
+        ends, starts = block
+        lexical = np.full((ends.stop - ends.start, starts.stop - starts.start), np.inf, dtype=np.float32)
+        for end, row in enumerate(lexical, start=ends.start):
+            row[first[end - 1] - starts.start : end - starts.start] = _WORDS * next(costs)
+        yield block, sums.squares(block).astype(np.float32), lexical
 
 
 def both(vectors: SegmentCost, words: SegmentCost) -> SegmentCost:
@@ -217,9 +218,3 @@ def both(vectors: SegmentCost, words: SegmentCost) -> SegmentCost:
             yield _VECTORS * semantic + _WORDS * lexical
 
     return cost
-
-
-def stored(cost: SegmentCost, first: Ints) -> SegmentCost:
-    """Return a cost that keeps its values for segments from ``first``, to be asked for these again."""
-    rows = [np.asarray(row) for row in cost(first)]
-    return lambda _: iter(rows)

@@ -1,8 +1,10 @@
 """Choice of cuts from gap scores, segment costs or labels. See `records` for the conventions."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from advchunk.numerics.costs import SegmentCost
+from advchunk.numerics.costs import Block, SegmentCost
 from advchunk.records import Floats, Ints
 
 _RTOL = 1e-12  # costs that differ by less are ties, so that all machines break them the same way
@@ -77,6 +79,35 @@ def cheapest_cuts(
         path.append(int(previous[row, path[-1]]))
         row -= fixed
     return np.array(path[::-1], dtype=np.int64), total_cost
+
+
+def cheapest_path(n: int, matrices: Iterable[tuple[Block, Floats]], penalty: float) -> Ints:
+    """Return the segmentation of ``cheapest_cuts`` for costs in memory, without limits on the size of segments.
+
+    Parameters
+    ----------
+    matrices : the costs of each block, (ends, starts), infinite where there is no segment.
+    """
+    best, previous = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
+    best[0] = 0.0
+    for (ends, starts), matrix in matrices:
+        middle, row = ends.start, np.arange(len(matrix))
+        sums = matrix[:, : middle - starts.start] + best[starts.start : middle]
+        choice = sums.argmin(axis=1)
+        best[ends], previous[ends] = sums[row, choice] + penalty, starts.start + choice
+        near = matrix[:, middle - starts.start :] + penalty
+        while near.size:  # until paths with several ends in the block stay
+            sums = near + best[middle : starts.stop]
+            choice = sums.argmin(axis=1)
+            better = sums[row, choice] < best[ends]
+            if not better.any():
+                break
+            best[ends] = np.where(better, sums[row, choice], best[ends])
+            previous[ends] = np.where(better, middle + choice, previous[ends])
+    path = [n]
+    while path[-1]:
+        path.append(int(previous[path[-1]]))
+    return np.array(path[::-1], dtype=np.int64)
 
 
 def boundary_probabilities(cost: SegmentCost, backwards: SegmentCost, n: int, penalty: float = 0.0) -> Floats:
