@@ -158,7 +158,7 @@ def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, pena
 
     rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
     expected, _ = search.cheapest_cuts(rows, np.ones(n, int), np.full(n, reach), penalty=penalty)
-    matrices = ((block, matrix(block)) for block in costs.blocks(first))
+    matrices = ((block, matrix(block)) for block in costs.block_slices(first))
     assert search.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
 
 
@@ -170,11 +170,11 @@ def test_the_noise_is_that_of_the_search_row_by_row():
     noise, price, cuts = evidence.first_noise(sums), log(n), None
     while True:
         cost = evidence.both(discounted(sums, noise), lexical)
-        found, _ = search.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=price)
-        if found.tolist() == cuts:
+        result, _ = search.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=price)
+        if result.tolist() == cuts:
             break
-        cuts, price = found.tolist(), 2 * log(n)
-        noise = evidence.learn_noise(sums, found, noise)
+        cuts, price = result.tolist(), 2 * log(n)
+        noise = evidence.learn_noise(sums, result, noise)
     _, learned = evidence.self_consistent(x, np.full(n, 20), lexical)
     assert (learned.variance, learned.shared) == (noise.variance, noise.shared)
     assert learned.inflation.tolist() == noise.inflation.tolist()

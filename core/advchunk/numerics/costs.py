@@ -23,10 +23,10 @@ _BLOCK = 64  # ends
 _MIN_SHARED = 0.01  # of spread / n, the level of chance; at this minimum n rows form one segment
 
 
-def blocks(first: Ints) -> Iterator[Block]:
+def block_slices(first: Ints) -> Iterator[Block]:
     """Yield blocks that cover the segments of a `SegmentCost`, in the order of their ends.
 
-    >>> list(blocks(np.array([0, 0, 1])))
+    >>> list(block_slices(np.array([0, 0, 1])))
     [(slice(1, 4, None), slice(0, 3, None))]
     """
     for low in range(1, len(first) + 1, _BLOCK):
@@ -45,11 +45,11 @@ def by_length(values: Floats, block: Block) -> Floats:
 def by_blocks(cost: Callable[[Block], Floats]) -> SegmentCost:
     """Return the cost whose values ``cost`` returns for a block, (ends, starts); those of no segment are ignored.
 
-    It is called for each block in the order of `blocks`.
+    It is called for each block in the order of `block_slices`.
     """
 
     def rows(first: Ints) -> Iterator[Floats]:
-        for block in blocks(first):
+        for block in block_slices(first):
             (ends, starts), values = block, cost(block)
             for end, row in enumerate(values, start=ends.start):
                 yield row[first[end - 1] - starts.start : end - starts.start]

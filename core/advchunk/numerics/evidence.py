@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from advchunk.numerics import search
-from advchunk.numerics.costs import Block, SegmentCost, blocks, by_blocks, by_length, effective_coordinates
+from advchunk.numerics.costs import Block, SegmentCost, block_slices, by_blocks, by_length, effective_coordinates
 from advchunk.numerics.signals import deviations
 from advchunk.records import Floats, Ints
 
@@ -183,7 +183,7 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     words : cost of a segment's words, in nats.
     """
     n, sums = len(rows), weighted_sums(rows, sizes)
-    stored = list(memory(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
+    stored = list(stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
     noise, price, cuts = first_noise(sums), _PENALTY / 2 * np.log(n), np.arange(n + 1)
     for _ in range(_ROUNDS + 1):
         costs = ((block, _VECTORS * discounted(sums, noise, block, seen) + lexical) for block, seen, lexical in stored)
@@ -196,13 +196,13 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     return both(vectors, words), noise
 
 
-def memory(sums: Sums, words: SegmentCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
+def stored_blocks(sums: Sums, words: SegmentCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
     """Yield each block, its squares, and the weighted costs of its words, infinite where there is no segment.
 
     In single precision: a cost of 1,000 nats is exact to .0001, and the noise is learned four times as fast.
     """
     costs = words(first)
-    for block in blocks(first):
+    for block in block_slices(first):
         ends, starts = block
         lexical = np.full((ends.stop - ends.start, starts.stop - starts.start), np.inf, dtype=np.float32)
         for end, row in enumerate(lexical, start=ends.start):
