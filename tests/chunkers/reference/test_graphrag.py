@@ -21,7 +21,7 @@ from advchunk.chunkers.graphrag.communities import (
 from advchunk.chunkers.graphrag.extraction import relate
 from advchunk.chunkers.graphrag.graph import Mention, build_graph
 from advchunk.chunkers.graphrag.summaries import Sentence, summarize
-from advchunk.chunkers.graphrag.tree import build_tree
+from advchunk.chunkers.graphrag.tree import build_tree, leaves_below, place_leaves
 from advchunk.records import Span
 from advchunk.text.counters import WORDS
 
@@ -157,7 +157,8 @@ def test_a_summary_is_chosen_greedily(rows, most):
 @given(EDGES, st.lists(st.dictionaries(NAMES, st.integers(1, 3), max_size=4), min_size=1, max_size=12))
 def test_a_tree_has_all_leaves_below_the_communities_of_most_of_their_mentions(edges, leaves):
     communities = detect_hierarchy(edges, 2)
-    tree = build_tree(communities, leaves)
+    places = place_leaves(communities, leaves)
+    tree = build_tree(communities, leaves, places)
     parents = {leaf: i for i, node in enumerate(tree) for leaf in node.leaves}
     assert sorted(parents) == list(range(len(leaves)))
     kids = Counter(node.parent for node in tree[1:])
@@ -174,10 +175,27 @@ def test_a_tree_has_all_leaves_below_the_communities_of_most_of_their_mentions(e
         best = min(votes, key=lambda number: (-votes[number], number), default=None)
         return inside if best is None or not votes[best] else smallest(mentions, best)
 
-    members = {community.number: community.members for community in communities}
-    for leaf, mentions in enumerate(leaves):
-        if (number := smallest(mentions)) >= 0 and parents[leaf]:
-            assert set(members[number]) <= set(tree[parents[leaf]].members)
+    assert places == [smallest(mentions) for mentions in leaves]
+    members = {community.number: set(community.members) for community in communities}
+    for i, below in enumerate(leaves_below(tree)):
+        assert set(tree[i].members) <= {name for leaf in below for name in leaves[leaf]}
+    for leaf, number in enumerate(places):
+        if number >= 0 and parents[leaf]:
+            assert members[number] & leaves[leaf].keys() <= set(tree[parents[leaf]].members)
+
+
+@given(EDGES, st.lists(st.dictionaries(NAMES, st.integers(1, 3), max_size=4), max_size=12), st.data())
+def test_leaves_stay_where_they_were_while_they_mention_an_entity_of_it(edges, leaves, data):
+    communities = detect_hierarchy(edges, 2)
+    homes = data.draw(st.lists(st.integers(-1, 12), min_size=len(leaves), max_size=len(leaves)))
+    places = place_leaves(communities, leaves, homes)
+    assert place_leaves(communities, leaves, places) == places
+    members = {community.number: set(community.members) for community in communities}
+    for mentions, home, place, first in zip(leaves, homes, places, place_leaves(communities, leaves), strict=True):
+        if members.get(home, set()) & mentions.keys():
+            assert members[place] <= members[home]
+        else:
+            assert place == first
 
 
 def test_seed_is_microsofts():

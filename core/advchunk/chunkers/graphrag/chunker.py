@@ -22,7 +22,7 @@ from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighti
 from advchunk.chunkers.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.summaries import Sentence, Summary, summarize
-from advchunk.chunkers.graphrag.tree import Node, build_tree, digest_nodes, leaves_below
+from advchunk.chunkers.graphrag.tree import Node, build_tree, digest_nodes, leaves_below, place_leaves
 from advchunk.chunkers.language import ChatParams
 from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
@@ -205,8 +205,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         A document that fails is not added, and does not replace another.
 
         Entities are extracted from added documents alone. Entities stay in their communities
-        (`communities.update_hierarchy`), and a community whose entities, chunks and parts are the same keeps its summary and
-        its id. ``changes`` of the result says what was redone.
+        (`communities.update_hierarchy`), and so do chunks (`tree.place_leaves`). A community whose chunks and parts are the
+        same, and the entities that they mention, keeps its summary and its id. ``changes`` of the result says what was redone.
 
         Parameters
         ----------
@@ -291,14 +291,22 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         every = [leaf for own in leaves.values() for leaf in own]
         names = [name for name, own in leaves.items() for _ in own]
         sentences = [find_entities(leaf, name, graph, self.language) for leaf, name in zip(every, names, strict=True)]
-        tree = build_tree(communities, [Counter(name for s in own for name in s.entities) for own in sentences])
+        mentions = [Counter(name for s in own for name in s.entities) for own in sentences]
+        homes = (leaf.community for leaf in every) if _is_current(previous) else ()
+        places = place_leaves(communities, mentions, homes)
+        tree = build_tree(communities, mentions, places)
         keys = digest_nodes(tree, [leaf.chunk.id for leaf in every])
         kept = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
         summaries = (yield from self._summarize(tree, keys, sentences, graph, kept)) if every else {}
         chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
         chunks = yield from self._embed_summaries(chunks, len(tree))
-        linked = iter(chunks[len(tree) :])
-        leaves = {name: tuple(replace(leaf, chunk=next(linked)) for leaf in own) for name, own in leaves.items()}
+        linked = zip(chunks[len(tree) :], places, strict=True)
+        leaves = {
+            name: tuple(
+                replace(leaf, chunk=chunk, community=place) for leaf, (chunk, place) in zip(own, linked, strict=False)
+            )
+            for name, own in leaves.items()
+        }
         changes = replace(
             compare_chunks(previous.chunks if previous else [], chunks),
             documents_added=tuple(documents),
@@ -343,7 +351,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     def _communities(self, graph: KnowledgeGraph, previous: Corpus | None) -> Plan[list[Community]]:
         yield from ()
         options: Mapping[str, Any] = {"seed": self.seed, "resolution": self.resolution}
-        if previous is not None and previous.leiden == leiden.leiden_version():
+        if previous is not None and _is_current(previous):
             return leiden.update_hierarchy(previous.communities, graph.neighbors, self.max_community, **options)
         if previous is not None:
             message = "communities were found by graspologic-native %s, and are found anew by %s"
@@ -440,6 +448,11 @@ def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
         granularity = "section" if chunk.index < len(above) else "paragraph"
         written = {"granularity": granularity, "parent_id": above[chunk.parent].id}
     return replace(chunk, metadata=write_metadata(chunk.metadata, written))
+
+
+def _is_current(corpus: Corpus | None) -> bool:
+    """Return True if a corpus has communities of the installed version of graspologic-native."""
+    return corpus is not None and corpus.leiden == leiden.leiden_version()
 
 
 def _with_status(plan: Plan[Extraction], status: str) -> Plan[Extraction]:

@@ -156,13 +156,13 @@ def compare_chunks(before: Sequence[Chunk], after: Sequence[Chunk]) -> Changes:
 
 
 def _leaf_values(leaf: Leaf) -> list[Any]:
-    return [leaf.chunk.id, leaf.sentences, leaf.extraction]
+    return [leaf.chunk.id, leaf.sentences, leaf.extraction, leaf.community]
 
 
-def _leaf(chunks: Mapping[str, Chunk], name: str, sentences: list[Any], extraction: list[Any]) -> Leaf:
+def _leaf(chunks: Mapping[str, Chunk], name: str, sentences: list[Any], extraction: list[Any], community: int) -> Leaf:
     mentions, relations, status = extraction
     result = Extraction(tuple(Mention(*row) for row in mentions), tuple(Relation(*row) for row in relations), status)
-    return Leaf(chunks[name], tuple(Span(*span) for span in sentences), result)
+    return Leaf(chunks[name], tuple(Span(*span) for span in sentences), result, community)
 
 
 def _summary(title: str, text: str, sources: list[Any], by: str, status: str) -> Summary:

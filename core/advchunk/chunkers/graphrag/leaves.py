@@ -13,14 +13,19 @@ from advchunk.records import Chunk, Span
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A chunk of a document, the spans of its sentences in the document, and its entities and relations.
+    """A chunk of a document, and what is in it.
 
-    Offsets of the extraction are in the text from the start of the chunk to its end.
+    Parameters
+    ----------
+    sentences : their spans in the document.
+    extraction : its entities and relations; offsets are in the text from the start of the chunk to its end.
+    community : number of the finest community that it belongs to; -1 is the root.
     """
 
     chunk: Chunk
     sentences: tuple[Span, ...]
     extraction: Extraction
+    community: int = -1
 
 
 def split_sentences(chunk: Chunk, edges: Sequence[int], text: str) -> tuple[Span, ...]:

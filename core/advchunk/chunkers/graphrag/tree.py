@@ -1,8 +1,9 @@
 """The tree of a corpus: a root, communities of entities, and leaves."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.engine.runner import hashed_id
@@ -16,7 +17,7 @@ class Node:
     ----------
     depth : 0 for the root.
     parent : index of its parent among the nodes; None for the root.
-    members : canonical names of its entities; all for the root.
+    members : canonical names of its entities that leaves below mention; those of all for the root.
     leaves : indices of the leaves whose parent it is.
     """
 
@@ -26,38 +27,33 @@ class Node:
     leaves: tuple[int, ...]
 
 
-def build_tree(communities: Sequence[Community], leaves: Sequence[Mapping[str, int]]) -> list[Node]:
-    """Arrange leaves in the communities to which most of their mentions belong.
+def place_leaves(
+    communities: Sequence[Community], leaves: Sequence[Mapping[str, int]], homes: Iterable[int] = ()
+) -> list[int]:
+    """Return the number of the community of each leaf: the finest one to which most of its mentions belong.
 
     A leaf goes from level to level into the community of most of its mentions (ties to the lower number), as far as any of
-    them is in one; leaves without are the root's. A community with fewer than two children is replaced by its child.
-
-    Returns the root and communities, by depth, then first leaf; parents come before children.
+    them is in one; leaves without are the root's, -1.
 
     Parameters
     ----------
     communities : by level.
     leaves : number of mentions, or of sentences with a mention, by canonical name, for each leaf.
+    homes : the communities where the leaves were before an update, from which they go on while they mention one of its
+        entities; without, all start from the root.
     """
+    members = {community.number: frozenset(community.members) for community in communities}
     parts = defaultdict[int, dict[str, int]](dict)  # by community, the part of each of its members
     for community in communities:
         parts[community.parent].update(dict.fromkeys(community.members, community.number))
-    children, own = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
-    for leaf, mentions in enumerate(leaves):
-        own[_finest(mentions, parts)].append(leaf)
-    for community in reversed(communities):  # parts before what they are part of
-        number, parent = community.number, community.parent
-        if len(children[number]) + len(own[number]) < 2:
-            children[parent] += children.pop(number)
-            own[parent] += own.pop(number)
-        else:
-            children[parent].append(number)
-    members = {community.number: community.members for community in communities}
-    return _by_depth(members | {-1: tuple(sorted(set().union(*leaves)))}, children, own)
+    starts = chain(homes, repeat(-1))
+    return [
+        _finest(home if members.get(home, frozenset()) & mentions.keys() else -1, mentions, parts)
+        for mentions, home in zip(leaves, starts, strict=False)
+    ]
 
 
-def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
-    number = -1
+def _finest(number: int, mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]]) -> int:
     while True:
         votes = Counter[int]()
         inner = parts.get(number, {})
@@ -67,6 +63,38 @@ def _finest(mentions: Mapping[str, int], parts: Mapping[int, Mapping[str, int]])
         if not votes:
             return number
         number = min(votes, key=lambda part: (-votes[part], part))
+
+
+def build_tree(
+    communities: Sequence[Community], leaves: Sequence[Collection[str]], places: Sequence[int]
+) -> list[Node]:
+    """Arrange leaves in their communities; a community with fewer than two children is replaced by its child.
+
+    Returns the root and communities, by depth, then first leaf; parents come before children.
+
+    Parameters
+    ----------
+    communities : by level.
+    leaves : the canonical names of the entities that each leaf mentions.
+    places : number of the community of each leaf (`place_leaves`).
+    """
+    children, own = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for leaf, number in enumerate(places):
+        own[number].append(leaf)
+    for community in reversed(communities):  # parts before what they are part of
+        number, parent = community.number, community.parent
+        if len(children[number]) + len(own[number]) < 2:
+            children[parent] += children.pop(number)
+            own[parent] += own.pop(number)
+        else:
+            children[parent].append(number)
+    names = {community.number: community.members for community in communities}
+    tree = _by_depth(names | {-1: tuple(sorted(set().union(*leaves)))}, children, own)
+    mentioned = [set[str]().union(*(leaves[leaf] for leaf in below)) for below in leaves_below(tree)]
+    return [
+        replace(node, members=tuple(name for name in node.members if name in inside))
+        for node, inside in zip(tree, mentioned, strict=True)
+    ]
 
 
 def _by_depth(
