@@ -1,35 +1,46 @@
 """Measure `GraphRAGChunker` on a corpus, and compare its communities with those of microsoft's graphrag.
 
-python benchmarks/graphrag.py [--data DIR [--sets chroma covidqa qmsum]] [--golden DIR]
+python benchmarks/graphrag.py [--data DIR [--sets chroma covidqa qmsum] [--updates 12] [--questions]] [--golden DIR]
 
 DIR of --data holds a folder of texts for each set; all are one corpus. Prints time and memory, checks that leaves, summaries
 and links are exact and that a second run is identical, and what an update does for each of several documents added. DIR of
 --golden holds JSON files of ``edges`` and ``runs`` of graphrag; those of the installed graspologic-native are compared.
+
+With --questions, the levels of the tree answer questions at an equal budget of tokens: those of each set's questions.jsonl,
+by the share of the characters of the references, and those of several_documents.json, by the share of its aspects (regular
+expressions, each for something that a full answer names) that the texts found match, and by the number of documents.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk import Document
+from advchunk import Chunk, ChunkTree, Document
 from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.chunkers.graphrag.communities import detect_hierarchy, leiden_version
 from advchunk.chunkers.graphrag.corpus import Corpus
 from advchunk.chunkers.graphrag.graph import pmi_weights
-from advchunk.evaluation import read_corpus
+from advchunk.evaluation import read_corpus, read_questions
+from advchunk.evaluation.metrics.statistics import mean_interval
+from advchunk.retrieval.retriever import Retriever
 
 SETS = ("chroma", "covidqa", "qmsum")
-UPDATES = 5  # documents added one at a time
+BUDGETS = (1000, 4000)  # tokens
+LONG = 8000  # characters of references from which an answer counts as long
+Place: TypeAlias = tuple[str, int, int]  # document, start, end
 
 
 def main() -> None:
@@ -37,6 +48,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--updates", type=int, default=12, help="documents added one at a time")
+    parser.add_argument("--questions", action="store_true")
     parser.add_argument("--golden", type=Path)
     args = parser.parse_args()
     if args.golden:
@@ -45,7 +58,9 @@ def main() -> None:
         documents = [document for name in args.sets for document in read_set(args.data, name)]
         corpus = measure(documents)
         check(corpus, documents)
-        update(documents)
+        update(documents, args.updates)
+        if args.questions:
+            answer(corpus, documents, [args.data / name for name in args.sets])
 
 
 def compare(folder: Path) -> dict[str, Any]:
@@ -105,7 +120,7 @@ def measure(documents: list[Document]) -> Corpus:
 
 
 def check(corpus: Corpus, documents: list[Document]) -> None:
-    """Check leaves, summaries, links, a second run, and a saved corpus."""
+    """Check leaves, summaries, links, the entities in communities, a second run, and a saved corpus."""
     texts = {document.id: document.text for document in documents}
     for name, leaves in corpus.leaves.items():
         assert all(texts[name][leaf.chunk.start : leaf.chunk.end] == leaf.chunk.text for leaf in leaves)
@@ -121,19 +136,22 @@ def check(corpus: Corpus, documents: list[Document]) -> None:
         assert chunk.spans or "\n".join(sources) == chunk.embed_text
         assert chunk.tokens <= GraphRAGChunker.max_tokens
     assert len({chunk.id for chunk in corpus.chunks}) == len(corpus.chunks)
+    tops = [name for community in corpus.communities if community.level == 0 for name in community.members]
+    assert sorted(tops) == sorted(corpus.graph.neighbors)
     assert GraphRAGChunker().chunk_corpus(documents).chunks == corpus.chunks
     with tempfile.TemporaryDirectory() as folder:
         path, start = Path(folder) / "corpus.json", time.perf_counter()
         corpus.save(path)
         assert Corpus.load(path) == corpus
         seconds = round(time.perf_counter() - start, 1)
-        print(json.dumps({"exact": True, "identical": True, "saved MB": path.stat().st_size >> 20, "seconds": seconds}))
+        saved = {"saved MB": path.stat().st_size >> 20, "seconds": seconds}
+        print(json.dumps({"exact": True, "entities in communities": len(tops), "identical": True} | saved))
 
 
-def update(documents: list[Document]) -> None:
+def update(documents: list[Document], number: int) -> None:
     """Add each of several documents to a corpus of the others."""
     chunker = GraphRAGChunker()
-    for place in np.linspace(0, len(documents) - 1, UPDATES).astype(int).tolist():
+    for place in sorted({*np.linspace(0, len(documents) - 1, number).astype(int).tolist()}):
         corpus = chunker.chunk_corpus(document for document in documents if document is not documents[place])
         start = time.process_time()
         changes = chunker.update(corpus, added=[documents[place]]).changes
@@ -144,13 +162,134 @@ def update(documents: list[Document]) -> None:
                     "added": documents[place].id,
                     "characters": len(documents[place].text),
                     "CPU seconds": round(time.process_time() - start, 1),
-                    "communities redone": changes.summaries_written,
-                    "share of all": round(changes.summaries_written / total, 3),
-                    "share of old ones": round(1 - changes.summaries_kept / len(corpus.summaries), 3),
+                    "redone": len(corpus.summaries) - changes.summaries_kept,
+                    "share redone": round(1 - changes.summaries_kept / len(corpus.summaries), 3),
+                    "written": changes.summaries_written,
+                    "share written": round(changes.summaries_written / total, 3),
                     "leaves moved": len(changes.chunks_moved),
                 }
             )
         )
+
+
+def answer(corpus: Corpus, documents: list[Document], folders: list[Path]) -> None:
+    """Print what each way of search finds for questions, at each budget."""
+    texts = {document.id: document.text for document in documents}
+    asked = [(folder.name, *row) for folder in folders for row in read_asked(folder, documents)]
+    several = json.loads(Path(__file__).with_name("several_documents.json").read_text())
+    levels = Levels(corpus)
+    for budget in BUDGETS:
+        rows = dict[str, dict[str, list[float]]]()
+        for name, question, references in asked:
+            length = sum(end - start for _, start, end in references)
+            for way, places in levels.search(question, budget).items():
+                found = overlap(places, references) / length
+                for group in (name, f"{name}, long answers") if length >= LONG else (name,):
+                    rows.setdefault(group, {}).setdefault(way, []).append(found)
+        for item in several:
+            for way, places in levels.search(item["question"], budget).items():
+                text = "\n".join(texts[document][start:end] for document, start, end in places)
+                named = [bool(re.search(aspect, text, re.IGNORECASE)) for aspect in item["aspects"]]
+                rows.setdefault("several documents, aspects", {}).setdefault(way, []).append(float(np.mean(named)))
+                number = len({document for document, _, _ in places})
+                rows.setdefault("several documents, documents", {}).setdefault(way, []).append(number)
+        for group, ways in rows.items():
+            print(json.dumps({"budget": budget, "questions": group, "n": len(ways["leaves"])} | compare_ways(ways)))
+
+
+def compare_ways(ways: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the mean of each way, and the 95 % interval of its paired difference from leaves."""
+    result = dict[str, Any]()
+    for way, values in ways.items():
+        result[way] = round(float(np.mean(values)), 3)
+        if way != "leaves":
+            interval = mean_interval(np.subtract(values, ways["leaves"]))
+            result[f"{way}, difference"] = [round(interval.low, 3), round(interval.high, 3)]
+    return result
+
+
+def read_asked(folder: Path, documents: list[Document]) -> Iterator[tuple[str, list[Place]]]:
+    """Yield the questions of a set with their references; none without questions.jsonl."""
+    path = folder / "questions.jsonl"
+    if path.exists():
+        own = [document for document in documents if document.id.startswith(f"{folder.name}/")]
+        named = [replace(document, id=document.id.removeprefix(f"{folder.name}/")) for document in own]
+        for question in read_questions(path, named):
+            places = [(f"{folder.name}/{r.document}", *r.span) for r in question.references]
+            yield question.text, disjoint(places)
+
+
+def overlap(places: list[Place], references: list[Place]) -> int:
+    """Return the number of characters of references that disjoint places cover."""
+    return sum(
+        max(0, min(end, last) - max(start, first))
+        for document, start, end in places
+        for other, first, last in references
+        if document == other
+    )
+
+
+class Levels:
+    """Searches the leaves of a corpus, and its communities, with plain hybrid rankings."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.names = {leaf.chunk.id: name for name, leaves in corpus.leaves.items() for leaf in leaves}
+        self.tree = ChunkTree(corpus.chunks)
+        leaves = {name: [leaf.chunk for leaf in own] for name, own in corpus.leaves.items()}
+        sections = [chunk for chunk in corpus.chunks if not chunk.spans]
+        self.leaves = Retriever(leaves, neighbors=False)
+        self.sections = Retriever({"sections": sections}, neighbors=False)
+
+    def search(self, question: str, budget: int) -> dict[str, list[Place]]:
+        """Return the places that each way of search finds.
+
+        leaves       the best leaves
+        summaries    the sentences of the best summaries
+        communities  the leaves of the best communities, the best first within each
+        half         half of the budget for summaries, the rest for leaves
+        spread       of the best 100 leaves the best of each community, then the second best of each ...
+        """
+        leaves = [hit.chunk for hit in self.leaves.search(question, 1000)]
+        sections = [hit.chunk for hit in self.sections.search(question, 200)]
+        order = {chunk.id: place for place, chunk in enumerate(leaves)}
+        below = (sorted(self.tree.leaves(chunk), key=lambda c: order.get(c.id, len(order))) for chunk in sections)
+        summaries = self._take(sections, budget // 2)
+        seen, spread = Counter[int | None](), list[tuple[int, int, Chunk]]()
+        for rank, chunk in enumerate(leaves[:100]):
+            spread.append((seen[chunk.parent], rank, chunk))
+            seen[chunk.parent] += 1
+        return {
+            "leaves": self._take(leaves, budget),
+            "summaries": self._take(sections, budget),
+            "communities": self._take(chain.from_iterable(below), budget),
+            "half": disjoint([*summaries, *self._take(leaves, budget - budget // 2)]),
+            "spread": self._take((chunk for _, _, chunk in sorted(spread, key=lambda row: row[:2])), budget),
+        }
+
+    def _take(self, chunks: Iterable[Chunk], budget: int) -> list[Place]:
+        """Return the places of the first chunks that fit, each once."""
+        places, seen = list[Place](), set[str]()
+        for chunk in chunks:
+            if chunk.id not in seen:
+                budget -= chunk.tokens
+                if budget < 0:
+                    break
+                seen.add(chunk.id)
+                sources = chunk.metadata.get("sources", ())
+                places += [(name, start, end) for name, start, end in sources]
+                places += [(self.names[chunk.id], *span) for span in chunk.spans]
+        return disjoint(places)
+
+
+def disjoint(places: list[Place]) -> list[Place]:
+    """Return the union of places."""
+    result = list[Place]()
+    for document, start, end in sorted(places):
+        if result and result[-1][0] == document and start <= result[-1][2]:
+            result[-1] = document, result[-1][1], max(end, result[-1][2])
+        else:
+            result.append((document, start, end))
+    return result
 
 
 if __name__ == "__main__":

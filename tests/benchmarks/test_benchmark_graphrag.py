@@ -19,6 +19,8 @@ def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
     ):
         text = f"We saw {first} and {second}. Both {second} and {first} left. As {first} wrote, {second} read. " * 40
         (folder / f"{i}.txt").write_text(text, "utf-8")
+    asked = {"question": "Who left?", "references": [{"document": "0.txt", "start": 0, "end": 60}]}
+    (folder / "questions.jsonl").write_text(json.dumps(asked), "utf-8")
     settings = {"max_cluster_size": 10, "use_lcc": False, "seed": 7}
     run = {"settings": settings, "communities": [[0, 0, -1, ["a", "b"]]]}
     values = {"versions": {"graspologic-native": leiden_version()}, "edges": [["b", "a", 1.0]], "runs": [run]}
@@ -30,13 +32,23 @@ def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
         tmp_path,
         "--sets",
         "made",
+        "--updates",
+        "2",
+        "--questions",
         "--golden",
         golden,
     ]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    compared, measured, checked, *updates = map(json.loads, output.splitlines())
+    compared, measured, checked, *rest = map(json.loads, output.splitlines())
+    updates, answers = rest[:2], rest[2:]
     assert (compared["runs"], compared["same"]) == (1, 1)
     assert (measured["documents"], measured["entities"]) == (3, 6)
     assert checked["exact"]
     assert checked["identical"]
-    assert [update["added"] for update in updates][::4] == ["made/0.txt", "made/2.txt"]
+    assert [update["added"] for update in updates] == ["made/0.txt", "made/2.txt"]
+    assert [answer["questions"] for answer in answers] == [
+        "made",
+        "several documents, aspects",
+        "several documents, documents",
+    ] * 2
+    assert answers[0]["leaves"] > 0

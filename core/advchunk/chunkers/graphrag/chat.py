@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from itertools import accumulate
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from advchunk import sizes
 from advchunk.chunkers.graphrag.extraction import LeafText
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, Relation
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, MergedDescription, Relation
 from advchunk.chunkers.graphrag.summaries import Summary
 from advchunk.engine import ChatRequest, Plan
 from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable
@@ -27,7 +28,7 @@ _T = TypeVar("_T")
 
 GRAPHRAG_VERSION: Final = "graphrag-1"  # of the prompts; part of the cache key of answers
 _MAX_ANSWER = 2048  # tokens
-_MAX_NAME, _MAX_DESCRIPTION, _MAX_REPORT = 120, 400, 20_000  # characters
+_MAX_NAME, _MAX_DESCRIPTION, _MAX_MERGED, _MAX_REPORT = 120, 400, 800, 20_000  # characters
 _MAX_STRENGTH = 10
 _WORDS_PER_TOKEN = 0.7
 _TEXT = {"type": "string"}
@@ -41,6 +42,7 @@ _STRENGTH = {"type": "integer", "minimum": 1, "maximum": _MAX_STRENGTH}
 _ENTITY = _object(name=_TEXT, kind=_TEXT, description=_TEXT)
 _RELATION = _object(source=_TEXT, target=_TEXT, description=_TEXT, strength=_STRENGTH)
 _EXTRACTION = _object(entities={"type": "array", "items": _ENTITY}, relations={"type": "array", "items": _RELATION})
+_MERGED = _object(description=_TEXT)
 _REPORT = _object(title=_TEXT, summary=_TEXT)
 
 
@@ -196,6 +198,43 @@ def _merge(first: Extraction, second: Extraction) -> Extraction:
     mentions = {*first.mentions, *second.mentions}
     relations = dict.fromkeys([*first.relations, *second.relations])
     return Extraction(tuple(sorted(mentions, key=lambda m: (m.start, m.end, m.name))), tuple(relations))
+
+
+@dataclass(frozen=True)
+class DescriptionMerger:
+    """Asks a chat model for one description in place of several of an entity, or of a relation.
+
+    Those that do not fit in a prompt are merged with the description of the ones before.
+
+    Parameters
+    ----------
+    material_tokens : maximum tokens of the descriptions in a prompt; two are shown, however long they are.
+    counter : counts tokens.
+    """
+
+    asker: Asker
+    material_tokens: int
+    counter: Counter
+
+    def plan(self, title: str, descriptions: Sequence[str]) -> Plan[MergedDescription]:
+        """Return the description of what is called ``title``."""
+        text, *rest = descriptions
+        while rest:
+            totals = accumulate(self.counter(f"{line}\n") for line in (title, text, *rest))
+            number = max(sum(size <= self.material_tokens for size in totals) - 2, 1)
+            lines = "\n".join([title, text, *rest[:number]])
+            prompt = fill_prompt(_prompt("descriptions"), descriptions=lines)
+            text = yield from self.asker.ask((("user", prompt),), _MERGED, _parse_merged)
+            rest = rest[number:]
+        return MergedDescription(text)
+
+
+def _parse_merged(answer: Any) -> str:
+    text = _line(answer.get("description"), _MAX_MERGED) if isinstance(answer, dict) else ""
+    if not text:
+        msg = f"an answer must have a description, got {str(answer)[:80]!r}"
+        raise BadModelOutput(msg)
+    return text
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.graphrag import communities as leiden
-from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, ReportWriter, material
+from advchunk.chunkers.graphrag.chat import Asker, ChatExtractor, DescriptionMerger, ReportWriter, material
 from advchunk.chunkers.graphrag.communities import Community
 from advchunk.chunkers.graphrag.corpus import Corpus, GraphSettings, compare_chunks, graph_of
 from advchunk.chunkers.graphrag.extraction import Extractor, ExtractorLike, LeafText, RuleExtractor, as_extractor
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Weighting
+from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting
 from advchunk.chunkers.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
 from advchunk.chunkers.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
 from advchunk.chunkers.graphrag.summaries import Sentence, Summary, summarize
@@ -30,10 +30,13 @@ from advchunk.engine.runner import Failure, IdGenerator, OnError, Runner, error_
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike
+from advchunk.models.embedders import as_embedder
 from advchunk.models.endpoint import chat_model
+from advchunk.models.identity import model_name, own_identity
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Units, write_metadata
 from advchunk.sizes import Limits
 
+_T = TypeVar("_T")
 _log = logging.getLogger("advchunk")
 
 
@@ -55,10 +58,11 @@ class GraphRAGParams(ChatParams):
     metadata has the document and the span of each. Sentences of several documents have no place in one, so the summary is
     the ``context`` of a chunk without text: it is what is embedded.
 
-    With an ``llm``, a model extracts entities with kinds, relations and descriptions, and writes the summaries, the smallest
-    communities first, from those of their parts, the descriptions and the central sentences, whose ``sources`` remain in the
-    metadata. Where its answers cannot be used, or the budget is spent, rules extract, and the summary consists of sentences;
-    ``summary_status`` says so, and an update asks again. With a ``cache``, a run that was killed resumes where it stopped.
+    With an ``llm``, a model extracts entities with kinds, relations and descriptions, merges the descriptions of an entity or a
+    relation from several chunks, and writes the summaries, the smallest communities first, from those of their parts, the
+    descriptions and the central sentences, whose ``sources`` remain in the metadata. Where its answers cannot be used, or the
+    budget is spent, rules extract, descriptions are joined, and the summary consists of sentences; ``status`` in the graph and
+    ``summary_status`` say so, and an update asks again for descriptions and summaries. With a ``cache``, a run that was killed resumes where it stopped.
 
     The version of graspologic-native decides the communities; ``advchunk[graphrag]`` pins it. Communities are the same for
     the same version, texts and settings, and those of microsoft's graphrag for the same graph. Rules find entities by
@@ -76,8 +80,9 @@ class GraphRAGParams(ChatParams):
     seed : seed of the communities, and of the model's sampling, >= 0.
     entity_kinds : kinds of entities that a model looks for.
     gleanings : number of further questions about a chunk, for entities that are missing, >= 0.
+    min_descriptions : number of descriptions of an entity, or of a relation, from which a model merges them, >= 2.
     attempts : maximum requests until an answer can be used, >= 1; each uses the next ``seed``.
-    material_tokens : maximum tokens of the material for a summary by a model, >= 256.
+    material_tokens : maximum tokens of the material for a summary, or a description, by a model, >= 256.
 
     References
     ----------
@@ -95,6 +100,7 @@ class GraphRAGParams(ChatParams):
     seed: int = leiden.SEED
     entity_kinds: str = "person, organization, place, event, product, concept"
     gleanings: int = 1
+    min_descriptions: int = 2
     attempts: int = 2
     material_tokens: int = 4096
 
@@ -105,7 +111,7 @@ class GraphRAGParams(ChatParams):
         at_least(0, self, "gleanings")
         at_least(256, self, "material_tokens")
         at_most_chunk(self, "summary_tokens")
-        at_least(2, self, "max_community")
+        at_least(2, self, "max_community", "min_descriptions")
         require(1e-6 <= self.resolution <= 1e6, "resolution must be in 1e-6..1e6", self.resolution)
         require(0 <= self.seed < 2**63, "seed must be in 0..2^63 - 1", self.seed)
 
@@ -275,6 +281,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         rule = "corpus must be made with the parameters of this chunker"
         made_alike = (corpus.maker, corpus.settings) == (Params.fingerprint(self), self._graph_settings)
         require(made_alike, rule, (corpus.maker, corpus.settings))
+        rule = f"vectors must be of the kind, and of the embedder, of those of the corpus, {corpus.vectors!r}"
+        require(corpus.vectors == self._vectors_name, rule, self._vectors_name)
         unknown = [name for name in removed if name not in corpus.leaves]
         require(not unknown, "removed must be names of documents in the corpus", unknown)
 
@@ -287,6 +295,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         leaves: dict[str, tuple[Leaf, ...]] = {name: own for name, own in before.items() if name not in gone}
         leaves |= yield from self._extract(documents)
         graph = graph_of(leaves, self._graph_settings)
+        merged = yield from self._merge_descriptions(graph, previous.descriptions if previous else {})
+        graph = graph.with_merged(merged)
         (communities,) = yield [Job(self._communities(graph, previous), None, self._without_communities)]
         every = [leaf for own in leaves.values() for leaf in own]
         names = [name for name, own in leaves.items() for _ in own]
@@ -299,7 +309,7 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         kept = {key: summary for key, summary in previous.summaries.items() if not summary.status} if previous else {}
         summaries = (yield from self._summarize(tree, keys, sentences, graph, kept)) if every else {}
         chunks = self._link(tree, [summaries[key] for key in keys], every) if every else []
-        chunks = yield from self._embed_summaries(chunks, len(tree))
+        chunks = yield from self._embed_summaries(chunks, len(tree), previous.chunks if previous else ())
         linked = zip(chunks[len(tree) :], places, strict=True)
         leaves = {
             name: tuple(
@@ -315,8 +325,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             summaries_written=len(summaries.keys() - kept.keys()),
             summaries_kept=len(summaries.keys() & kept.keys()),
         )
-        made_by = self._graph_settings, Params.fingerprint(self), leiden.leiden_version()
-        return Corpus(chunks, leaves, tuple(communities), summaries, *made_by, changes)
+        made_by = self._graph_settings, Params.fingerprint(self), leiden.leiden_version(), self._vectors_name
+        return Corpus(chunks, leaves, tuple(communities), summaries, *made_by, merged, changes)
 
     def _extract(self, documents: Mapping[str, Explanation]) -> Phases[dict[str, tuple[Leaf, ...]]]:
         """Return the leaves of documents, with their entities and relations."""
@@ -339,14 +349,35 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         return {name: tuple(own) for name, own in leaves.items()}
 
     def _extraction(self, extractor: Extractor, chunk: Chunk, passage: LeafText) -> Job[Extraction]:
-        def recover(error: Exception) -> Job[Extraction]:
-            if isinstance(error, (ConfigurationError, ImportError)) or isinstance(extractor, RuleExtractor):
-                raise error
-            reason = type(error).__name__
-            _log.warning("chunk %s: extraction failed (%s: %s), rules are used", chunk.id, reason, first_line(error))
-            return Job(_with_status(RuleExtractor(self.language).plan(passage), f"failed: {reason}"))
+        plan = extractor.plan(passage)
+        if isinstance(extractor, RuleExtractor):
+            return Job(plan)
+        rules = RuleExtractor(self.language)
+        return _recoverable(
+            plan,
+            lambda status: _with_status(rules.plan(passage), status),
+            f"chunk {chunk.id}: extraction failed, rules are used",
+        )
 
-        return Job(extractor.plan(passage), None, recover)
+    def _merge_descriptions(
+        self, graph: KnowledgeGraph, before: Mapping[str, MergedDescription]
+    ) -> Phases[dict[str, MergedDescription]]:
+        """Return the descriptions that a model makes of several: those that are known, and new ones."""
+        if self._asker is None:
+            return {}
+        merger = DescriptionMerger(self._asker, self.material_tokens, self.counter)
+        several = graph.descriptions(self.min_descriptions)
+        merged = {key: before[key] for key in several if key in before and not before[key].status}
+        new = [key for key in several if key not in merged]
+        made = yield [
+            _recoverable(
+                merger.plan(*several[key]),
+                lambda status: completed(MergedDescription("", status)),
+                f"{several[key][0]!r}: descriptions were not merged, they are joined",
+            )
+            for key in new
+        ]
+        return merged | dict(zip(new, made, strict=True))
 
     def _communities(self, graph: KnowledgeGraph, previous: Corpus | None) -> Plan[list[Community]]:
         yield from ()
@@ -390,23 +421,11 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
             parts = [[summaries[keys[k]] for k, node in enumerate(tree) if node.parent == i] for i in new]
             pairs = zip(new, parts, strict=True)
             written = yield [
-                self._report(writer, material(tree[i].members, graph, own, summaries[keys[i]]), summaries[keys[i]])
+                _report(writer, material(tree[i].members, graph, own, summaries[keys[i]]), summaries[keys[i]])
                 for i, own in pairs
             ]
             summaries |= {keys[i]: summary for i, summary in zip(new, written, strict=True)}
         return summaries
-
-    def _report(self, writer: ReportWriter, lines: Sequence[str], extract: Summary) -> Job[Summary]:
-        def recover(error: Exception) -> Job[Summary]:
-            if isinstance(error, (ConfigurationError, ImportError)):
-                raise error
-            reason = type(error).__name__
-            _log.warning(
-                "community %r: no summary (%s: %s), its sentences stay", extract.title, reason, first_line(error)
-            )
-            return Job(completed(extract._replace(status=f"failed: {reason}")))
-
-        return Job(writer.plan(lines, extract), None, recover)
 
     def _link(self, tree: Sequence[Node], summaries: Sequence[Summary], leaves: Sequence[Leaf]) -> list[Chunk]:
         """Return the chunks of all levels, with their parents."""
@@ -431,13 +450,28 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
         tokens, text = self.counter(summary.text), summary.text
         return Chunk("", (), tokens, context=text, level=node.depth, parent=node.parent, metadata=metadata)
 
-    def _embed_summaries(self, chunks: list[Chunk], number: int) -> Phases[list[Chunk]]:
-        """Return the chunks with vectors for the first ones, the summaries, if chunks are to have any."""
+    @property
+    def _vectors_name(self) -> str:
+        if self.vectors == "none":
+            return ""
+        model = as_embedder(self.embedder).model
+        return f"{self.vectors} {own_identity(model) or model_name(model)}".strip()
+
+    def _embed_summaries(self, chunks: list[Chunk], number: int, before: Sequence[Chunk]) -> Phases[list[Chunk]]:
+        """Return the chunks with vectors for the first ones, the summaries, if chunks are to have any.
+
+        Parameters
+        ----------
+        before : chunks with vectors, which summaries of the same text get.
+        """
         if self.vectors == "none" or not chunks:
             return chunks
-        (rows,) = yield [Job(self._chunk_vectors.embed([chunk.embed_text for chunk in chunks[:number]]))]
-        above = [replace(chunk, vector=row) for chunk, row in zip(chunks[:number], rows, strict=True)]
-        return [*above, *chunks[number:]]
+        vectors = {chunk.embed_text: chunk.vector for chunk in before if not chunk.spans}
+        new = [text for text in dict.fromkeys(chunk.embed_text for chunk in chunks[:number]) if text not in vectors]
+        if new:
+            (rows,) = yield [Job(self._chunk_vectors.embed(new))]
+            vectors |= zip(new, rows, strict=True)
+        return [*(replace(chunk, vector=vectors[chunk.embed_text]) for chunk in chunks[:number]), *chunks[number:]]
 
 
 def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
@@ -453,6 +487,27 @@ def _add_links(chunk: Chunk, above: Sequence[Chunk]) -> Chunk:
 def _is_current(corpus: Corpus | None) -> bool:
     """Return True if a corpus has communities of the installed version of graspologic-native."""
     return corpus is not None and corpus.leiden == leiden.leiden_version()
+
+
+def _report(writer: ReportWriter, lines: Sequence[str], extract: Summary) -> Job[Summary]:
+    return _recoverable(
+        writer.plan(lines, extract),
+        lambda status: completed(extract._replace(status=status)),
+        f"community {extract.title!r}: no summary, its sentences stay",
+    )
+
+
+def _recoverable(plan: Plan[_T], otherwise: Callable[[str], Plan[_T]], message: str) -> Job[_T]:
+    """Return a job that, if the plan of a model fails, logs a warning and goes on with another plan, for a status."""
+
+    def recover(error: Exception) -> Job[_T]:
+        if isinstance(error, (ConfigurationError, ImportError)):
+            raise error
+        reason = type(error).__name__
+        _log.warning("%s (%s: %s)", message, reason, first_line(error))
+        return Job(otherwise(f"failed: {reason}"))
+
+    return Job(plan, None, recover)
 
 
 def _with_status(plan: Plan[Extraction], status: str) -> Plan[Extraction]:

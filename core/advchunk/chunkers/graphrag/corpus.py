@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
+import numpy as np
+
 from advchunk.chunkers.graphrag.communities import Community
-from advchunk.chunkers.graphrag.graph import Extraction, KnowledgeGraph, Mention, Relation, Weighting, build_graph
+from advchunk.chunkers.graphrag.graph import (
+    Extraction,
+    KnowledgeGraph,
+    Mention,
+    MergedDescription,
+    Relation,
+    Weighting,
+    build_graph,
+)
 from advchunk.chunkers.graphrag.leaves import Leaf
 from advchunk.chunkers.graphrag.summaries import Source, Summary
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
-from advchunk.records import Chunk, Span
+from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.retriever import chunk_from_dict, chunk_to_dict
 
-_FORMAT: Final = 1  # of the file
+_FORMAT: Final = 2  # of the file
 
 
 class GraphSettings(NamedTuple):
@@ -62,9 +74,11 @@ class Corpus:
     leaves : the leaves of each document, by its name, in reading order.
     communities : the communities of entities, by level; the tree has those with several children.
     summaries : the summaries of the root and communities, by a digest of all that is below.
+    descriptions : those that a model merged, by a digest of what they are made of (`KnowledgeGraph.descriptions`).
     changes : what the call that made it did; not saved.
     maker : digest of the settings of the chunker.
     leiden : version of graspologic-native, which decides the communities.
+    vectors : the kind of the vectors of chunks, and the name of the embedder; empty without vectors.
     """
 
     chunks: list[Chunk]
@@ -74,6 +88,8 @@ class Corpus:
     settings: GraphSettings
     maker: str
     leiden: str
+    vectors: str = ""
+    descriptions: Mapping[str, MergedDescription] = field(default_factory=dict)
     changes: Changes = field(default=Changes(), compare=False, repr=False)
 
     @property
@@ -84,22 +100,24 @@ class Corpus:
     @cached_property
     def graph(self) -> KnowledgeGraph:
         """The graph, with the places of every entity and edge: the ids of leaves, and spans in their documents."""
-        return graph_of(self.leaves, self.settings)
+        return graph_of(self.leaves, self.settings).with_merged(self.descriptions)
 
     def save(self, path: str | Path) -> None:
-        """Save to a file, as JSON. Vectors are not saved.
+        """Save to a file, as JSON, with the vectors of chunks.
 
         Raises `ConfigurationError`, and writes nothing, for metadata that is not JSON.
         """
         values = {
             "format": _FORMAT,
-            "chunks": [chunk_to_dict(chunk) for chunk in self.chunks],
+            "chunks": [_chunk_values(chunk) for chunk in self.chunks],
             "leaves": {name: [_leaf_values(leaf) for leaf in leaves] for name, leaves in self.leaves.items()},
             "communities": self.communities,
             "summaries": self.summaries,
             "settings": self.settings,
             "maker": self.maker,
             "leiden": self.leiden,
+            "vectors": self.vectors,
+            "descriptions": self.descriptions,
         }
         try:
             content = json.dumps(values)
@@ -115,7 +133,7 @@ class Corpus:
         try:
             values = json.loads(Path(path).read_text(encoding="utf-8"))
             require(values.pop("format") == _FORMAT, f"format must be {_FORMAT}", path)
-            chunks = [chunk_from_dict(item) for item in values.pop("chunks")]
+            chunks = [_chunk(item) for item in values.pop("chunks")]
             by_id = {chunk.id: chunk for chunk in chunks}
             return cls(
                 chunks=chunks,
@@ -128,9 +146,10 @@ class Corpus:
                 ),
                 summaries={key: _summary(*row) for key, row in values.pop("summaries").items()},
                 settings=GraphSettings(*values.pop("settings")),
+                descriptions={key: MergedDescription(*row) for key, row in values.pop("descriptions").items()},
                 **values,
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError) as error:
             msg = f"path must be a file that Corpus.save saved, got {str(path)!r} ({type(error).__name__}: {error})"
             raise ConfigurationError(msg) from error
 
@@ -153,6 +172,29 @@ def compare_chunks(before: Sequence[Chunk], after: Sequence[Chunk]) -> Changes:
         chunks_removed=tuple(name for name in old if name not in new),
         chunks_moved=tuple(name for name in new if name in old and old[name] != new[name]),
     )
+
+
+def _chunk_values(chunk: Chunk) -> dict[str, Any]:
+    arrays = {"vector": _encode(chunk.vector), "rows": _encode(chunk.rows)}
+    return chunk_to_dict(chunk) | arrays | {"row_spans": chunk.row_spans, "row_texts": chunk.row_texts}
+
+
+def _chunk(values: dict[str, Any]) -> Chunk:
+    arrays = {"vector": _decode(values["vector"]), "rows": _decode(values["rows"])}
+    spans = tuple(Span(*span) for span in values["row_spans"])
+    return chunk_from_dict(values | arrays | {"row_spans": spans, "row_texts": tuple(values["row_texts"])})
+
+
+def _encode(array: Floats | None) -> str | None:
+    """Return an array in numpy's format, in base 64."""
+    if array is None:
+        return None
+    np.save(file := BytesIO(), array, allow_pickle=False)
+    return b64encode(file.getvalue()).decode()
+
+
+def _decode(text: str | None) -> Floats | None:
+    return None if text is None else np.load(BytesIO(b64decode(text, validate=True)), allow_pickle=False)
 
 
 def _leaf_values(leaf: Leaf) -> list[Any]:

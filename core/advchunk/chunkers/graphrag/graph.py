@@ -6,16 +6,18 @@ import math
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache, partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
+from advchunk.engine.runner import hashed_id
 from advchunk.errors import require
 from advchunk.records import Span
 from advchunk.text.terms import make_stemmer, searchable_words
 
 Weighting: TypeAlias = Literal["association", "pmi", "sum"]
 _SEPARATOR = "; "  # of distinct descriptions
+_Item = TypeVar("_Item", "Entity", "Edge")
 
 
 class Mention(NamedTuple):
@@ -69,21 +71,43 @@ class Provenance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity: its most frequent name and kind, its distinct descriptions, and its mentions."""
+    """An entity: its most frequent name and kind, its distinct descriptions or the one made of them, and its mentions.
+
+    ``status`` says why a model could not merge the descriptions, if so.
+    """
 
     name: str
     kind: str
-    description: str
+    descriptions: tuple[str, ...]
     places: tuple[Provenance, ...]
+    status: str = ""
+
+    @property
+    def description(self) -> str:
+        """The descriptions, joined."""
+        return _SEPARATOR.join(self.descriptions)
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The relations between two entities: their weight, their distinct descriptions, and the passages that state them."""
+    """The relations between two entities: their weight, descriptions as in `Entity`, and the passages that state them."""
 
     weight: float
-    description: str
+    descriptions: tuple[str, ...]
     places: tuple[Provenance, ...]
+    status: str = ""
+
+    @property
+    def description(self) -> str:
+        """The descriptions, joined."""
+        return _SEPARATOR.join(self.descriptions)
+
+
+class MergedDescription(NamedTuple):
+    """The description that a model made of several; if it failed, no text, and the reason as ``status``."""
+
+    text: str
+    status: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +130,36 @@ class KnowledgeGraph:
         inside = set(members)
         edges = {name: self.neighbors.get(name, {}) for name in sorted(inside)}
         return {name: sum(weight for right, weight in own.items() if right in inside) for name, own in edges.items()}
+
+    def descriptions(self, least: int) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Return the title and the descriptions of entities and edges with at least ``least``, those in most places first.
+
+        The keys are digests of both.
+        """
+        items: list[tuple[str, Entity | Edge]] = [(entity.name, entity) for entity in self.entities.values()]
+        items += [(self._title(pair), edge) for pair, edge in self.edges.items()]
+        items = [(title, item) for title, item in items if len(item.descriptions) >= least]
+        items.sort(key=lambda named: -len(named[1].places))
+        return {hashed_id(title, *item.descriptions): (title, item.descriptions) for title, item in items}
+
+    def with_merged(self, merged: Mapping[str, MergedDescription]) -> KnowledgeGraph:
+        """Return the graph with merged descriptions, by the keys of `descriptions`, in place of those they are made of."""
+        if not merged:
+            return self
+        return KnowledgeGraph(
+            {name: _with_merged(entity, entity.name, merged) for name, entity in self.entities.items()},
+            {pair: _with_merged(edge, self._title(pair), merged) for pair, edge in self.edges.items()},
+        )
+
+    def _title(self, pair: tuple[str, str]) -> str:
+        return " and ".join(self.entities[name].name for name in pair)
+
+
+def _with_merged(item: _Item, title: str, merged: Mapping[str, MergedDescription]) -> _Item:
+    made = merged.get(hashed_id(title, *item.descriptions))
+    if made is None:
+        return item
+    return replace(item, descriptions=(made.text,) if made.text else item.descriptions, status=made.status)
 
 
 @lru_cache(maxsize=200_000)
@@ -171,7 +225,9 @@ def build_graph(
     return KnowledgeGraph(
         {key: _entity(named) for key, named in kept.items()},
         {
-            pair: Edge(weights[pair], _merge(relation for relation, _ in stated), tuple(place for _, place in stated))
+            pair: Edge(
+                weights[pair], _distinct(relation for relation, _ in stated), tuple(place for _, place in stated)
+            )
             for pair, stated in pairs.items()
             if weights[pair] > 0
         },
@@ -214,8 +270,8 @@ def _entity(named: list[tuple[Mention, Provenance]]) -> Entity:
     kinds = Counter(mention.kind for mention, _ in named if mention.kind)
     kind = min(kinds, key=lambda name: (-kinds[name], name), default="")
     name = min(names, key=lambda name: (-names[name], name))
-    return Entity(name, kind, _merge(mention for mention, _ in named), tuple(place for _, place in named))
+    return Entity(name, kind, _distinct(mention for mention, _ in named), tuple(place for _, place in named))
 
 
-def _merge(records: Iterable[Mention | Relation]) -> str:
-    return _SEPARATOR.join(dict.fromkeys(record.description for record in records if record.description))
+def _distinct(records: Iterable[Mention | Relation]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(record.description for record in records if record.description))
