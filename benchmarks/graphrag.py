@@ -247,23 +247,17 @@ class Levels:
         summaries    the sentences of the best summaries
         communities  the leaves of the best communities, the best first within each
         half         half of the budget for summaries, the rest for leaves
-        spread       of the best 100 leaves the best of each community, then the second best of each ...
         """
         leaves = [hit.chunk for hit in self.leaves.search(question, 1000)]
         sections = [hit.chunk for hit in self.sections.search(question, 200)]
         order = {chunk.id: place for place, chunk in enumerate(leaves)}
         below = (sorted(self.tree.leaves(chunk), key=lambda c: order.get(c.id, len(order))) for chunk in sections)
         summaries = self._take(sections, budget // 2)
-        seen, spread = Counter[int | None](), list[tuple[int, int, Chunk]]()
-        for rank, chunk in enumerate(leaves[:100]):
-            spread.append((seen[chunk.parent], rank, chunk))
-            seen[chunk.parent] += 1
         return {
             "leaves": self._take(leaves, budget),
             "summaries": self._take(sections, budget),
             "communities": self._take(chain.from_iterable(below), budget),
             "half": disjoint([*summaries, *self._take(leaves, budget - budget // 2)]),
-            "spread": self._take((chunk for _, _, chunk in sorted(spread, key=lambda row: row[:2])), budget),
         }
 
     def _take(self, chunks: Iterable[Chunk], budget: int) -> list[Place]:

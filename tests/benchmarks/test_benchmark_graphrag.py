@@ -19,8 +19,11 @@ def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
     ):
         text = f"We saw {first} and {second}. Both {second} and {first} left. As {first} wrote, {second} read. " * 40
         (folder / f"{i}.txt").write_text(text, "utf-8")
-    asked = {"question": "Who left?", "references": [{"document": "0.txt", "start": 0, "end": 60}]}
-    (folder / "questions.jsonl").write_text(json.dumps(asked), "utf-8")
+    asked = [
+        {"question": f"Did {name} leave?", "references": [{"document": document, "start": 0, "end": 60}]}
+        for name, document in (("Ann Ames", "0.txt"), ("Gus Gray", "2.txt"))
+    ]
+    (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)), "utf-8")
     settings = {"max_cluster_size": 10, "use_lcc": False, "seed": 7}
     run = {"settings": settings, "communities": [[0, 0, -1, ["a", "b"]]]}
     values = {"versions": {"graspologic-native": leiden_version()}, "edges": [["b", "a", 1.0]], "runs": [run]}
