@@ -183,9 +183,9 @@ def answer(corpus: Corpus, documents: list[Document], folders: list[Path]) -> No
         for name, question, references in asked:
             length = sum(end - start for _, start, end in references)
             for way, places in levels.search(question, budget).items():
-                found = overlap(places, references) / length
+                share = overlap(places, references) / length
                 for group in (name, f"{name}, long answers") if length >= LONG else (name,):
-                    rows.setdefault(group, {}).setdefault(way, []).append(found)
+                    rows.setdefault(group, {}).setdefault(way, []).append(share)
         for item in several:
             for way, places in levels.search(item["question"], budget).items():
                 text = "\n".join(texts[document][start:end] for document, start, end in places)
