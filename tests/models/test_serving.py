@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
+from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.enrich import Summaries
 from advchunk.models.chat import as_chat
@@ -95,3 +96,17 @@ def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
     else:
         assert result.metadata["summary_status"] == "failed: BadModelOutput"
         assert "is left unchanged: BadModelOutput" in caplog.text
+
+
+def test_a_corpus_is_read_by_a_real_model(served):
+    """What it answers is left open, but not that all chunks are there, and that what is amiss is said."""
+    url, model = served
+    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 16})
+    documents = [Document(CATS, "cats"), Document(COURTS, "courts")]
+    corpus = GraphRAGChunker(llm=chat, attempts=1, gleanings=0).chunk_corpus(documents)
+    assert "".join(chunk.text for chunk in corpus.chunks) == CATS + COURTS
+    assert chat.usage.requests >= 3
+    statuses = {leaf.extraction.status for leaves in corpus.leaves.values() for leaf in leaves}
+    statuses |= {summary.status for summary in corpus.summaries.values()}
+    assert statuses <= {"", "failed: BadModelOutput"}
+    assert all(summary.text for summary in corpus.summaries.values())
