@@ -1,24 +1,49 @@
-"""Compare hierarchies with those of LlamaIndex's HierarchicalNodeParser. See STRUCTURE.md.
+"""Compare hierarchies with those of LlamaIndex's HierarchicalNodeParser, and retrieve by their levels. See STRUCTURE.md.
 
 python benchmarks/hierarchies.py --data DIR
+python benchmarks/hierarchies.py --data DIR --questions chroma qmsum covidqa xquad/en xquad/de [--sizes 1600 110]
 
-Reads `chroma/*.md`, `covidqa/*.txt`, `qmsum/*.txt` and `jats/*.nxml` in DIR; missing files are skipped. Prints JSON.
+The first reads `chroma/*.md`, `covidqa/*.txt`, `qmsum/*.txt` and `jats/*.nxml` in DIR; missing files are skipped. Prints JSON.
+The second answers the questions of each set, in the folder of its name: it prints recall in 1,000 tokens for each way of
+search over the levels, with the difference to the leaves alone, and that of each weight of the sections.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 from llama_index.core import Document
 from llama_index.core.node_parser import HierarchicalNodeParser as TheirNodeParser
 from llama_index.core.schema import BaseNode
 
-from advchunk import read_file
+from advchunk import Chunk, read_file
+from advchunk import Document as Source
+from advchunk.evaluation import (
+    Candidate,
+    EvaluationTask,
+    candidate,
+    evaluate,
+    mean_interval,
+    paired_difference,
+    read_corpus,
+    read_questions,
+    searches_of,
+)
+from advchunk.evaluation.comparison.baselines import rank_by_merging
+from advchunk.records import Floats
+from advchunk.retrieval import Search
+from advchunk.retrieval.locating import locate
 from llamaindex_advchunk import HierarchicalNodeParser
 
 Json: TypeAlias = dict[str, Any]
@@ -74,11 +99,125 @@ def measure(parse: Parse, documents: Sequence[Document]) -> Json:
     }
 
 
+HYBRID = Search("hybrid", neighbors=True, levels="local")
+SEARCHES = {
+    "leaves": HYBRID,
+    "leaves + sections": replace(HYBRID, levels="both"),
+    'leaves + sections, answer="long"': replace(HYBRID, levels="both", answer="long"),
+    "sections, expanded": replace(HYBRID, levels="global"),
+    "leaves, merged over .5": replace(HYBRID, merge=0.5),
+    "leaves, merged over .33": replace(HYBRID, merge=0.33),
+    "leaves + sections, merged over .5": replace(HYBRID, levels="both", merge=0.5),
+    "leaves, by vectors alone": Search(levels="local"),
+    "leaves + sections, by vectors alone": Search(),
+}
+WEIGHTS = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 3.0)
+LENGTHS: Sequence[Any] = ("short", "long")
+
+
+@dataclass(frozen=True)
+class TheirHierarchy:
+    """Chunks of LlamaIndex's HierarchicalNodeParser, located in their documents."""
+
+    sizes: tuple[int, ...]
+
+    def __call__(self, documents: Sequence[Source]) -> list[list[Chunk]]:
+        """Return the chunks of each document, level by level."""
+        parser = TheirNodeParser.from_defaults(chunk_sizes=list(self.sizes), chunk_overlap=0)
+        return [self._chunks(parser([Document(text=source.text)]), source.text) for source in documents]
+
+    def _chunks(self, nodes: Sequence[BaseNode], text: str) -> list[Chunk]:
+        numbers = {node.node_id: i for i, node in enumerate(nodes)}
+        parents = [None if node.parent_node is None else numbers[node.parent_node.node_id] for node in nodes]
+        levels = list[int]()
+        for parent in parents:
+            levels.append(0 if parent is None else levels[parent] + 1)
+        chunks = list[Chunk]()
+        for level, group in groupby(range(len(nodes)), levels.__getitem__):
+            members = list(group)
+            spans = locate(text, [nodes[i].get_content() for i in members])
+            chunks += [
+                Chunk(text[slice(*span)], (span,), 0, i, level=level, parent=parents[i])
+                for i, span in zip(members, spans, strict=True)
+            ]
+        return chunks
+
+
+def their_candidate(sizes: tuple[int, ...]) -> Candidate:
+    """Return LlamaIndex's hierarchy, with AutoMergingRetriever's rule, as the tests compare it with the original."""
+    label = f"AutoMergingRetriever, {', '.join(map(str, sizes))}"
+    return Candidate(label, TheirHierarchy(sizes), "external", rank=rank_by_merging)
+
+
+def recalls(folder: Path, sizes: Sequence[int], searches: dict[str, Search]) -> dict[str, Floats]:
+    """Return the recall of each question of a set by label."""
+    documents = read_corpus(folder)
+    language = folder.name if folder.parent.name == "xquad" else "en"
+    questions = read_questions(folder / "questions.jsonl", documents)
+    task = EvaluationTask(tuple(documents), tuple(questions), None, language=language)
+    own = candidate("hierarchical", "hierarchical", levels=list(sizes), language=language)
+    rows = searches_of(own, searches.values())
+    named = [replace(row, label=label) for label, row in zip(searches, rows, strict=True)]
+    theirs = [their_candidate(own_sizes) for own_sizes in (tuple(sizes), tuple(SIZES))]
+    results = evaluate([*named, *theirs], task, progress=partial(print, folder.name, file=sys.stderr))
+    return {result.label: result.recall for result in results}
+
+
+def cell(recall: Floats, base: Floats) -> str:
+    """Return the mean recall, and its paired difference to another, bold if that excludes zero."""
+    own = f"{100 * float(recall.mean()):.1f}"
+    if recall is base:
+        return "{} [{:.1f}, {:.1f}]".format(own, *(100 * value for value in mean_interval(recall)[1:]))
+    mean, low, high = (100 * value for value in paired_difference(recall, base)[:3])
+    difference = f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"
+    return f"{own} **{difference}**" if low > 0 or high < 0 else f"{own} {difference}"
+
+
+def table(sets: dict[str, dict[str, Floats]], labels: Sequence[str]) -> str:
+    """Return the recall of each row on each set."""
+    rows = [["", *sets], ["---"] * (1 + len(sets))]
+    rows += [[label, *(cell(own[label], own["leaves"]) for own in sets.values())] for label in labels]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def held_out(sets: dict[str, dict[str, Floats]], labels: Sequence[str]) -> str:
+    """Return, for each set, the row with the highest mean on the others, and what it gains on the set."""
+    gains = {
+        name: {label: float((own[label] - own["leaves"]).mean()) for label in labels} for name, own in sets.items()
+    }
+    lines = list[str]()
+    for name, own in gains.items():
+        best = max(labels, key=lambda label: float(np.mean([gains[other][label] for other in gains if other != name])))
+        lines.append(f"* {name}: {best}, {100 * own[best]:+.1f}\n")
+    return "".join(lines)
+
+
+def answer_questions(data: Path, names: Sequence[str], sizes: Sequence[int]) -> str:
+    """Return the tables of the ways of search, and of the weights of the sections."""
+    grids = {
+        length: {f"{length}, {w:g}": replace(HYBRID, levels="both", answer=length, section_weight=w) for w in WEIGHTS}
+        for length in LENGTHS
+    }
+    every = SEARCHES | {label: search for grid in grids.values() for label, search in grid.items()}
+    sets = {name: recalls(data / name, sizes, every) for name in names}
+    shown = [label for label in sets[names[0]] if label not in every or label in SEARCHES]
+    parts = [table(sets, shown)]
+    for grid in grids.values():
+        parts += [table(sets, list(grid)), held_out(sets, list(grid))]
+    return "\n".join(parts)
+
+
 def main() -> None:
     """Print the figures of the section on hierarchies in STRUCTURE.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--questions", nargs="+", metavar="SET", help="sets whose questions are answered by levels")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1600, 110], help="max_tokens of each level")
     args = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    if args.questions:
+        print(answer_questions(args.data, args.questions, args.sizes))
+        return
     results: Json = {}
     for name, pattern in PATTERNS.items():
         if documents := read_documents(args.data / name, pattern):

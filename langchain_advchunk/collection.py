@@ -17,6 +17,7 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Passage
 from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.levels import Hierarchy
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
 from langchain_advchunk.enrich import group_by_source, to_framework_chunk
@@ -42,8 +43,14 @@ def read_chunks(
             names[f"\n{number}"] = keys[i]
             keys[i] = f"\n{number}"
     chunks = [_to_chunk(document, document.id or "") for document in documents]
-    collection = Collection.of(documents, chunks, keys, names, counter, texts=texts, must_match=True)
-    unplaced = sum(not chunk.spans and key not in texts for chunk, key in zip(chunks, keys, strict=True))
+    above = [written_metadata(document.metadata).get("parent_id") for document in documents]
+    hierarchy = Hierarchy.of([document.id or "" for document in documents], above)
+    collection = Collection.of(
+        documents, chunks, keys, names, counter, texts=texts, must_match=True, hierarchy=hierarchy
+    )
+    unplaced = sum(
+        bool(chunk.text) and not chunk.spans and key not in texts for chunk, key in zip(chunks, keys, strict=True)
+    )
     if unplaced:
         reason = "%d of %d chunks have no start_index: they are taken in the order in which they are passed, if their document has a name"
         _log.warning(reason, unplaced, len(chunks))
@@ -60,7 +67,21 @@ def read_hits(documents: Sequence[Document], name: Naming, counter: Counter) -> 
     return Collection.of(documents, chunks, keys, names, counter), alone
 
 
+def in_reading_order(documents: Sequence[Document], name: Naming) -> list[Document]:
+    """Return chunks that come in any order by their documents, and in these by their places."""
+
+    def key(document: Document) -> tuple[Any, ...]:
+        place = written_metadata(document.metadata).get("chunk_index", document.metadata.get("start_index", 0))
+        return name(document), place if isinstance(place, int) else 0
+
+    return sorted(documents, key=key)
+
+
 def _to_chunk(document: Document, own_id: str) -> Chunk:
+    if "sources" in (written := written_metadata(document.metadata)):  # a summary, which belongs to no document
+        return Chunk(
+            "", (), written["token_count"], id=own_id, context=document.page_content, metadata=document.metadata
+        )
     part, tokens = to_framework_chunk(document), written_metadata(document.metadata).get("token_count", 0)
     return Chunk(part.text, part.spans, tokens, id=own_id, context=part.context, metadata=document.metadata)
 

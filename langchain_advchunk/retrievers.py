@@ -28,12 +28,13 @@ from advchunk.retrieval import LexicalIndex, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
-from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
+from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
 from langchain_advchunk.collection import (
     PLAIN,
     ChunkTable,
+    in_reading_order,
     read_chunks,
     read_hits,
     sort_key,
@@ -43,6 +44,7 @@ from langchain_advchunk.collection import (
 
 _K = 5
 _ROWS = 4  # times more rows (sentences) than chunks are asked for
+_LEVELS = 2  # times more chunks of several levels than of each are asked for
 _FILTERED = 10  # times more chunks than are asked for are filtered, if a store filters only what it found
 _NAMES = ("source", "document_id", "doc_id", "file_path")  # metadata keys of the document's name
 _FILTERS = {"expr", "namespace", "partition_names", "tenant", "where", "where_document"}  # and *filter*
@@ -77,8 +79,13 @@ class AdvchunkRetriever(BaseRetriever):
     Their metadata is that of the first chunk, with ``token_count``, ``chunk_ids``, the ids of the merged chunks, and, if their
     places are known, ``start_index``, ``end_index``, and ``spans`` if there are several.
 
+    Over the chunks of several levels, such as those of `HierarchicalSplitter` or `GraphRAGSplitter`, sections score with the chunks
+    in them (``levels``, ``answer``, ``merge``). Pass those of all levels as ``chunks``, or a ``docstore`` with them, which is read
+    at once; links are read from ``parent_id``. In the store, those that should be searched by vectors: all, or the leaves alone,
+    and sections then score by their words.
+
     Do not use ``neighbors`` with vectors that include the context of chunks already (``split_with_vectors`` with "context").
-    The arguments of ``invoke`` and ``ainvoke`` may replace ``k``, ``budget`` and ``chunk_filter``; all others are added to
+    The arguments of ``invoke`` and ``ainvoke`` may replace ``k``, ``budget``, ``answer`` and ``chunk_filter``; all others are added to
     ``search_kwargs``: ``retriever.invoke(query, filter={"source": "guide.md"})``. Parameters cannot be assigned;
     ``retriever.model_copy(update={"chunks": chunks})`` returns a retriever with others.
 
@@ -96,16 +103,23 @@ class AdvchunkRetriever(BaseRetriever):
     order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
     lexical_weight, fusion : of a hybrid search: the weight of the words, where vectors have 1, >= 0, and how the scores are
         combined: "standardized" or "reciprocal" (`advchunk.retrieval.fuse`).
+    levels : of chunks of several levels: "both" ranks the leaves, by their own scores and those of their sections; "local" by
+        their own alone; "global" ranks sections or communities, and divides those over the ``budget`` into leaves.
+    answer, section_weight : of "both": "short" expects answers of a sentence or two, "long" those that take a whole section, and gives sections
+        more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
+    merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
+        0 and 1; None never merges. There may then be fewer results than ``k``.
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
     depth : chunks that are taken from the store and from the search by words, >= 1, and at least ``k``; of rows, four
-        times as many.
+        times as many, and of several levels twice as many.
     search_kwargs : arguments for the vector store or retriever, such as ``filter``; ``k`` is not one for a store, see
         ``depth``. A filter also restricts words and neighbors. Metadata keys with their values, such as
         ``{"source": "guide.md"}``, are applied to ``chunks`` as well; for any other filter, pass the same as ``chunk_filter``.
     chunk_filter : returns True for a chunk that may be returned.
     id_key : for a store of rows, such as the sentences of `AdvchunkSplitter.split_with_rows`: the metadata key of the id of
         a row's chunk, such as "doc_id". A chunk ranks by its best row. It is looked up in ``chunks``, or in ``docstore``.
-    docstore : the chunks by their id, as in LangChain's ``MultiVectorRetriever``.
+    docstore : the chunks by their id, as in LangChain's ``MultiVectorRetriever``. Without an ``id_key``, they are read at once, in
+        place of ``chunks``.
     document_key : metadata key of the name of a chunk's document, or a function that returns the name; None is the first of
         "source", "document_id", "doc_id" and "file_path". Chunks with one name and, from another splitter, one ``page`` must
         count ``start_index`` from the same text; with ``chunks``, several such texts may follow each other.
@@ -144,6 +158,10 @@ class AdvchunkRetriever(BaseRetriever):
     order: PassageOrder = "rank"
     lexical_weight: float = LEXICAL_WEIGHT
     fusion: FusionMethod = "standardized"
+    levels: SearchedLevels = "both"
+    answer: AnswerLength = "short"
+    section_weight: SkipValidation[float | None] = None
+    merge: SkipValidation[float | None] = None
     language: str = "en"
     depth: SkipValidation[int] = DEPTH
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -167,12 +185,14 @@ class AdvchunkRetriever(BaseRetriever):
             first = error.errors()[0]
             require(False, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", first["input"])
         self._check()
-        self._collection = read_chunks(self.chunks or [], self._name, self._counter, self.texts or {})
+        self._collection = read_chunks(self._chunks(), self._name, self._counter, self.texts or {})
         self._table = ChunkTable(self._collection, self._name)
         if self._mode != "dense":
             words = LexicalIndex((chunk.page_content for chunk in self._collection.items), self.language)
-            words.scores("")  # computes those of all words now, not in the first search
-            self._collection = replace(self._collection, words=words)
+            self._collection = self._collection.with_words(words)
+            self._collection.rank(
+                "", None, Search("lexical")
+            )  # computes the scores of all words before the first search
 
     def __setattr__(self, name: str, value: Any) -> None:
         rule = "parameters cannot be assigned: call model_copy(update={...}), or make a new retriever"
@@ -187,9 +207,9 @@ class AdvchunkRetriever(BaseRetriever):
     def _check(self) -> None:
         sources = [source for source in (self.vectorstore, self.retriever) if source is not None]
         require(len(sources) < 2, "vectorstore and retriever must not both be given", sources)
-        require(self.chunks is not None or bool(sources), "vectorstore, retriever or chunks must be given", None)
+        require(self._has_chunks or bool(sources), "vectorstore, retriever or chunks must be given", None)
         rule = "mode must be 'lexical' without a vectorstore or retriever, and 'dense' without chunks"
-        fits = (self._mode == "lexical" or bool(sources)) and (self._mode == "dense" or self.chunks is not None)
+        fits = (self._mode == "lexical" or bool(sources)) and (self._mode == "dense" or self._has_chunks)
         require(fits, rule, self._mode)
         _check_size(self.k, self.budget)
         require(is_integer(self.depth, 1), "depth must be a whole number >= 1", self.depth)
@@ -197,20 +217,36 @@ class AdvchunkRetriever(BaseRetriever):
         require(self.score_key is None or self.retriever is not None, "score_key needs a retriever", self.score_key)
         has_chunks = self.id_key is None or self.chunks is not None or self.docstore is not None
         require(has_chunks, "id_key needs chunks or a docstore", self.id_key)
-        require(self.docstore is None or self.id_key is not None, "docstore needs an id_key", self.id_key)
-        require(not self.texts or self.chunks is not None, "texts need the chunks that are located in them", None)
+        rule = "docstore must have an id_key, or come in place of chunks"
+        require(self.docstore is None or self.id_key is not None or self.chunks is None, rule, self.id_key)
+        require(not self.texts or self._has_chunks, "texts need the chunks that are located in them", None)
         self._conditions(self.search_kwargs, self.chunk_filter)  # raises if a filter cannot be applied to chunks
         _ = self._counter  # raises on anything else
 
     @property
+    def _has_chunks(self) -> bool:
+        """True if the chunks that were indexed are known."""
+        return self.chunks is not None or (self.docstore is not None and self.id_key is None)
+
+    def _chunks(self) -> Sequence[Document]:
+        if self.chunks is not None or self.docstore is None or self.id_key is not None:
+            return self.chunks or []
+        documents = self.docstore.mget([*self.docstore.yield_keys()])
+        return in_reading_order([document for document in documents if document is not None], self._name)
+
+    @property
     def _mode(self) -> SearchMode:
-        if self.mode is None and self.chunks is not None:
+        if self.mode is None and self._has_chunks:
             return "lexical" if self.vectorstore is None and self.retriever is None else "hybrid"
         return self.mode or "dense"
 
     @property
     def _search(self) -> Search:
-        return Search(self._mode, self.neighbors, self.fusion, self.lexical_weight)
+        for name in ("section_weight", "merge"):
+            value = getattr(self, name)
+            require(value is None or isinstance(value, (int, float)), f"{name} must be a number or None", value)
+        names = ("neighbors", "fusion", "lexical_weight", "levels", "answer", "section_weight", "merge")
+        return Search(self._mode, **{name: getattr(self, name) for name in names})
 
     @property
     def _counter(self) -> Counter:
@@ -229,7 +265,7 @@ class AdvchunkRetriever(BaseRetriever):
         elif self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = self._scored(self.retriever.invoke(query, config, **call.search_kwargs))
-        if self.id_key and self.docstore is not None and self.chunks is None:
+        if self.id_key and self.docstore is not None and not self._has_chunks:
             hits = self._chunks_of(hits, self.docstore.mget(self._row_ids(hits)))
         return self._respond(query, hits, call)
 
@@ -246,14 +282,15 @@ class AdvchunkRetriever(BaseRetriever):
         elif self.retriever is not None:
             config = RunnableConfig(callbacks=run_manager.get_child())
             hits = self._scored(await self.retriever.ainvoke(query, config, **call.search_kwargs))
-        if self.id_key and self.docstore is not None and self.chunks is None:
+        if self.id_key and self.docstore is not None and not self._has_chunks:
             hits = self._chunks_of(hits, await self.docstore.amget(self._row_ids(hits)))
         return await asyncio.to_thread(self._respond, query, hits, call)
 
     def _call(self, kwargs: dict[str, Any]) -> _Call:
         """Return the settings of one search, from the retriever's own and those of `invoke`."""
-        k, budget, chunk_filter = (kwargs.pop(name, None) for name in ("k", "budget", "chunk_filter"))
+        k, budget, chunk_filter, answer = (kwargs.pop(name, None) for name in ("k", "budget", "chunk_filter", "answer"))
         _check_size(k, budget)
+        search = self._search if answer is None else replace(self._search, answer=answer)
         if k is None and budget is None:
             k, budget = self.k, self.budget
         if chunk_filter is None and not any(map(_is_filter, kwargs)):
@@ -264,11 +301,11 @@ class AdvchunkRetriever(BaseRetriever):
         conditions = self._conditions(search_kwargs, chunk_filter)
         if self.vectorstore is not None:
             search_kwargs = self._sizes(self.vectorstore, search_kwargs, depth) | search_kwargs
-        return _Call(search_kwargs, conditions, chunk_filter, k, budget, depth)
+        return _Call(search, search_kwargs, conditions, chunk_filter, k, budget, depth)
 
     def _sizes(self, store: VectorStore, search_kwargs: Mapping[str, Any], depth: int) -> dict[str, int]:
         """Return the number of chunks or rows to find and, if the store filters only what it found, to filter."""
-        size = depth * (_ROWS if self.id_key else 1)
+        size = depth * (_ROWS if self.id_key else 1) * (1 if self._collection.hierarchy.is_flat else _LEVELS)
         parameters = signature(store.similarity_search_with_score).parameters
         filters_after = "fetch_k" in parameters and any(map(_is_filter, search_kwargs))
         return {"k": size} | ({"fetch_k": _FILTERED * size} if filters_after else {})
@@ -281,7 +318,7 @@ class AdvchunkRetriever(BaseRetriever):
         require(self.vectorstore is None or "k" not in search_kwargs, rule, search_kwargs)
         own = self.retriever.search_kwargs if isinstance(self.retriever, VectorStoreRetriever) else {}
         filters = {name: value for name, value in (own | dict(search_kwargs)).items() if _is_filter(name) and value}
-        if chunk_filter is not None or self.chunks is None or not filters:
+        if chunk_filter is not None or not self._has_chunks or not filters:
             return {}
         conditions: Mapping[str, Any] = filters["filter"] if isinstance(filters.get("filter"), Mapping) else {}
         is_plain = len(filters) == 1 and conditions and all(isinstance(value, PLAIN) for value in conditions.values())
@@ -314,29 +351,30 @@ class AdvchunkRetriever(BaseRetriever):
     def _respond(self, query: str, hits: _Hits, call: _Call) -> list[Document]:
         """Return the results of a search from the hits of the store."""
         collection, dense = self._rank(hits, call)
-        ranking = collection.rank(query, dense, self._search, call.depth)
+        ranking = collection.rank(query, dense, call.search, call.depth)
         if call.budget is None:
-            passages = collection.results(ranking.first(call.k))
+            passages = collection.results(collection.first(ranking, call.k, self.merge))
             return [to_result(passage, collection.items[passage.hits[0].chunk.index]) for passage in passages]
-        return list(map(to_document, collection.passages(ranking, call.budget, self._counter, self.order)))
+        passages = collection.passages(ranking, call.budget, self._counter, self.order, self.merge)
+        return list(map(to_document, passages))
 
     def _rank(self, hits: _Hits, call: _Call) -> tuple[Collection[Document], Ranking]:
         """Return the chunks, with the hits that are not among them, and the ranking of the hits."""
         collection = replace(self._collection, allowed=self._allowed(self._table, call))
-        if self.chunks is not None and self.id_key is not None:
+        if self._has_chunks and self.id_key is not None:
             numbers = [self._table.number_of_id(name) for name in self._row_ids(hits)]
         else:
             numbers = self._table.numbers_of([hit for hit, _ in hits])
         missing = [i for i, number in enumerate(numbers) if number is None]
-        if missing and self.chunks is not None:
+        if missing and self._has_chunks:
             reason = "%d of %d hits are not among the chunks, or have another text there, such as %r: make a new retriever with those of the store"
             self._warnings.warn("chunks", reason, len(missing), len(hits), hits[missing[0]][0].page_content[:60])
-        if self.chunks is not None and self.id_key is not None:  # a row alone is not a chunk
+        if self._has_chunks and self.id_key is not None:  # a row alone is not a chunk
             hits = [hit for hit, number in zip(hits, numbers, strict=True) if number is not None]
         elif missing:
             missing.sort(key=lambda i: sort_key(hits[i][0], self._name))  # so that all stores answer alike
             others, alone = read_hits([hits[i][0] for i in missing], self._name, self._counter)
-            if self.neighbors and self.chunks is None and alone:
+            if self.neighbors and not self._has_chunks and alone:
                 reason = "%d of %d hits have no start_index or no name of a document, so no neighbors: pass chunks, or document_key"
                 self._warnings.warn("places", reason, alone, len(hits))
             for number, i in enumerate(missing, len(collection)):
@@ -364,6 +402,7 @@ class AdvchunkRetriever(BaseRetriever):
 class _Call:
     """The settings of one search."""
 
+    search: Search
     search_kwargs: dict[str, Any]
     conditions: Mapping[str, Any]
     chunk_filter: Callable[[Document], bool] | None

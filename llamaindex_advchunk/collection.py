@@ -28,6 +28,7 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
+from advchunk.retrieval.levels import Hierarchy
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
@@ -85,9 +86,9 @@ class Pool:
         nodes, dense = self._rank(hits, distances)
         ranking = nodes.rank(query, dense, search, depth)
         if budget is None:
-            passages = nodes.results(ranking.first(size))
+            passages = nodes.results(nodes.first(ranking, size, search.merge))
         else:
-            passages = nodes.passages(ranking, budget, self.reader.counter, order)
+            passages = nodes.passages(ranking, budget, self.reader.counter, order, search.merge)
         results = list[NodeWithScore]()
         for passage in passages:
             first = nodes.items[passage.hits[0].chunk.index]
@@ -183,10 +184,11 @@ class PoolReader:
                 own += [chunk] if number == len(own) else []
         collection = self._place(own, documents, are_all=are_all)
         allowed = [self.filters is None or _passes(node, self.filters) for node in own]
-        words = None
+        collection = replace(collection, allowed=np.array(allowed, bool))
         if are_all and self.language is not None:
             words = LexicalIndex((node.get_content(MetadataMode.EMBED) for node in own), self.language)
-        return Pool(replace(collection, allowed=np.array(allowed, bool), words=words), numbers, self)
+            collection = collection.with_words(words)
+        return Pool(collection, numbers, self)
 
     def _chunk(self, node: BaseNode, nodes: Mapping[str, BaseNode]) -> BaseNode:
         """Return the chunk of a row; other nodes, also those that refer to a query engine or retriever, as they are."""
@@ -215,8 +217,12 @@ class PoolReader:
                     keys[i] = f"{keys[i]}\n{nodes[run[0]].node_id}"
         names = {key: _name(node) for key, node in zip(keys, nodes, strict=True)}
         order = chain.from_iterable(runs)
-        collection = Collection.of(nodes, chunks, keys, names, self.counter, order=order, texts=texts)
-        unplaced = [key for key, chunk in zip(keys, chunks, strict=True) if not chunk.spans]
+        above = [node.parent_node.node_id if are_all and node.parent_node else None for node in nodes]
+        hierarchy = Hierarchy.of([node.node_id for node in nodes], above)
+        collection = Collection.of(
+            nodes, chunks, keys, names, self.counter, order=order, texts=texts, hierarchy=hierarchy
+        )
+        unplaced = [key for key, chunk in zip(keys, chunks, strict=True) if chunk.text and not chunk.spans]
         if unplaced:
             reason = (
                 "%d of %d nodes have no start_char_idx in their document: %d are located in its text, "
@@ -320,5 +326,23 @@ def _passes(node: BaseNode, filters: MetadataFilters) -> bool:
 
 
 def nodes_in(docstore: BaseDocumentStore) -> list[BaseNode]:
-    """Return the nodes in a docstore, without documents, and without nodes that have been divided into others."""
-    return [node for node in docstore.docs.values() if not (isinstance(node, Document) or node.child_nodes)]
+    """Return the nodes in a docstore, without documents, and of those that have been divided into others only ours."""
+    return [
+        node
+        for node in docstore.docs.values()
+        if not isinstance(node, Document) and (_is_section(node) or not node.child_nodes)
+    ]
+
+
+def with_sections(nodes: Sequence[BaseNode], docstore: BaseDocumentStore) -> list[BaseNode]:
+    """Return nodes after the sections of ours that contain them, at all levels, as far as a docstore has these."""
+    known, added = {node.node_id: node for node in nodes}, list(nodes)
+    while above := {node.parent_node.node_id for node in added if node.parent_node} - known.keys():
+        added = [node for node in docstore.get_nodes(sorted(above), raise_error=False) if _is_section(node)]
+        known = {node.node_id: node for node in added} | known
+    return list(known.values())
+
+
+def _is_section(node: BaseNode) -> bool:
+    """Return True for a node of ours above others; those of LlamaIndex's parser count offsets from their parents."""
+    return bool(node.child_nodes) and "level" in written_metadata(node.metadata)

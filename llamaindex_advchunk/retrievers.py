@@ -28,14 +28,15 @@ from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
-from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
+from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from llamaindex_advchunk.base import UNCHECKED, first_error
-from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in
+from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
 
 _log = logging.getLogger("advchunk")
 
 _ROWS = 4  # times more rows (sentences) than chunks are fetched
+_LEVELS = 2  # times more nodes of several levels than of each are fetched
 _BY_NEIGHBORS = Search("dense", neighbors=True)
 _EXPONENTIAL = ("ChromaVectorStore",)  # vector stores whose scores are exp(-distance)
 
@@ -57,6 +58,11 @@ class AdvchunkRetriever(BaseRetriever):
     from ``start_char_idx``. Nodes without, and those of LlamaIndex's `HierarchicalNodeParser`, which count from their parent,
     are located exactly in their document, if that is among the nodes or in the docstore; else they stand in the order of their
     previous and next nodes. A warning in the log says so.
+
+    Over the nodes of several levels, such as those of our `HierarchicalNodeParser` or `GraphRAGNodeParser`, sections score with the
+    nodes in them (``levels``, ``answer``, ``merge``). The index may have all of them, or the leaves alone, with all in its
+    docstore or in ``nodes``; sections that are not in the index score by their words. `AutoMergingRetriever` merges the
+    results of ``retriever.retrieve``, too, if all nodes are in its docstore.
 
     A blank query has no results in an index. Results are the nodes, with a score that is comparable within one search only.
     Their metadata has one more value, ``citation``, such as "guide.md, Guide > Install, page 3, characters 120-480"; a key that
@@ -82,6 +88,12 @@ class AdvchunkRetriever(BaseRetriever):
     order : of passages: "rank", or "document" (`advchunk.retrieval.assemble_passages`).
     lexical_weight, fusion : of a hybrid search: the weight of the words, where vectors have 1, >= 0, and how the scores are
         combined: "standardized" or "reciprocal" (`advchunk.retrieval.fuse`).
+    levels : of nodes of several levels: "both" ranks the leaves, by their own scores and those of their sections; "local" by
+        their own alone; "global" ranks sections or communities, and divides those over the ``budget`` into leaves.
+    answer, section_weight : of "both": "short" expects answers of a sentence or two, "long" those that take a whole section, and gives sections
+        more weight: ``section_weight``, where leaves have 1; None is .6, and 1.5 for "long" (`advchunk.retrieval.Search`).
+    merge : a section takes the place of the leaves in it that were found if they have more than this share of its text, between
+        0 and 1; None never merges. There may then be fewer results than ``similarity_top_k``.
     language : of stems and stop words, such as "en" (`advchunk.retrieval.LexicalIndex`).
     depth : nodes that are fetched from the index, and found by words, >= 1; at least similarity_top_k.
     filters : restrict vectors, words and neighbors.
@@ -117,6 +129,10 @@ class AdvchunkRetriever(BaseRetriever):
         order: PassageOrder = "rank",
         lexical_weight: float = LEXICAL_WEIGHT,
         fusion: FusionMethod = "standardized",
+        levels: SearchedLevels = "both",
+        answer: AnswerLength = "short",
+        section_weight: float | None = None,
+        merge: float | None = None,
         language: str = "en",
         depth: int = DEPTH,
         filters: MetadataFilters | None = None,
@@ -124,7 +140,8 @@ class AdvchunkRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
     ) -> None:
-        self._search = Search("hybrid" if mode is None else mode, neighbors, fusion, lexical_weight)
+        known: SearchMode = "hybrid" if mode is None else mode
+        self._search = Search(known, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         sources = [source for source in (index, retriever) if source is not None]
         require(len(sources) < 2, "index and retriever must not both be given", sources)
         require(len(sources) + (nodes is not None) > 0, "an index, a retriever or nodes must be given", None)
@@ -196,7 +213,7 @@ class AdvchunkRetriever(BaseRetriever):
             return None
         if self._index is None:
             return self._retriever
-        depth = self._depth * (_ROWS if pool.has_rows else 1)
+        depth = self._depth * (_ROWS if pool.has_rows else 1) * (1 if pool.nodes.hierarchy.is_flat else _LEVELS)
         return self._index.as_retriever(similarity_top_k=depth, filters=self._filters)
 
     def _search_mode(self, pool: Pool) -> SearchMode:
@@ -214,6 +231,7 @@ class AdvchunkRetriever(BaseRetriever):
             if self._nodes is None and self._index is not None:
                 docstore = self._index.docstore
                 nodes = docstore.get_nodes(self._ids, raise_error=False) if self._ids else nodes_in(docstore)
+                nodes = with_sections(nodes, docstore)
             self._pool = self._source.read(nodes)
         return self._pool
 

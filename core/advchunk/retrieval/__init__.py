@@ -1,4 +1,4 @@
-"""Retrieve chunks by vectors and words, re-rank them by their neighbors, and assemble passages with citations.
+"""Retrieve chunks by vectors and words, over one or several levels, re-rank them by their neighbors, and assemble passages with citations.
 
 >>> from advchunk import RecursiveChunker
 >>> from advchunk.retrieval import Retriever
@@ -8,7 +8,8 @@
 """
 
 from advchunk.retrieval.dense import VectorIndex
-from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.levels import Hierarchy, add_sections, merge_upward
+from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.passages import Hit, Passage, assemble_passages
 from advchunk.retrieval.places import Places
@@ -18,8 +19,10 @@ from advchunk.retrieval.search import Search, combine
 from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
+    "Hierarchy",
     "Hit",
     "LexicalIndex",
+    "PartedIndex",
     "Passage",
     "Places",
     "Ranking",
@@ -27,9 +30,11 @@ __all__ = [
     "Search",
     "VectorIndex",
     "aadd_vectors",
+    "add_sections",
     "add_vectors",
     "assemble_passages",
     "combine",
     "fuse",
+    "merge_upward",
     "rerank_by_neighbors",
 ]

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import require
-from advchunk.records import Chunk
-from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.records import Chunk, Ints
+from advchunk.retrieval.levels import Hierarchy, merge_upward, merge_within, without_parts
+from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
 from advchunk.retrieval.locating import locate_chunks, place_in_order
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
 from advchunk.retrieval.places import Places, estimate_tokens
@@ -40,6 +41,7 @@ class Collection(Generic[_Item]):
     estimated : keys of the texts whose spans are all estimated, and so are not cited.
     words : searches the chunks, or the first of them, by their words; None if nothing does.
     allowed : (n,) True for each chunk that may be found; None for all.
+    hierarchy : of the chunks; None if none is above another.
     """
 
     items: Sequence[_Item]
@@ -49,12 +51,15 @@ class Collection(Generic[_Item]):
     names: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     estimated: Set[str] = frozenset()
-    words: LexicalIndex | None = None
+    words: LexicalIndex | PartedIndex | None = None
     allowed: NDArray[np.bool_] = field(default=None)  # type: ignore[arg-type]  # filled in below
+    hierarchy: Hierarchy = field(default=None)  # type: ignore[assignment]  # filled in below
 
     def __post_init__(self) -> None:
         if self.allowed is None:
             object.__setattr__(self, "allowed", np.ones(len(self), bool))
+        if self.hierarchy is None:
+            object.__setattr__(self, "hierarchy", Hierarchy(np.full(len(self), -1)))
 
     @classmethod
     def of(
@@ -68,6 +73,7 @@ class Collection(Generic[_Item]):
         order: Iterable[int] | None = None,
         texts: Mapping[str, str] | None = None,
         must_match: bool = False,
+        hierarchy: Hierarchy | None = None,
     ) -> Self:
         """Return the collection of chunks, of which some may have neither spans nor tokens.
 
@@ -101,10 +107,16 @@ class Collection(Generic[_Item]):
                 estimated.add(key)
             for i, chunk, at in zip(members, group, in_order, strict=True):
                 chunks[i], placed[i] = chunk if _is_whole(chunk) else replace(chunk, spans=()), at
-        return cls(items, chunks, keys, Places.of(placed, keys), names, found_in, estimated)
+        places = Places.of(placed, keys)
+        return cls(items, chunks, keys, places, names, found_in, estimated, hierarchy=hierarchy)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+    def with_words(self, words: LexicalIndex) -> Self:
+        """Return the collection with a search by words, in which the chunks of a level are compared with each other."""
+        parts = self.hierarchy.parts
+        return replace(self, words=words if len(parts) == 1 else PartedIndex(words, parts))
 
     def joined(self, others: Collection[_Item], stale: Iterable[int] = ()) -> Self:
         """Return the collection with others after its chunks, in texts of their own, in place of the ``stale`` ones."""
@@ -123,6 +135,7 @@ class Collection(Generic[_Item]):
             texts={**self.texts, **{renamed[key]: text for key, text in others.texts.items()}},
             estimated=self.estimated | {renamed[key] for key in others.estimated},
             allowed=allowed,
+            hierarchy=self.hierarchy.extended(len(others)),
         )
 
     def rank(self, query: str, dense: Ranking | None, search: Search, depth: int = DEPTH) -> Ranking:
@@ -130,14 +143,14 @@ class Collection(Generic[_Item]):
 
         Parameters
         ----------
-        dense : by vectors; not used by a search by words alone.
+        dense : by vectors, of chunks of several levels ``depth`` of each; not used by a search by words alone.
         depth : chunks of each ranking to use, >= 1.
         """
-        lexical = None
+        lexical, hierarchy = None, self.hierarchy.among(self.allowed)
         if search.mode != "dense" and self.words is not None:
             scores = self.words.scores(query)
             scores = np.where(self.allowed, np.pad(scores, (0, len(self) - len(scores))), 0)
-            lexical = Ranking.from_scores(scores, depth, above=0)
+            lexical = Ranking.from_scores(scores, depth if hierarchy.is_flat else None, above=0)
         ranking = combine(
             dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None,
             lexical,
@@ -145,15 +158,49 @@ class Collection(Generic[_Item]):
             lexical_weight=search.lexical_weight,
             fusion=search.fusion,
             depth=depth,
+            hierarchy=hierarchy,
+            levels=search.levels,
+            answer=search.answer,
+            section_weight=search.section_weight,
         )
         return ranking.keep(self.allowed)
+
+    def first(self, ranking: Ranking, k: int, merge: float | None = None) -> Ranking:
+        """Return the first ``k`` chunks of a ranking, without those in others; fewer if sections take their place (`Search.merge`)."""
+        if self.hierarchy.is_flat:
+            return ranking.first(k)
+        first = without_parts(ranking, self.hierarchy).first(k)
+        if merge is not None:
+            first = merge_upward(first, self.hierarchy, self._sizes, merge)
+        return without_parts(first, self.hierarchy)
+
+    @property
+    def _sizes(self) -> Ints:
+        """The characters of each allowed chunk."""
+        sizes: Ints = np.array([len(chunk.text) for chunk in self.chunks]) * self.allowed
+        return sizes
 
     def results(self, ranking: Ranking) -> list[Passage]:
         """Return each chunk of a ranking as a passage of its own."""
         return [self._cited(Passage.of(hit)) for hit in self.hits(ranking)]
 
-    def passages(self, ranking: Ranking, budget: int, counter: Counter, order: PassageOrder = "rank") -> list[Passage]:
-        """Return passages of a ranking (`assemble_passages`)."""
+    def passages(
+        self,
+        ranking: Ranking,
+        budget: int,
+        counter: Counter,
+        order: PassageOrder = "rank",
+        merge: float | None = None,
+    ) -> list[Passage]:
+        """Return passages of a ranking (`assemble_passages`).
+
+        Parameters
+        ----------
+        merge : see `Search.merge`, of as many chunks as fill the budget.
+        """
+        if merge is not None and not self.hierarchy.is_flat:
+            tokens = np.array([chunk.tokens for chunk in self.chunks])
+            ranking = merge_within(ranking, self.hierarchy, self._sizes, merge, tokens, budget)
         passages = assemble_passages(self.hits(ranking), budget, counter, order=order, texts=self.texts)
         return list(map(self._cited, passages))
 

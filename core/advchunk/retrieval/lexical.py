@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
@@ -81,6 +83,13 @@ class LexicalIndex:
         """Return the best texts for a query, at most ``depth`` >= 1; texts without a word of the query are not returned."""
         return Ranking.from_scores(self.scores(query), depth, above=0)
 
+    def part(self, texts: Ints) -> LexicalIndex:
+        """Return an index of some of the texts, whose scores depend on these alone."""
+        part = copy(self)
+        part._terms = [self._terms[number] for number in texts.tolist()]
+        part._forget()
+        return part
+
     def scores(self, query: str) -> Floats:
         """Return the score of each text for a query, 0 without a common word: (n,)."""
         terms, words = self._wording.encode([query], searchable_words)
@@ -137,3 +146,34 @@ class LexicalIndex:
         fits = fits and np.all(np.diff(edges) >= 0) and np.all((ids >= 0) & (ids < len(self._numbers)))
         require(bool(fits), "terms.npz must match lexical.json", (ids.shape, edges.shape, len(self._numbers)))
         self._terms = np.split(ids, edges[1:-1]) if len(edges) > 1 else []
+
+
+class PartedIndex:
+    """Ranks the texts of an index in parts, such as the chunks of each level, as if each part was an index of its own.
+
+    Long texts have more words than short ones, so that together neither are compared with their like.
+
+    Parameters
+    ----------
+    parts : flags of the texts of each part, (n,), or (m,) with m > n.
+
+    >>> index = LexicalIndex(["Green tea.", "Black tea.", "Green tea. Black tea."])
+    >>> parts = PartedIndex(index, [np.array([True, True, False]), np.array([False, False, True])])
+    >>> np.flatnonzero(parts.scores("Green tea?")).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, index: LexicalIndex, parts: Sequence[NDArray[np.bool_]]) -> None:
+        numbers = [np.flatnonzero(part[: len(index)]) for part in parts]
+        self._parts = [(own, index.part(own)) for own in numbers]
+        self._length = len(index)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def scores(self, query: str) -> Floats:
+        """Return the score of each text for a query, 0 without a common word: (n,)."""
+        scores = np.zeros(len(self))
+        for numbers, index in self._parts:
+            scores[numbers] = index.scores(query)
+        return scores

@@ -147,8 +147,11 @@ def fuse(
 
 
 def _rescale(ranking: Ranking, method: FusionMethod, depth: int) -> Floats:
-    if method == "reciprocal":
-        return _reciprocals(len(ranking))
+    return _reciprocals(len(ranking)) if method == "reciprocal" else standardize(ranking, depth)
+
+
+def standardize(ranking: Ranking, depth: int = DEPTH) -> Floats:
+    """Return the scores of a ranking of at most ``depth`` chunks, shifted and scaled as "standardized" fusion does: (n,)."""
     if not len(ranking):
         return np.zeros(0)
     scores = ranking.padded_scores(depth)

@@ -23,11 +23,12 @@ from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.dense import VectorIndex
+from advchunk.retrieval.levels import Hierarchy
 from advchunk.retrieval.lexical import LexicalIndex
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
 from advchunk.retrieval.places import Places, count_tokens
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
-from advchunk.retrieval.search import LEXICAL_WEIGHT, Search, SearchMode
+from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.text.counters import Counter
 
 _FORMAT = 1  # of the files
@@ -35,7 +36,7 @@ _NOT_KEPT: dict[str, Any] = {"vector": None, "rows": None, "row_spans": (), "row
 
 
 class Retriever:
-    """Finds chunks by their vectors and words, and re-ranks them by their neighbors, in memory.
+    """Finds chunks by their vectors and words, over one or several levels, and re-ranks them by their neighbors, in memory.
 
     Chunks with vectors (``vectors=`` of every chunker) keep them; the others are embedded. A chunk with several rows is as
     similar as its best row. For chunks in a vector store, use the retrievers of `langchain_advchunk` and
@@ -51,7 +52,9 @@ class Retriever:
     language : of stems and stop words (`lexical.LexicalIndex`).
     lexical_weight, fusion : of a hybrid search (`rankings.fuse`): the weight of the words, where vectors have 1, >= 0, and the
         method.
-    depth : chunks taken from the search by vectors and from that by words, >= 1; a search for more takes as many.
+    levels, answer, section_weight, merge : of chunks of several levels, of which all of a document or corpus are added (`search.Search`).
+    depth : chunks taken from the search by vectors and from that by words, >= 1, and of several levels, from each; a search for
+        more takes as many.
     texts : the texts of documents by name, from which `passages` fills gaps between chunks.
     tokenizer : counts tokens for a budget (`models.counters.as_counter`); None is the embedder's own.
 
@@ -74,11 +77,15 @@ class Retriever:
         language: str = "en",
         lexical_weight: float = LEXICAL_WEIGHT,
         fusion: FusionMethod = "standardized",
+        levels: SearchedLevels = "both",
+        answer: AnswerLength = "short",
+        section_weight: float | None = None,
+        merge: float | None = None,
         depth: int = DEPTH,
         texts: Mapping[str, str] | None = None,
         tokenizer: TokenizerLike = None,
     ) -> None:
-        self._search = Search(mode, neighbors, fusion, lexical_weight)
+        self._search = Search(mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
         self._depth, self._embedder, self._tokenizer = depth, embedder, tokenizer
         self._groups = dict[str, _Group]()
@@ -163,51 +170,77 @@ class Retriever:
             self._lexical.remove(range(start, start + len(gone.chunks)))
         self._forget()
 
-    def search(self, query: str, k: int = 10) -> list[Hit]:
-        """Return the ``k`` >= 1 best chunks for a query, or all that are found."""
-        require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        return self._collection.hits(self.rank(query, max(self._depth, k)).first(k))
+    def search(self, query: str, k: int = 10, *, answer: AnswerLength | None = None) -> list[Hit]:
+        """Return the ``k`` >= 1 best chunks for a query, or all that are found.
 
-    async def asearch(self, query: str, k: int = 10) -> list[Hit]:
+        Parameters
+        ----------
+        answer : in place of the retriever's.
+        """
+        require(is_integer(k, 1), "k must be a whole number >= 1", k)
+        return self._hits(self.rank(query, max(self._depth, k), answer=answer), k)
+
+    async def asearch(self, query: str, k: int = 10, *, answer: AnswerLength | None = None) -> list[Hit]:
         """Await `search`, with the async method of the embedder."""
         require(is_integer(k, 1), "k must be a whole number >= 1", k)
-        return self._collection.hits((await self.arank(query, max(self._depth, k))).first(k))
+        return self._hits(await self.arank(query, max(self._depth, k), answer=answer), k)
 
-    def passages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
-        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble_passages`)."""
-        return self._collection.passages(self.rank(query), budget, self._counter, order)
+    def _hits(self, ranking: Ranking, k: int) -> list[Hit]:
+        return self._collection.hits(self._collection.first(ranking, k, self._search.merge))
 
-    async def apassages(self, query: str, budget: int = 1000, *, order: PassageOrder = "rank") -> list[Passage]:
+    def passages(
+        self, query: str, budget: int = 1000, *, order: PassageOrder = "rank", answer: AnswerLength | None = None
+    ) -> list[Passage]:
+        """Return passages for a prompt, of at most ``budget`` >= 1 tokens in all (`passages.assemble_passages`).
+
+        Parameters
+        ----------
+        answer : in place of the retriever's.
+        """
+        return self._passages(self.rank(query, answer=answer), budget, order)
+
+    async def apassages(
+        self, query: str, budget: int = 1000, *, order: PassageOrder = "rank", answer: AnswerLength | None = None
+    ) -> list[Passage]:
         """Await `passages`, with the async method of the embedder."""
-        return self._collection.passages(await self.arank(query), budget, self._counter, order)
+        return self._passages(await self.arank(query, answer=answer), budget, order)
 
-    def rank(self, query: str, depth: int | None = None) -> Ranking:
+    def _passages(self, ranking: Ranking, budget: int, order: PassageOrder) -> list[Passage]:
+        return self._collection.passages(ranking, budget, self._counter, order, self._search.merge)
+
+    def rank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Return the ranking of the chunks, numbered in the order of their documents.
 
         Parameters
         ----------
-        depth : in place of the retriever's, >= 1.
+        depth, answer : in place of the retriever's.
         """
-        require(isinstance(query, str), "query must be a string", query)
-        if self._search.mode == "lexical":
-            return self._rank(query, None, depth or self._depth)
+        search = self._search_for(query, answer)
+        if search.mode == "lexical":
+            return self._rank(query, None, search, depth or self._depth)
         vectors = next(drive([self._question(query)]))
-        return self._rank(query, vectors, depth or self._depth)
+        return self._rank(query, vectors, search, depth or self._depth)
 
-    async def arank(self, query: str, depth: int | None = None) -> Ranking:
+    async def arank(self, query: str, depth: int | None = None, *, answer: AnswerLength | None = None) -> Ranking:
         """Await `rank`."""
-        require(isinstance(query, str), "query must be a string", query)
-        if self._search.mode == "lexical":
-            return self._rank(query, None, depth or self._depth)
+        search = self._search_for(query, answer)
+        if search.mode == "lexical":
+            return self._rank(query, None, search, depth or self._depth)
         vectors = await anext(adrive([self._question(query)]))
-        return self._rank(query, vectors, depth or self._depth)
+        return self._rank(query, vectors, search, depth or self._depth)
+
+    def _search_for(self, query: str, answer: AnswerLength | None) -> Search:
+        require(isinstance(query, str), "query must be a string", query)
+        return self._search if answer is None else replace(self._search, answer=answer)
 
     def _question(self, query: str) -> Job[Floats]:
         return Job(embed_long_texts([query], self._model.for_questions()))
 
-    def _rank(self, query: str, vectors: Floats | None, depth: int) -> Ranking:
-        dense = None if vectors is None else self._vectors.search(vectors[0], depth)
-        return self._collection.rank(query, dense, self._search, depth)
+    def _rank(self, query: str, vectors: Floats | None, search: Search, depth: int) -> Ranking:
+        collection = self._collection
+        found = depth if collection.hierarchy.is_flat else None  # of each level, so all
+        dense = None if vectors is None else self._vectors.search(vectors[0], found)
+        return collection.rank(query, dense, search, depth)
 
     def _rows_of(self, groups: Mapping[str, Sequence[Chunk]]) -> Plan[list[Floats]]:
         """Return the rows of each chunk, and embed those without; none for a search by words alone."""
@@ -231,7 +264,9 @@ class Retriever:
     def _collection(self) -> Collection[Chunk]:
         chunks = [chunk for group in self._groups.values() for chunk in group.chunks]
         names = [name for name, group in self._groups.items() for _ in group.chunks]
-        return Collection(chunks, chunks, names, Places.of(chunks, names), texts=self._texts, words=self._lexical)
+        places, hierarchy = Places.of(chunks, names), Hierarchy.of_chunks(chunks, names)
+        collection = Collection(chunks, chunks, names, places, texts=self._texts, hierarchy=hierarchy)
+        return collection.with_words(self._lexical)
 
     @cached_property
     def _rows(self) -> list[Floats]:
@@ -259,6 +294,10 @@ class Retriever:
             "neighbors": search.neighbors,
             "lexical_weight": search.lexical_weight,
             "fusion": search.fusion,
+            "levels": search.levels,
+            "answer": search.answer,
+            "section_weight": search.section_weight,
+            "merge": search.merge,
             "depth": self._depth,
             "embedder": self._model_name,
             "texts": self._texts,

@@ -1,17 +1,26 @@
-"""Search by vectors and words together, re-ranked by neighbors."""
+"""Search by vectors and words together, over chunks of several levels, re-ranked by neighbors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from advchunk.errors import require
+from advchunk.retrieval.levels import Hierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
 
 SearchMode: TypeAlias = Literal["dense", "lexical", "hybrid"]
+SearchedLevels: TypeAlias = Literal["both", "local", "global"]
+AnswerLength: TypeAlias = Literal["short", "long"]
 
 LEXICAL_WEIGHT = 2.0
+SECTION_WEIGHTS: Mapping[AnswerLength, float] = {"short": 0.6, "long": 1.5}
+"""Weight of the sections for each length of answers, where the chunks in them have 1."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,16 @@ class Search:
     neighbors : re-rank by neighbors (`neighbors.rerank_by_neighbors`).
     fusion, lexical_weight : of a hybrid search (`rankings.fuse`): the method, and the weight of the words, where vectors have
         1, >= 0.
+    levels : of chunks of several levels, such as those of `HierarchicalChunker` or `GraphRAGChunker`: "both" ranks the leaves,
+        which are the chunks with no other below, by their own scores and those of the sections that contain them
+        (`levels.add_sections`); "local" by their own alone; "global" ranks the sections or communities right above the leaves,
+        and divides those that do not fit into a budget into their leaves. Without levels, all are the same.
+    answer : of "both", the length of the expected answers: "short" for one in a sentence or two, "long" for one that takes
+        a whole section, such as what a meeting said about a topic. "long" gives sections more weight, and lets in their leaves
+        that were not found themselves.
+    section_weight : of "both", the weight of the sections, where leaves have 1, >= 0; None is .6, and 1.5 for "long".
+    merge : a section takes the place of the leaves in it that were found if they have more than this share of its text
+        (`levels.merge_upward`), between 0 and 1; None never merges.
 
     >>> Search("hybrid", neighbors=True).label, Search("hybrid", fusion="reciprocal", lexical_weight=1).label
     ('hybrid, neighbors', 'hybrid, reciprocal')
@@ -35,21 +54,34 @@ class Search:
     neighbors: bool = False
     fusion: FusionMethod = "standardized"
     lexical_weight: float = LEXICAL_WEIGHT
+    levels: SearchedLevels = "both"
+    answer: AnswerLength = "short"
+    section_weight: float | None = None
+    merge: float | None = None
 
     def __post_init__(self) -> None:
         require(self.mode in get_args(SearchMode), f"mode must be one of {get_args(SearchMode)}", self.mode)
         methods = get_args(FusionMethod)
         require(self.fusion in methods, f"fusion must be one of {methods}", self.fusion)
         require(0 <= self.lexical_weight < inf, "lexical_weight must be finite and >= 0", self.lexical_weight)
+        scopes, lengths = get_args(SearchedLevels), get_args(AnswerLength)
+        require(self.levels in scopes, f"levels must be one of {scopes}", self.levels)
+        require(self.answer in lengths, f"answer must be one of {lengths}", self.answer)
+        weight = self.section_weight
+        require(weight is None or 0 <= weight < inf, "section_weight must be finite and >= 0, or None", weight)
+        require(self.merge is None or 0 < self.merge < 1, "merge must be between 0 and 1, or None", self.merge)
 
     @property
     def label(self) -> str:
         """The name in tables."""
-        if self.mode != "hybrid":
-            return self.mode + ", neighbors" * self.neighbors
-        reciprocal = self.fusion == "reciprocal"
-        weight = f", weight {self.lexical_weight:g}" * (self.lexical_weight != (1 if reciprocal else LEXICAL_WEIGHT))
-        return self.mode + ", reciprocal" * reciprocal + weight + ", neighbors" * self.neighbors
+        reciprocal = self.mode == "hybrid" and self.fusion == "reciprocal"
+        is_usual = self.mode != "hybrid" or self.lexical_weight == (1 if reciprocal else LEXICAL_WEIGHT)
+        weight = "" if is_usual else f", weight {self.lexical_weight:g}"
+        levels = "" if self.levels == "both" else f", {self.levels}"
+        merge = "" if self.merge is None else f", merged over {self.merge:g}"
+        sections = "" if self.section_weight is None else f", sections {self.section_weight:g}"
+        label = self.mode + ", reciprocal" * reciprocal + weight + ", neighbors" * self.neighbors
+        return label + levels + ", long" * (self.answer == "long") + sections + merge
 
 
 SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for neighbors in (False, True))
@@ -64,20 +96,42 @@ def combine(
     lexical_weight: float = LEXICAL_WEIGHT,
     fusion: FusionMethod = "standardized",
     depth: int = DEPTH,
+    hierarchy: Hierarchy | None = None,
+    levels: SearchedLevels = "both",
+    answer: AnswerLength = "short",
+    section_weight: float | None = None,
 ) -> Ranking:
     """Return the ranking of a query from the rankings by vectors and by words, fused, and re-ranked by neighbors.
+
+    Over several levels, each is fused by itself, and neighbors re-rank the leaves. The result has leaves alone; with "global",
+    sections, each followed by its leaves (`levels.without_parts` removes them), and then the other leaves.
 
     Raises `ConfigurationError` without a ranking.
 
     Parameters
     ----------
-    dense, lexical : one of them may be None.
+    dense, lexical : one of them may be None. Over several levels, they should have ``depth`` chunks of each.
     places : of all chunks (`neighbors.rerank_by_neighbors`); None to leave neighbors out.
     lexical_weight : of the words, where vectors have 1, >= 0.
+    hierarchy : of all chunks, if they have several levels.
+    levels, answer, section_weight : see `Search`.
     """
     rankings = [ranking for ranking in (dense, lexical) if ranking is not None]
     require(len(rankings) > 0, "a ranking by vectors or by words must be given", rankings)
-    ranking = rankings[0]
-    if len(rankings) > 1:
-        ranking = fuse(rankings, [1.0, lexical_weight], method=fusion, depth=depth)
-    return ranking if places is None else rerank_by_neighbors(ranking, places, depth=depth)
+
+    def rank(part: NDArray[np.bool_] | None) -> Ranking:
+        own = rankings if part is None else [ranking.keep(part).first(depth) for ranking in rankings]
+        return own[0] if len(own) == 1 else fuse(own, [1.0, lexical_weight], method=fusion, depth=depth)
+
+    def rerank(ranking: Ranking) -> Ranking:
+        return ranking if places is None else rerank_by_neighbors(ranking, places, depth=depth)
+
+    if hierarchy is None or hierarchy.is_flat:
+        return rerank(rank(None))
+    leaves = rank(hierarchy.leaves)
+    if levels == "both":
+        sections = [rank(part) for part in hierarchy.parts[1:]]
+        only, weight = answer == "short", SECTION_WEIGHTS[answer] if section_weight is None else section_weight
+        leaves = add_sections(leaves, sections, hierarchy, weight, hits_only=only, depth=depth)
+    leaves = rerank(leaves).keep(hierarchy.leaves)
+    return leaves if levels != "global" else expand_downward(rank(hierarchy.nearest), hierarchy, leaves)

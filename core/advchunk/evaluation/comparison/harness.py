@@ -365,7 +365,11 @@ class ChunkedTask:
         cut = candidate.metered_cut(meter) if meter else candidate.cut
         all_chunks, cost = measure_cost(lambda: cut(task.documents), meter, task.counter)
         chunks = [
-            [_with_document_spans(chunk, document.text, candidate.label) for chunk in group if chunk.embed_text]
+            [
+                replace(_with_document_spans(chunk, document.text, candidate.label), index=i)
+                for i, chunk in enumerate(group)
+                if chunk.embed_text
+            ]
             for document, group in zip(task.documents, all_chunks, strict=True)
         ]
         require(any(chunks), f"{candidate.label} must return chunks", 0)

@@ -11,7 +11,8 @@ from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
 from advchunk.records import Chunk, Floats, Ints
-from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.levels import Hierarchy, merge_within, without_parts
+from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
@@ -38,9 +39,9 @@ class RankedChunks(NamedTuple):
         order = np.argsort(-scores, axis=1, kind="stable")
         return cls(order, np.take_along_axis(scores, order, axis=1), cost)
 
-    def first(self, question: int, *, above: float = -np.inf) -> Ranking:
-        """Return the first chunks for a question, as a retriever does, with scores higher than ``above``."""
-        count = int(np.count_nonzero(self.scores[question, :DEPTH] > above))
+    def first(self, question: int, depth: int | None = DEPTH, *, above: float = -np.inf) -> Ranking:
+        """Return the first chunks for a question, as a retriever does, or all, with scores higher than ``above``."""
+        count = int(np.count_nonzero(self.scores[question, :depth] > above))
         floor = None if above == -np.inf else above
         return Ranking(self.order[question, :count], self.scores[question, :count], floor)
 
@@ -71,24 +72,47 @@ class ChunkIndex:
     def rank(self, search: Search) -> tuple[Ints, RunCost]:
         """Return all chunks, best first for each question, (q, c), and the cost of the index.
 
-        The first are what a retriever finds (`retrieval.search.combine`). The others follow in the order of their vectors, or
-        of their words in a search by words alone.
+        The first are what a retriever finds (`retrieval.search.combine`), of several levels as in passages within the task's
+        budget. The others follow in the order of their vectors, or of their words in a search by words alone; sections last.
         """
         dense = None if search.mode == "lexical" else self.dense
         lexical = None if search.mode == "dense" else self.lexical
         used = [ranked for ranked in (dense, lexical) if ranked is not None]
+        depth = DEPTH if self.hierarchy.is_flat else None  # of each level, so all
         rankings = [
             combine(
-                dense and dense.first(question),
-                lexical and lexical.first(question, above=0),
+                dense and dense.first(question, depth),
+                lexical and lexical.first(question, depth, above=0),
                 self.places if search.neighbors else None,
                 fusion=search.fusion,
                 lexical_weight=search.lexical_weight,
+                hierarchy=self.hierarchy,
+                levels=search.levels,
+                answer=search.answer,
+                section_weight=search.section_weight,
             )
             for question in range(len(self.task.questions))
         ]
-        order = [_complete(ranking.chunks, rest) for ranking, rest in zip(rankings, used[0].order, strict=True)]
+        first = [self._shown(ranking, search).chunks for ranking in rankings]
+        order = [
+            _complete(chunks, rest[np.argsort(~self.hierarchy.leaves[rest], kind="stable")])
+            for chunks, rest in zip(first, used[0].order, strict=True)
+        ]
         return np.stack(order), sum((ranked.cost for ranked in used), _NO_COST)
+
+    def _shown(self, ranking: Ranking, search: Search) -> Ranking:
+        """Return a ranking after merging, and without the chunks of sections before them."""
+        if self.hierarchy.is_flat:
+            return ranking
+        if search.merge is not None:
+            sizes, budget = np.array([len(chunk.text) for chunk in self.chunks]), self.task.budget
+            ranking = merge_within(ranking, self.hierarchy, sizes, search.merge, self.tokens, budget)
+        return without_parts(ranking, self.hierarchy)
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy:
+        """The chunk above each chunk."""
+        return Hierarchy.of_chunks(self.chunks, self.documents)
 
     @cached_property
     def dense(self) -> RankedChunks:
@@ -114,8 +138,9 @@ class ChunkIndex:
         scores = np.stack([index.scores(question.text) for question in self.task.questions])
         return RankedChunks.from_scores(scores, cost)
 
-    def _index_words(self) -> LexicalIndex:
-        index = LexicalIndex((chunk.embed_text for chunk in self.chunks), self.task.language)
+    def _index_words(self) -> PartedIndex:
+        words = LexicalIndex((chunk.embed_text for chunk in self.chunks), self.task.language)
+        index = PartedIndex(words, self.hierarchy.parts)
         index.scores("")  # the first query computes the scores of the words
         return index
 

@@ -30,6 +30,8 @@ def python_code(
     passages = retriever.passages(query, budget=1000)
     """
     how = {"mode": repr(search.mode), "neighbors": str(search.neighbors)}
+    levels = {name: getattr(search, name) for name in ("levels", "answer", "section_weight", "merge")}
+    how |= {name: repr(value) for name, value in levels.items() if value != getattr(Search(), name)}
     how |= {"language": repr(language)} if search.mode != "dense" and language != "en" else {}
     return {
         "advchunk": _core(name, parameters, how, budget),
