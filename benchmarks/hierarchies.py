@@ -2,6 +2,7 @@
 
 python benchmarks/hierarchies.py --data DIR
 python benchmarks/hierarchies.py --data DIR --questions chroma qmsum covidqa xquad/en xquad/de [--sizes 1600 110]
+    [--store DIR]
 
 The first reads `chroma/*.md`, `covidqa/*.txt`, `qmsum/*.txt` and `jats/*.nxml` in DIR; missing files are skipped. Prints JSON.
 The second answers the questions of each set, in the folder of its name: it prints recall in 1,000 tokens for each way of
@@ -111,7 +112,7 @@ SEARCHES = {
     "leaves, by vectors alone": Search(levels="local"),
     "leaves + sections, by vectors alone": Search(),
 }
-WEIGHTS = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 3.0)
+WEIGHTS = (0.3, 0.6, 1.0, 1.5, 3.0)
 LENGTHS: Sequence[Any] = ("short", "long")
 
 
@@ -146,10 +147,10 @@ class TheirHierarchy:
 def their_candidate(sizes: tuple[int, ...]) -> Candidate:
     """Return LlamaIndex's hierarchy, with AutoMergingRetriever's rule, as the tests compare it with the original."""
     label = f"AutoMergingRetriever, {', '.join(map(str, sizes))}"
-    return Candidate(label, TheirHierarchy(sizes), "external", rank=rank_by_merging)
+    return Candidate(label, TheirHierarchy(sizes), "external", fingerprint=label, rank=rank_by_merging)
 
 
-def recalls(folder: Path, sizes: Sequence[int], searches: dict[str, Search]) -> dict[str, Floats]:
+def recalls(folder: Path, sizes: Sequence[int], searches: dict[str, Search], store: Path | None) -> dict[str, Floats]:
     """Return the recall of each question of a set by label."""
     documents = read_corpus(folder)
     language = folder.name if folder.parent.name == "xquad" else "en"
@@ -159,7 +160,8 @@ def recalls(folder: Path, sizes: Sequence[int], searches: dict[str, Search]) -> 
     rows = searches_of(own, searches.values())
     named = [replace(row, label=label) for label, row in zip(searches, rows, strict=True)]
     theirs = [their_candidate(own_sizes) for own_sizes in (tuple(sizes), tuple(SIZES))]
-    results = evaluate([*named, *theirs], task, progress=partial(print, folder.name, file=sys.stderr))
+    progress = partial(print, folder.name, file=sys.stderr)
+    results = evaluate([*named, *theirs], task, store=store, progress=progress)
     return {result.label: result.recall for result in results}
 
 
@@ -192,14 +194,14 @@ def held_out(sets: dict[str, dict[str, Floats]], labels: Sequence[str]) -> str:
     return "".join(lines)
 
 
-def answer_questions(data: Path, names: Sequence[str], sizes: Sequence[int]) -> str:
+def answer_questions(data: Path, names: Sequence[str], sizes: Sequence[int], store: Path | None) -> str:
     """Return the tables of the ways of search, and of the weights of the sections."""
     grids = {
         length: {f"{length}, {w:g}": replace(HYBRID, levels="both", answer=length, section_weight=w) for w in WEIGHTS}
         for length in LENGTHS
     }
     every = SEARCHES | {label: search for grid in grids.values() for label, search in grid.items()}
-    sets = {name: recalls(data / name, sizes, every) for name in names}
+    sets = {name: recalls(data / name, sizes, every, store) for name in names}
     shown = [label for label in sets[names[0]] if label not in every or label in SEARCHES]
     parts = [table(sets, shown)]
     for grid in grids.values():
@@ -213,10 +215,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--questions", nargs="+", metavar="SET", help="sets whose questions are answered by levels")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1600, 110], help="max_tokens of each level")
+    parser.add_argument("--store", type=Path, help="folder for results, to resume from")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
     if args.questions:
-        print(answer_questions(args.data, args.questions, args.sizes))
+        print(answer_questions(args.data, args.questions, args.sizes, args.store))
         return
     results: Json = {}
     for name, pattern in PATTERNS.items():

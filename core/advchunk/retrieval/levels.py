@@ -200,7 +200,7 @@ def merge_upward(ranking: Ranking, hierarchy: Hierarchy, sizes: Ints, share: flo
 def merge_within(
     ranking: Ranking, hierarchy: Hierarchy, sizes: Ints, share: float, tokens: Ints, budget: int
 ) -> Ranking:
-    """Return a ranking with those of its first chunks that fill a budget merged upward (`merge_upward`).
+    """Return a ranking with those of its first chunks that fill a budget merged upward (`merge_upward`), if they fit into it.
 
     Parameters
     ----------
@@ -208,7 +208,8 @@ def merge_within(
     budget : in tokens, >= 1.
     """
     count = int(np.searchsorted(np.cumsum(tokens[ranking.chunks]), budget, "right"))
-    first = merge_upward(ranking.first(count), hierarchy, sizes, share)
+    fitting = np.where(hierarchy.leaves | (tokens <= budget), sizes, 0)
+    first = merge_upward(ranking.first(count), hierarchy, fitting, share)
     rest = ~np.isin(ranking.chunks, first.chunks)
     chunks = np.concatenate([first.chunks, ranking.chunks[rest]])
     return Ranking(chunks, np.concatenate([first.scores, ranking.scores[rest]]), ranking.floor)

@@ -101,9 +101,10 @@ class ChunkIndex:
         return np.stack(order), sum((ranked.cost for ranked in used), _NO_COST)
 
     def _shown(self, ranking: Ranking, search: Search) -> Ranking:
-        """Return a ranking after merging, and without the chunks of sections before them."""
+        """Return a ranking after merging, without sections over the budget, and without the chunks of the others."""
         if self.hierarchy.is_flat:
             return ranking
+        ranking = ranking.keep(self.hierarchy.leaves | (self.tokens <= self.task.budget))
         if search.merge is not None:
             sizes, budget = np.array([len(chunk.text) for chunk in self.chunks]), self.task.budget
             ranking = merge_within(ranking, self.hierarchy, sizes, search.merge, self.tokens, budget)
