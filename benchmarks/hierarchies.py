@@ -159,9 +159,9 @@ def recalls(folder: Path, sizes: Sequence[int], searches: dict[str, Search], sto
     own = candidate("hierarchical", "hierarchical", levels=list(sizes), language=language)
     rows = searches_of(own, searches.values())
     named = [replace(row, label=label) for label, row in zip(searches, rows, strict=True)]
-    theirs = [their_candidate(own_sizes) for own_sizes in (tuple(sizes), tuple(SIZES))]
+    external = [their_candidate(own_sizes) for own_sizes in (tuple(sizes), tuple(SIZES))]
     progress = partial(print, folder.name, file=sys.stderr)
-    results = evaluate([*named, *theirs], task, store=store, progress=progress)
+    results = evaluate([*named, *external], task, store=store, progress=progress)
     return {result.label: result.recall for result in results}
 
 
@@ -205,7 +205,7 @@ def answer_questions(data: Path, names: Sequence[str], sizes: Sequence[int], sto
     shown = [label for label in sets[names[0]] if label not in every or label in SEARCHES]
     parts = [table(sets, shown)]
     for grid in grids.values():
-        parts += [table(sets, list(grid)), held_out(sets, list(grid))]
+        parts += [table(sets, list(grid)), *([held_out(sets, list(grid))] if len(sets) > 1 else [])]
     return "\n".join(parts)
 
 

@@ -17,7 +17,7 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Passage
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.levels import Hierarchy
+from advchunk.retrieval.levels import ChunkHierarchy
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
 from langchain_advchunk.enrich import group_by_source, to_framework_chunk
@@ -44,7 +44,7 @@ def read_chunks(
             keys[i] = f"\n{number}"
     chunks = [_to_chunk(document, document.id or "") for document in documents]
     above = [written_metadata(document.metadata).get("parent_id") for document in documents]
-    hierarchy = Hierarchy.of([document.id or "" for document in documents], above)
+    hierarchy = ChunkHierarchy.of([document.id or "" for document in documents], above)
     collection = Collection.of(
         documents, chunks, keys, names, counter, texts=texts, must_match=True, hierarchy=hierarchy
     )

@@ -28,7 +28,7 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.levels import Hierarchy
+from advchunk.retrieval.levels import ChunkHierarchy
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
@@ -218,7 +218,7 @@ class PoolReader:
         names = {key: _name(node) for key, node in zip(keys, nodes, strict=True)}
         order = chain.from_iterable(runs)
         above = [node.parent_node.node_id if are_all and node.parent_node else None for node in nodes]
-        hierarchy = Hierarchy.of([node.node_id for node in nodes], above)
+        hierarchy = ChunkHierarchy.of([node.node_id for node in nodes], above)
         collection = Collection.of(
             nodes, chunks, keys, names, self.counter, order=order, texts=texts, hierarchy=hierarchy
         )
@@ -336,11 +336,11 @@ def nodes_in(docstore: BaseDocumentStore) -> list[BaseNode]:
 
 def with_sections(nodes: Sequence[BaseNode], docstore: BaseDocumentStore) -> list[BaseNode]:
     """Return nodes after the sections of ours that contain them, at all levels, as far as a docstore has these."""
-    known, added = {node.node_id: node for node in nodes}, list(nodes)
-    while above := {node.parent_node.node_id for node in added if node.parent_node} - known.keys():
+    by_id, added = {node.node_id: node for node in nodes}, list(nodes)
+    while above := {node.parent_node.node_id for node in added if node.parent_node} - by_id.keys():
         added = [node for node in docstore.get_nodes(sorted(above), raise_error=False) if _is_section(node)]
-        known = {node.node_id: node for node in added} | known
-    return list(known.values())
+        by_id = {node.node_id: node for node in added} | by_id
+    return list(by_id.values())
 
 
 def _is_section(node: BaseNode) -> bool:

@@ -140,8 +140,8 @@ class AdvchunkRetriever(BaseRetriever):
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
     ) -> None:
-        known: SearchMode = "hybrid" if mode is None else mode
-        self._search = Search(known, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
+        likely_mode: SearchMode = "hybrid" if mode is None else mode
+        self._search = Search(likely_mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         sources = [source for source in (index, retriever) if source is not None]
         require(len(sources) < 2, "index and retriever must not both be given", sources)
         require(len(sources) + (nodes is not None) > 0, "an index, a retriever or nodes must be given", None)

@@ -89,11 +89,11 @@ def test_a_docstore_has_the_chunks_of_all_levels_in_any_order():
     docstore.mset([(chunk.id, chunk) for chunk in sorted(chunks, key=lambda chunk: chunk.id)])
     store = store_of(chunks)
     for way in WAYS:
-        known = AdvchunkRetriever(vectorstore=store, chunks=chunks, **way)
+        passed = AdvchunkRetriever(vectorstore=store, chunks=chunks, **way)
         stored = AdvchunkRetriever(vectorstore=store, docstore=docstore, **way)
         for question in QUESTIONS:
-            assert texts(stored.invoke(question)) == texts(known.invoke(question))
-            assert texts(stored.invoke(question, budget=25)) == texts(known.invoke(question, budget=25))
+            assert texts(stored.invoke(question)) == texts(passed.invoke(question))
+            assert texts(stored.invoke(question, budget=25)) == texts(passed.invoke(question, budget=25))
     assert texts(AdvchunkRetriever(docstore=docstore, mode="lexical").invoke("mice"))[0] == "Kittens chase mice."
     with pytest.raises(ConfigurationError, match="docstore must have an id_key, or come in place of chunks"):
         AdvchunkRetriever(vectorstore=store, chunks=chunks, docstore=docstore)

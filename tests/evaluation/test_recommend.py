@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import shlex
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -378,9 +378,7 @@ def test_words_are_recommended_where_vectors_know_nothing(corpus):
     assert {option.search for option in result.tried if option.vectors == "none"} == set(SEARCHES)
     assert result.verdict.startswith("Use recursive, max_tokens=16, lexical")
     assert {"advchunk:", "LangChain:", "LlamaIndex:", "Command:"} <= set(str(result).splitlines())
-    assert result.to_dict()["search"] == {
-        "mode": "lexical", "neighbors": False, "fusion": "standardized", "lexical_weight": 2.0
-    }  # fmt: skip
+    assert result.to_dict()["search"] == asdict(Search("lexical"))
 
 
 def test_searches_that_gain_nothing_are_not_tried():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from advchunk import ChunkTree, ConfigurationError, Document, GraphRAGChunker, HierarchicalChunker, RecursiveChunker
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, evaluate, searches_of
 from advchunk.records import Span
-from advchunk.retrieval import Hierarchy, LexicalIndex, PartedIndex, Ranking, Retriever, Search, add_sections
+from advchunk.retrieval import ChunkHierarchy, LexicalIndex, PartedIndex, Ranking, Retriever, Search, add_sections
 from advchunk.retrieval.levels import expand_downward, merge_upward, merge_within, without_parts
 
 GUIDE = """# Tea
@@ -67,7 +67,7 @@ def slow_z(ranking, depth):
 
 @given(st.data(), forests(), st.integers(1, 8), st.sampled_from([0.0, 0.6, 2.0]), st.booleans())
 def test_the_sum_equals_its_formula(data, parents, depth, weight, hits_only):
-    hierarchy = Hierarchy(parents)
+    hierarchy = ChunkHierarchy(parents)
     leaf_numbers, *section_numbers = [np.flatnonzero(part).tolist() for part in hierarchy.parts]
     leaves = data.draw(rankings(leaf_numbers))
     sections = [data.draw(rankings(numbers)) for numbers in section_numbers]
@@ -86,14 +86,14 @@ def test_the_sum_equals_its_formula(data, parents, depth, weight, hits_only):
 
 @given(st.data(), forests(), st.sampled_from([0.3, 0.5, 0.9]))
 def test_merging_equals_its_rule(data, parents, share):
-    hierarchy = Hierarchy(parents)
+    hierarchy = ChunkHierarchy(parents)
     ranking = data.draw(rankings(np.flatnonzero(hierarchy.leaves).tolist()))
     sizes = np.array(data.draw(st.lists(st.integers(0, 9), min_size=len(parents), max_size=len(parents))))
-    found = {chunk: int(sizes[chunk]) for chunk in ranking.chunks.tolist()}
+    retrieved = {chunk: int(sizes[chunk]) for chunk in ranking.chunks.tolist()}
 
     def amount(chunk):
         below = [other for other in range(len(parents)) if parents[other] == chunk]
-        total = found.get(chunk, 0) if not below else sum(map(amount, below))
+        total = retrieved.get(chunk, 0) if not below else sum(map(amount, below))
         return int(sizes[chunk]) if below and total > share * sizes[chunk] > 0 else total
 
     full = {
@@ -115,7 +115,7 @@ def test_merging_equals_its_rule(data, parents, share):
 
 @given(forests())
 def test_a_hierarchy_is_what_its_parents_say(parents):
-    hierarchy = Hierarchy(parents)
+    hierarchy = ChunkHierarchy(parents)
     count = len(parents)
     assert hierarchy.depths.tolist() == [len(ancestors(parents, chunk)) for chunk in range(count)]
     assert hierarchy.leaves.tolist() == [chunk not in parents for chunk in range(count)]
@@ -124,14 +124,14 @@ def test_a_hierarchy_is_what_its_parents_say(parents):
     assert hierarchy.is_flat == hierarchy.leaves.all()
     assert hierarchy.extended(2).parents.tolist() == [*parents.tolist(), -1, -1]
     ids = [str(chunk) for chunk in range(count)]
-    same = Hierarchy.of(ids, [None if parent < 0 else str(parent) for parent in parents])
+    same = ChunkHierarchy.of(ids, [None if parent < 0 else str(parent) for parent in parents])
     assert same.parents.tolist() == parents.tolist()
     assert hierarchy.among(np.zeros(count, dtype=bool)).is_flat
 
 
 def test_a_chunk_above_itself_is_refused():
     with pytest.raises(ConfigurationError, match="a chunk must not be above itself"):
-        Hierarchy(np.array([1, 0, -1]))
+        ChunkHierarchy(np.array([1, 0, -1]))
 
 
 @pytest.mark.parametrize(
@@ -271,8 +271,14 @@ def test_levels_are_candidates_of_a_comparison():
 
 
 def test_sections_give_way_to_their_leaves_in_order():
-    hierarchy = Hierarchy(np.array([-1, 0, 0, -1]))
+    hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1]))
     sections, leaves = Ranking(np.array([3, 0]), np.array([2.0, 1.0])), Ranking(np.array([2]), np.array([1.0]))
     expanded = expand_downward(sections, hierarchy, leaves)
     assert expanded.chunks.tolist() == [3, 0, 2, 1]
     assert without_parts(expanded, hierarchy).chunks.tolist() == [3, 0]
+
+
+def test_labels_name_what_differs():
+    every = Search("hybrid", neighbors=True, levels="global", answer="long", section_weight=2, merge=0.5)
+    assert every.label == "hybrid, neighbors, global, long, sections 2, merged over 0.5"
+    assert Search(levels="both", answer="short", section_weight=None, merge=None).label == "dense"

@@ -8,7 +8,7 @@
 """
 
 from advchunk.retrieval.dense import VectorIndex
-from advchunk.retrieval.levels import Hierarchy, add_sections, merge_upward
+from advchunk.retrieval.levels import ChunkHierarchy, add_sections, merge_upward
 from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.passages import Hit, Passage, assemble_passages
@@ -19,7 +19,7 @@ from advchunk.retrieval.search import Search, combine
 from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
-    "Hierarchy",
+    "ChunkHierarchy",
     "Hit",
     "LexicalIndex",
     "PartedIndex",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Ints
-from advchunk.retrieval.levels import Hierarchy, merge_upward, merge_within, without_parts
+from advchunk.retrieval.levels import ChunkHierarchy, merge_upward, merge_within, without_parts
 from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
 from advchunk.retrieval.locating import locate_chunks, place_in_order
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
@@ -53,13 +53,13 @@ class Collection(Generic[_Item]):
     estimated: Set[str] = frozenset()
     words: LexicalIndex | PartedIndex | None = None
     allowed: NDArray[np.bool_] = field(default=None)  # type: ignore[arg-type]  # filled in below
-    hierarchy: Hierarchy = field(default=None)  # type: ignore[assignment]  # filled in below
+    hierarchy: ChunkHierarchy = field(default=None)  # type: ignore[assignment]  # filled in below
 
     def __post_init__(self) -> None:
         if self.allowed is None:
             object.__setattr__(self, "allowed", np.ones(len(self), bool))
         if self.hierarchy is None:
-            object.__setattr__(self, "hierarchy", Hierarchy(np.full(len(self), -1)))
+            object.__setattr__(self, "hierarchy", ChunkHierarchy(np.full(len(self), -1)))
 
     @classmethod
     def of(
@@ -73,7 +73,7 @@ class Collection(Generic[_Item]):
         order: Iterable[int] | None = None,
         texts: Mapping[str, str] | None = None,
         must_match: bool = False,
-        hierarchy: Hierarchy | None = None,
+        hierarchy: ChunkHierarchy | None = None,
     ) -> Self:
         """Return the collection of chunks, of which some may have neither spans nor tokens.
 

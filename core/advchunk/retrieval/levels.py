@@ -17,7 +17,7 @@ from advchunk.retrieval.rankings import DEPTH, Ranking, standardize
 
 
 @dataclass(frozen=True, eq=False)
-class Hierarchy:
+class ChunkHierarchy:
     """The chunk above each of n chunks.
 
     *Leaves* are the chunks with no other below, so those of a flat chunker are all leaves; *sections* are the others. Raises
@@ -27,7 +27,7 @@ class Hierarchy:
     ----------
     parents : (n,) number of the chunk above; -1 without one.
 
-    >>> hierarchy = Hierarchy(np.array([-1, 0, 0, -1, 3]))
+    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1, 3]))
     >>> [np.flatnonzero(part).tolist() for part in hierarchy.parts]
     [[1, 2, 4], [0, 3]]
     """
@@ -97,14 +97,14 @@ class Hierarchy:
         flags[above[above >= 0]] = True
         return flags
 
-    def among(self, allowed: NDArray[np.bool_]) -> Hierarchy:
+    def among(self, allowed: NDArray[np.bool_]) -> ChunkHierarchy:
         """Return the hierarchy of the ``allowed`` chunks, (n,) flags, without links to and from the others."""
         is_linked = (self.parents >= 0) & allowed & allowed[self.parents]
-        return Hierarchy(np.where(is_linked, self.parents, -1))
+        return ChunkHierarchy(np.where(is_linked, self.parents, -1))
 
-    def extended(self, count: int) -> Hierarchy:
+    def extended(self, count: int) -> ChunkHierarchy:
         """Return the hierarchy with ``count`` >= 0 chunks after the others, none of which is above or below another."""
-        return Hierarchy(np.concatenate([self.parents, np.full(count, -1)]))
+        return ChunkHierarchy(np.concatenate([self.parents, np.full(count, -1)]))
 
     def above(self, chunk: int) -> Iterator[int]:
         """Yield the chunks above a chunk, from its parent to the top."""
@@ -115,7 +115,7 @@ class Hierarchy:
 def add_sections(
     leaves: Ranking,
     sections: Sequence[Ranking],
-    hierarchy: Hierarchy,
+    hierarchy: ChunkHierarchy,
     weight: float,
     *,
     hits_only: bool = True,
@@ -139,7 +139,7 @@ def add_sections(
     weight : of a section, where a leaf has 1, >= 0.
     hits_only : do not let in the leaves of the sections that were found if they were not found themselves.
 
-    >>> hierarchy = Hierarchy(np.array([-1, 0, -1, 2, 2]))
+    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, -1, 2, 2]))
     >>> leaves = Ranking(np.array([1, 3]), np.array([1.0, 0.9]), floor=0.0)
     >>> sections = Ranking(np.array([2, 0]), np.array([1.0, 0.5]), floor=0.0)
     >>> [add_sections(leaves, [sections], hierarchy, 0.6, hits_only=only).chunks.tolist() for only in (True, False)]
@@ -154,15 +154,15 @@ def add_sections(
         below = np.flatnonzero(depths == level)
         scores[below] += scores[hierarchy.parents[below]]
     first = leaves.first(depth)
-    is_found = (scores > 0) & hierarchy.leaves & (not hits_only)
-    is_found[first.chunks] = True
+    is_let_in = (scores > 0) & hierarchy.leaves & (not hits_only)
+    is_let_in[first.chunks] = True
     scores[first.chunks] += standardize(first, depth)
-    found = np.flatnonzero(is_found)
-    best = Ranking.from_scores(scores[found])
-    return Ranking(found[best.chunks], best.scores, floor=0.0)
+    hits = np.flatnonzero(is_let_in)
+    best = Ranking.from_scores(scores[hits])
+    return Ranking(hits[best.chunks], best.scores, floor=0.0)
 
 
-def merge_upward(ranking: Ranking, hierarchy: Hierarchy, sizes: Ints, share: float) -> Ranking:
+def merge_upward(ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share: float) -> Ranking:
     """Put each section before the first chunk of it in a ranking, if more than a share of its text is in the ranking.
 
     A section that is put in counts as found whole for the one above it. Its score is that of its first chunk, and its chunks
@@ -174,20 +174,20 @@ def merge_upward(ranking: Ranking, hierarchy: Hierarchy, sizes: Ints, share: flo
     sizes : (n,) characters of each chunk.
     share : 0..1, exclusive.
 
-    >>> hierarchy = Hierarchy(np.array([-1, 0, 0, 0, -1]))
+    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, 0, -1]))
     >>> hits = Ranking(np.array([4, 3, 1]), np.array([0.9, 0.8, 0.7]))
     >>> merge_upward(hits, hierarchy, np.array([30, 10, 10, 10, 10]), 0.5).chunks.tolist()
     [4, 0, 3, 1]
     """
     require(0 < share < 1, "share must be between 0 and 1", share)
-    found = Counter({chunk: int(sizes[chunk]) for chunk in ranking.chunks.tolist()})
+    retrieved = Counter({chunk: int(sizes[chunk]) for chunk in ranking.chunks.tolist()})
     full = set[int]()
-    touched = {number for chunk in found for number in (chunk, *hierarchy.above(chunk))}
-    for chunk in sorted(touched, key=lambda chunk: -int(hierarchy.depths[chunk])):  # what is below before what is above
-        if not hierarchy.leaves[chunk] and found[chunk] > share * sizes[chunk] > 0:
+    touched = {number for chunk in retrieved for number in (chunk, *hierarchy.above(chunk))}
+    for chunk in sorted(touched, key=lambda chunk: -int(hierarchy.depths[chunk])):  # from the bottom
+        if not hierarchy.leaves[chunk] and retrieved[chunk] > share * sizes[chunk] > 0:
             full.add(chunk)
-            found[chunk] = int(sizes[chunk])
-        found[int(hierarchy.parents[chunk])] += found[chunk]
+            retrieved[chunk] = int(sizes[chunk])
+        retrieved[int(hierarchy.parents[chunk])] += retrieved[chunk]
     chunks, scores = dict[int, None](), list[float]()
     for chunk, score in zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True):
         for number in [*reversed([above for above in hierarchy.above(chunk) if above in full]), chunk]:
@@ -198,7 +198,7 @@ def merge_upward(ranking: Ranking, hierarchy: Hierarchy, sizes: Ints, share: flo
 
 
 def merge_within(
-    ranking: Ranking, hierarchy: Hierarchy, sizes: Ints, share: float, tokens: Ints, budget: int
+    ranking: Ranking, hierarchy: ChunkHierarchy, sizes: Ints, share: float, tokens: Ints, budget: int
 ) -> Ranking:
     """Return a ranking with those of its first chunks that fill a budget merged upward (`merge_upward`), if they fit into it.
 
@@ -215,12 +215,12 @@ def merge_within(
     return Ranking(chunks, np.concatenate([first.scores, ranking.scores[rest]]), ranking.floor)
 
 
-def expand_downward(ranking: Ranking, hierarchy: Hierarchy, leaves: Ranking) -> Ranking:
+def expand_downward(ranking: Ranking, hierarchy: ChunkHierarchy, leaves: Ranking) -> Ranking:
     """Put the leaves right below each section behind it, best first, for a budget into which it does not fit.
 
     Their score is that of the section; those that are not in ``leaves`` follow in their order.
 
-    >>> hierarchy = Hierarchy(np.array([-1, 0, 0, -1, 3]))
+    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1, 3]))
     >>> sections, leaves = Ranking(np.array([3, 0]), np.array([0.9, 0.8])), Ranking(np.array([2, 4]), np.array([0.9, 0.8]))
     >>> expand_downward(sections, hierarchy, leaves).chunks.tolist()
     [3, 4, 0, 2, 1]
@@ -240,10 +240,10 @@ def expand_downward(ranking: Ranking, hierarchy: Hierarchy, leaves: Ranking) -> 
     return Ranking(np.array(list(chunks), dtype=np.int64), np.array(scores), ranking.floor)
 
 
-def without_parts(ranking: Ranking, hierarchy: Hierarchy) -> Ranking:
+def without_parts(ranking: Ranking, hierarchy: ChunkHierarchy) -> Ranking:
     """Return a ranking without the chunks of sections that come before them.
 
-    >>> hierarchy = Hierarchy(np.array([-1, 0, 0, -1]))
+    >>> hierarchy = ChunkHierarchy(np.array([-1, 0, 0, -1]))
     >>> without_parts(Ranking(np.array([1, 0, 2, 3]), np.arange(4)[::-1] / 4), hierarchy).chunks.tolist()
     [1, 0, 3]
     """

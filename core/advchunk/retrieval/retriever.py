@@ -23,7 +23,7 @@ from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.dense import VectorIndex
-from advchunk.retrieval.levels import Hierarchy
+from advchunk.retrieval.levels import ChunkHierarchy
 from advchunk.retrieval.lexical import LexicalIndex
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
 from advchunk.retrieval.places import Places, count_tokens
@@ -238,8 +238,8 @@ class Retriever:
 
     def _rank(self, query: str, vectors: Floats | None, search: Search, depth: int) -> Ranking:
         collection = self._collection
-        found = depth if collection.hierarchy.is_flat else None  # of each level, so all
-        dense = None if vectors is None else self._vectors.search(vectors[0], found)
+        most = depth if collection.hierarchy.is_flat else None  # of each level, so all
+        dense = None if vectors is None else self._vectors.search(vectors[0], most)
         return collection.rank(query, dense, search, depth)
 
     def _rows_of(self, groups: Mapping[str, Sequence[Chunk]]) -> Plan[list[Floats]]:
@@ -264,7 +264,7 @@ class Retriever:
     def _collection(self) -> Collection[Chunk]:
         chunks = [chunk for group in self._groups.values() for chunk in group.chunks]
         names = [name for name, group in self._groups.items() for _ in group.chunks]
-        places, hierarchy = Places.of(chunks, names), Hierarchy.of_chunks(chunks, names)
+        places, hierarchy = Places.of(chunks, names), ChunkHierarchy.of_chunks(chunks, names)
         collection = Collection(chunks, chunks, names, places, texts=self._texts, hierarchy=hierarchy)
         return collection.with_words(self._lexical)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import require
-from advchunk.retrieval.levels import Hierarchy, add_sections, expand_downward
+from advchunk.retrieval.levels import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
@@ -96,7 +96,7 @@ def combine(
     lexical_weight: float = LEXICAL_WEIGHT,
     fusion: FusionMethod = "standardized",
     depth: int = DEPTH,
-    hierarchy: Hierarchy | None = None,
+    hierarchy: ChunkHierarchy | None = None,
     levels: SearchedLevels = "both",
     answer: AnswerLength = "short",
     section_weight: float | None = None,

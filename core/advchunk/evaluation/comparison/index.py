@@ -11,7 +11,7 @@ from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
 from advchunk.records import Chunk, Floats, Ints
-from advchunk.retrieval.levels import Hierarchy, merge_within, without_parts
+from advchunk.retrieval.levels import ChunkHierarchy, merge_within, without_parts
 from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
 from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import DEPTH, Ranking
@@ -111,9 +111,9 @@ class ChunkIndex:
         return without_parts(ranking, self.hierarchy)
 
     @cached_property
-    def hierarchy(self) -> Hierarchy:
+    def hierarchy(self) -> ChunkHierarchy:
         """The chunk above each chunk."""
-        return Hierarchy.of_chunks(self.chunks, self.documents)
+        return ChunkHierarchy.of_chunks(self.chunks, self.documents)
 
     @cached_property
     def dense(self) -> RankedChunks:
