@@ -1,0 +1,106 @@
+"""The documentation site: every chunker has a page whose code runs, and a broken link is noticed."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import PurePosixPath
+
+import pytest
+from chunker_pages import chunker_facts, chunker_page
+from docstrings import entries, markdown, numpydoc, sections
+from site_links import BrokenLink, check, relink
+
+from advchunk import names
+from advchunk.chunkers.registry import describe
+from test_readme import ROOT, blocks, run
+
+PAGES = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]  # the guides: test_readme
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """Work in a folder with the files that examples read."""
+    for name, source in {
+        "README.md": "README.md",
+        "paper.tei.xml": "tests/data/seals.tei.xml",
+        "report.json": "tests/data/docling_report.json",
+    }.items():
+        (tmp_path / name).write_bytes((ROOT / source).read_bytes())
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
+    run(path, monkeypatch)
+
+
+COMMANDS = [line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()]
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_run(line):
+    prompt, program, *args = shlex.split(line)
+    assert (prompt, program) == ("$", "advchunk")
+    subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+
+
+def test_every_chunker_is_described():
+    assert set(chunker_facts()) == set(names())
+    for name, facts in chunker_facts().items():
+        assert facts["when"]
+        assert facts["avoid"]
+        assert ("plot" in facts) == ("caption" in facts)
+        if describe(name)["experimental"]:
+            assert not describe(facts["instead"])["experimental"]
+
+
+@pytest.mark.parametrize("name", names())
+@pytest.mark.usefixtures("elsewhere")
+def test_the_page_of_a_chunker_runs_and_documents_all_parameters(name, tmp_path, monkeypatch):
+    page = chunker_page(name)
+    (tmp_path / "page.md").write_text(page, encoding="utf-8")
+    run(tmp_path / "page.md", monkeypatch)
+    for parameter in describe(name)["parameters"]:
+        row, *_ = [line for line in page.splitlines() if line.strip().startswith(f"| `{parameter}` |")]
+        assert len(row.rstrip("| ").rsplit("| ", 1)[1]) > 3
+    assert ("!!! warning" in page) == describe(name)["experimental"]
+
+
+def test_pages_show_measured_figures():
+    page = chunker_page("optimal-semantic")
+    quality = (ROOT / "benchmarks" / "QUALITY.md").read_text(encoding="utf-8")
+    row = next(line for line in quality.splitlines() if line.startswith("| **optimal-semantic** |"))
+    assert row in page
+
+
+def test_links_of_the_repository_become_links_of_the_site():
+    path, place = PurePosixPath("docs/guides/x.md"), PurePosixPath("guides/x.md")
+    text = "[a](../../benchmarks/README.md#figures) [b](https://x.org) `[c](d.md)` [e](#f) [g](y.md)"
+    assert relink(text, path, place) == (
+        "[a](../benchmarks/index.md#figures) [b](https://x.org) `[c](d.md)` [e](#f) [g](y.md)"
+    )
+    with pytest.raises(BrokenLink, match=r"docs/guides/x.md links to ../../Makefile"):
+        relink("[a](../../Makefile)", path, place)
+
+
+def test_broken_links_of_a_site_are_listed(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">ok</a> <a href="b.html#gone">x</a> <a href="c.html">x</a> <a href="https://x.org">ok</a>'
+        '<img src="b.html"><img src="d.png"><script src="https://cdn.org/x.js"></script><a href="#no">x</a>',
+        encoding="utf-8",
+    )
+    (tmp_path / "b.html").write_text('<h2 id="here">', encoding="utf-8")
+    assert check(tmp_path) == [
+        "a.html: b.html#gone", "a.html: c.html", "a.html: #no", "a.html: d.png", "a.html: loads https://cdn.org/x.js",
+    ]  # fmt: skip
+
+
+def test_docstrings_become_markdown():
+    assert markdown("A tag <b>, and ``<i>``.") == "A tag &lt;b>, and ``<i>``."
+    doc = "Cut.\n\nParameters\n----------\nlow, high : bounds,\n    >= 0.\n\n>>> 1\n1"
+    assert entries(sections(doc)["Parameters"])["high"] == "bounds, >= 0."
+    parsed = numpydoc(doc)
+    assert "low, high\n    bounds,\n    >= 0." in parsed
+    assert parsed.endswith("Examples\n--------\n>>> 1\n1")

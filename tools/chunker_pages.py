@@ -1,0 +1,226 @@
+"""The pages of the chunkers, from the registry, docs/chunkers.toml, docstrings, and the tables of the benchmarks."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import jinja2
+from docstrings import entries, markdown, sections
+from site_links import ROOT, SAMPLE, BrokenLink, site_path, title_of
+
+from advchunk import Document, Explanation, create
+from advchunk.chunkers.params import Params
+from advchunk.chunkers.registry import TABLE, describe, params_of
+
+ABSTRACT = (
+    "BACKGROUND: Sleep matters to health. METHODS: We watched 24 cats for a week. RESULTS: Cats slept 16.1 h vs 8.2 h for "
+    "dogs (p = 0.03). Kittens slept 18.0 h. CONCLUSIONS: Cats sleep more than dogs."
+)
+
+
+class Figures(NamedTuple):
+    """A table in a benchmark page of which the pages of the chunkers show their rows."""
+
+    page: str
+    heading: str
+    columns: slice = slice(None)
+
+
+FIGURES = (
+    Figures("RETRIEVAL.md", "Default sizes", slice(4)),
+    Figures("QUALITY.md", "Real text"),
+    Figures("QUALITY.md", "Presets on real text"),
+    Figures("README.md", "Figures", slice(3)),
+    Figures("ROBUSTNESS.md", "Largest loss from a change of 20 %"),
+)
+
+
+@cache
+def chunker_facts() -> dict[str, Any]:
+    """Return what docs/chunkers.toml says, by chunker."""
+    return tomllib.loads((ROOT / "docs" / "chunkers.toml").read_text(encoding="utf-8"))
+
+
+def chunker_page(name: str) -> str:
+    """Return the page of a chunker."""
+    facts, own, entry = describe(name), chunker_facts()[name], TABLE[name]
+    documented = sections(facts["documentation"])
+    paragraphs = documented[""].split("\n\n")
+    paragraphs = paragraphs[2 if facts["experimental"] else 1 :]  # without the summary, and the note
+    texts = entries(documented.get("Parameters", ""))
+    common = {field.name for field in fields(Params)}
+    rows = [
+        {"name": field.name, "default": f"`{field.default!r}`", "text": _cell(texts.get(field.name, ""))}
+        for field in fields(params_of(entry.chunker))
+    ]
+    stem = entry.chunker.__name__.removesuffix("Chunker")
+    template = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
+    )
+    page = template.from_string((Path(__file__).parent / "pages" / "chunker.md").read_text(encoding="utf-8"))
+    return page.render(
+        name=name,
+        stem=stem,
+        summary=facts["summary"],
+        experimental=facts["experimental"],
+        instead=own.get("instead"),
+        extra=facts["extra"],
+        needs={"lm": "a causal language model, and ", "llm": "a chat model, and "}.get(facts["needs"], ""),
+        remote=facts["needs"] is not None,
+        example=example(name, stem),
+        when=own["when"],
+        avoid=own["avoid"],
+        caption=own.get("caption"),
+        on_sample=not own.get("document"),
+        text=_link_benchmarks(markdown("\n\n".join(paragraphs))),
+        source=entry.source,
+        references=markdown(documented.get("References", "")),
+        own=[row for row in rows if row["name"] not in common],
+        common=[row for row in rows if row["name"] in common],
+        presets={
+            preset: ", ".join(f"`{key}={value!r}`" for key, value in values.items())
+            for preset, values in facts["presets"].items()
+        },
+        warnings=[
+            _link_benchmarks(w[0].upper() + w[1:])
+            for w in facts["warnings"]
+            if w.startswith(("brittle", "not measured"))
+        ],
+        tables=list(measured(name)),
+        pages=list(mentioned(name)),
+    )
+
+
+def _link_benchmarks(text: str) -> str:
+    def link(match: re.Match[str]) -> str:
+        return f"[{match[1]}](../{site_path(PurePosixPath(match[1]))})"
+
+    return re.sub(r"`*(benchmarks/[A-Z]+\.md)`*", link, text)
+
+
+def _cell(text: str) -> str:
+    return markdown(text).replace("|", "\\|")
+
+
+def example(name: str, stem: str) -> str:
+    """Return the code that the page of a chunker shows."""
+    lines = ["from pathlib import Path", f"from advchunk import {stem}Chunker", ""]
+    texts = {
+        "biomedical-abstract": f"text = {ABSTRACT.partition(' METHODS')[0]!r}",
+        "grobid-section": 'text = Path("paper.tei.xml").read_text(encoding="utf-8")',
+        "layout-aware": 'text = Path("report.json").read_text(encoding="utf-8")  # of Docling',
+    }
+    models = {
+        "perplexity": 'lm="HuggingFaceTB/SmolLM2-135M", ',
+        "margin-sampling": 'lm="HuggingFaceTB/SmolLM2-135M-Instruct", ',
+        "llm-chaptering": 'llm=OpenAIChat("http://localhost:8000/v1", "Qwen/Qwen2.5-7B-Instruct"), ',
+    }
+    formats = {"grobid-section": 'markup="tei", ', "layout-aware": 'markup="docling", '}
+    arguments = f"{models.get(name, '')}{formats.get(name, '')}max_tokens=300"
+    if name == "llm-chaptering":
+        lines[1] += ", OpenAIChat"
+    if name == "biomedical-abstract":
+        lines.pop(0)
+    lines += [texts.get(name, 'text = Path("README.md").read_text(encoding="utf-8")')]
+    lines += [
+        f"for chunk in {stem}Chunker({arguments}).chunk(text):",
+        "    print(chunk.id[:8], chunk.spans, chunk.tokens, repr(chunk.text[:40]))",
+    ]
+    return "\n".join(lines)
+
+
+def measured(name: str) -> Iterator[dict[str, str]]:
+    """Yield the rows about a chunker in the tables of benchmarks, with title and link."""
+    for page, heading, columns in FIGURES:
+        text = (ROOT / "benchmarks" / page).read_text(encoding="utf-8")
+        after = text.partition(f"# {heading}\n")[2]
+        table = re.search(r"(?:^\|.*\n)+", after, re.MULTILINE)
+        if table is None:
+            msg = f"benchmarks/{page} has no table under {heading!r}"
+            raise BrokenLink(msg)
+        head, _, *body = table[0].splitlines()
+        subject = re.compile(rf"{re.escape(name)}(?=$|,| \()")
+        rows = [row for row in body if subject.match(_cells(row)[0].strip("*` "))]
+        if rows:
+            kept = [" | ".join(_cells(row)[columns]) for row in (head, *rows)]
+            rule = "|".join(["---"] * len(_cells(head)[columns]))
+            lines = [f"| {kept[0]} |", f"|{rule}|", *(f"| {row} |" for row in kept[1:])]
+            place = site_path(PurePosixPath("benchmarks", page))
+            anchor = re.sub(r"[^\w]+", "-", heading.lower()).strip("-")
+            yield {
+                "title": f"{title_of(text)}: {heading[0].lower()}{heading[1:]}",
+                "link": f"../{place}#{anchor}",
+                "rows": "\n".join(lines),
+            }
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def mentioned(name: str) -> Iterator[str]:
+    """Yield links to the other benchmark pages that name a chunker."""
+    for path in sorted((ROOT / "benchmarks").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if path.name not in {page for page, *_ in FIGURES} and re.search(
+            rf"(?<![\w-]){re.escape(name)}(?![\w-])", text
+        ):
+            yield f"[{title_of(text)}](../{site_path(PurePosixPath('benchmarks', path.name))})"
+
+
+def overview() -> str:
+    """Return the page with all chunkers."""
+    lines = [
+        "# Chunkers",
+        "",
+        "Not sure? `universal-semantic` is a good start, `optimal-semantic` follows topics best, and `recursive` needs no embedder. "
+        "`advchunk recommend DIR` compares them on your own documents.",
+    ]
+    for group, remark in (
+        ("stable", ""),
+        ("experimental", "Their results may change in any release; do not use them in production."),
+    ):
+        lines += ["", f"## {group.capitalize()}", "", remark, "", "| chunker | what it does | after |", "|---|---|---|"]
+        lines += [
+            f"| [{name}]({name}.md) | {describe(name)['summary']} | {entry.source} |"
+            for name, entry in TABLE.items()
+            if entry.group == group
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def explained(name: str) -> Explanation:
+    """Return the explanation that the picture of a chunker shows."""
+    own = chunker_facts()[name]
+    file = own.get("document", SAMPLE)
+    text = ABSTRACT if file == "abstract" else (ROOT / file).read_text(encoding="utf-8")
+    return create(name, experimental=True, **own.get("params", {})).explain(Document(text, name))
+
+
+def draw(name: str, folder: Path) -> None:
+    """Write the picture of a chunker for light and for dark pages."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot
+
+    from advchunk.viewer import plots
+
+    own, explanation = chunker_facts()[name], explained(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    for shade, style in (("light", "default"), ("dark", "dark_background")):
+        square = own["plot"] == "similarity"
+        look: Any = {"axes.facecolor": "none", "savefig.facecolor": "none", "font.size": 12}
+        fixed: Any = {"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": name}
+        with pyplot.style.context(style), pyplot.rc_context({**look, **fixed}):
+            figure, ax = pyplot.subplots(figsize=(6, 5) if square else (8, 3), layout="constrained")
+            arguments = [own["figure"]] if "figure" in own else []
+            getattr(plots, f"plot_{own['plot']}")(explanation, *arguments, ax=ax)
+            figure.savefig(folder / f"{name}-{shade}.svg", metadata={"Date": None})
+            pyplot.close(figure)
