@@ -90,7 +90,7 @@ def chunker_page(name: str) -> str:
         warnings=[
             _link_benchmarks(w[0].upper() + w[1:])
             for w in facts["warnings"]
-            if w.startswith(("brittle", "not measured"))
+            if not w.startswith(("experimental", "for production"))
         ],
         tables=list(measured(name)),
         pages=list(mentioned(name)),
