@@ -27,6 +27,7 @@ from advchunk.chunkers.frameworks import (
 )
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
 from advchunk.engine.runner import ProgressReporter, error_handler, hashed_id
+from advchunk.engine.workers import check_workers
 from advchunk.errors import MissingExtra, require
 from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
@@ -64,6 +65,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
     show_progress : show a progress bar.
     on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; or a callable that takes
         each `advchunk.Failure`, such as ``failures.append``.
+    workers : number of processes that split, >= 1, with the results of one (`advchunk.Chunker.chunk_many`). What is awaited
+        runs in this process.
     """
 
     add_start_index: bool = field(default=True, repr=False, metadata=RESOURCE)
@@ -71,6 +74,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
     on_error: Literal["raise", "skip"] | Callable[[Failure], None] = field(
         default="raise", repr=False, metadata=RESOURCE
     )
+    workers: int = field(default=1, repr=False, metadata=RESOURCE)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -78,6 +82,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def __post_init__(self) -> None:
         error_handler(self.on_error)  # raises on anything else
+        check_workers(self.workers)
         core = self.core()  # built here, so that a bad parameter raises at once
         TextSplitter.__init__(
             self,
@@ -111,7 +116,7 @@ class AdvchunkSplitter(TextSplitter, ABC):
         """Yield the chunks of ``documents``, such as ``loader.lazy_load()``, as soon as they are ready, in constant memory."""
         queue = _Queue(documents)
         with queue.progress(self.show_progress) as progress:
-            for chunks in self.core().stream(queue.sources(), on_error=self.on_error):
+            for chunks in self.core().stream(queue.sources(), on_error=self.on_error, workers=self.workers):
                 progress.update()
                 yield from self._convert(queue.pop(), chunks)
 
@@ -125,8 +130,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
         ``start_index`` is an offset in the text that was read. Metadata is that of the file, with its path as ``source``. A
         splitter of papers, pages or abstracts uses its own reader.
         """
-        options: dict[str, Any] = {"encoding": encoding, "on_error": self.on_error, "progress": self.show_progress}
-        sources, results = chunk_files(self.core(), paths, "source", **options)
+        options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
+        sources, results = chunk_files(self.core(), paths, "source", encoding=encoding, **options)
         return self._convert_many([Document(source.text) for source in sources], results)
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
@@ -190,7 +195,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
     def _chunk_with(self, vectors: Vectors, documents: Iterable[Document]) -> tuple[Chunker, list[list[Chunk]]]:
         core = replace(self.core(), vectors=vectors)
         sources = [source_of(document) for document in documents]
-        return core, core.chunk_many(sources, on_error=self.on_error, progress=self.show_progress)
+        options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
+        return core, core.chunk_many(sources, **options)
 
     def _convert(self, document: Document, chunks: list[Chunk]) -> list[Document]:
         """Return the chunks of a document as LangChain documents."""

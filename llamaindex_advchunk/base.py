@@ -39,6 +39,7 @@ from advchunk.chunkers.frameworks import (
 from advchunk.chunkers.other_names import check_names
 from advchunk.chunkers.params import ALIASES, parameters, resources
 from advchunk.engine.runner import error_handler
+from advchunk.engine.workers import check_workers
 from advchunk.errors import require
 from advchunk.layout import inherited_metadata
 from advchunk.models.cache import CacheLike
@@ -97,6 +98,9 @@ class AdvchunkNodeParser(TextSplitter):
     on_error: Annotated[Literal["raise", "skip"] | Callable[[Failure], object], UNCHECKED] = Field(
         default="raise", exclude=True, description="'raise', 'skip', or a callable that takes each Failure."
     )
+    workers: int = Field(
+        default=1, exclude=True, description="Number of processes that parse; what is awaited runs in this process."
+    )
 
     def __init__(self, **data: Any) -> None:
         """Build a parser; raise `advchunk.ConfigurationError` instead of pydantic's error, which repeats all input."""
@@ -111,6 +115,7 @@ class AdvchunkNodeParser(TextSplitter):
     @model_validator(mode="after")
     def _check(self) -> Self:
         error_handler(self.on_error)  # raises on anything else
+        check_workers(self.workers)
         self.core()  # raises on a bad parameter
         return self
 
@@ -131,7 +136,7 @@ class AdvchunkNodeParser(TextSplitter):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any) -> list[BaseNode]:
         sources = self._sources(nodes, show_progress)
-        return self._convert(nodes, self.core().chunk_many(sources, on_error=self.on_error))
+        return self._convert(nodes, self.core().chunk_many(sources, on_error=self.on_error, workers=self.workers))
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
@@ -151,8 +156,8 @@ class AdvchunkNodeParser(TextSplitter):
         the embedder and the language model. A parser of papers, pages or abstracts uses its own reader.
         """
         paths = get_tqdm_iterable(paths, show_progress, "Reading files")
-        options: dict[str, Any] = {"encoding": encoding, "on_error": self.on_error, "progress": show_progress}
-        sources, chunks = chunk_files(self.core(), paths, "file_path", **options)
+        options: dict[str, Any] = {"on_error": self.on_error, "progress": show_progress, "workers": self.workers}
+        sources, chunks = chunk_files(self.core(), paths, "file_path", encoding=encoding, **options)
         parents = [
             Document(
                 id_=source.id,

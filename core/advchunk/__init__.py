@@ -49,6 +49,7 @@ from advchunk.errors import (
     ModelUnavailable,
     NotConverged,
     Unreadable,
+    WorkerDied,
 )
 from advchunk.models.chat import Budget
 from advchunk.models.embedders import HybridEmbedder
@@ -143,6 +144,7 @@ __all__ = [
     "UniversalSemanticChunker",
     "UniversalSemanticParams",
     "Unreadable",
+    "WorkerDied",
     "create",
     "describe",
     "is_general_purpose",

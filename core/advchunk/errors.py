@@ -59,6 +59,10 @@ class NotConverged(RuntimeError):  # noqa: N818
     """An iterative algorithm did not converge."""
 
 
+class WorkerDied(RuntimeError):  # noqa: N818
+    """A document was given up because worker processes died while they chunked it."""
+
+
 _MAX_VALUE_LENGTH = 400  # characters of a value in a message
 
 

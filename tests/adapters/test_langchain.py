@@ -330,6 +330,15 @@ def test_on_error_and_fallback():
         RecursiveSplitter(on_error="collect")
 
 
+def test_workers_split_as_one_process_does():
+    failures, documents = [], [Document(TEXT, id="a"), Document(TEXT), Document(TEXT)]
+    one = RecursiveSplitter(max_tokens=9).split_documents(documents)
+    assert RecursiveSplitter(max_tokens=9, workers=2, on_error=failures.append).split_documents(documents) == one
+    assert failures == []
+    with pytest.raises(ConfigurationError, match="workers must be a whole number >= 1, got 0"):
+        RecursiveSplitter(workers=0)
+
+
 def test_show_progress(capsys):
     RecursiveSplitter(show_progress=True).create_documents(["a", "b"])
     assert "2/2" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class Chunker(Params, ABC):
         not embedded itself. Cuts do not depend on it. The chunks of a fallback have the same kind, by the same embedder.
     """
 
+    is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
+
     tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
     fallback: Chunker | Literal["auto"] | None = field(default="auto", repr=False, metadata=RESOURCE)
@@ -137,6 +139,7 @@ class Chunker(Params, ABC):
         *,
         on_error: OnErrors = "raise",
         progress: Progress = None,
+        workers: int = 1,
     ) -> Results:
         """Return the chunks of each document; ids are unique over all of them.
 
@@ -147,8 +150,14 @@ class Chunker(Params, ABC):
         on_error : how to handle a document that fails: "raise"; "skip" it, with a warning in the log; "collect" it in the
             result's ``failures``; or a callable that takes each `Failure`.
         progress : called with the number of documents done; True shows a progress bar.
+        workers : number of processes that chunk, >= 1; 1 is this process. Results, ids and failures are the same, in order.
+            The others start once a call, and share the memory of the embedded model and of all arrays of numpy that the
+            chunker holds; a model given by name, or of torch, is loaded in each, and each has its own budget and a copy of
+            a ``dict`` as ``cache`` (a file or a Redis is shared). Documents of a process that dies are chunked again; one
+            that kills several fails with `WorkerDied`. The chunker must be picklable, and a script that is run must call
+            this under ``if __name__ == "__main__":``.
         """
-        return self._runner.run(documents, on_error, progress)
+        return self._runner_of(documents, workers).run(documents, on_error, progress)
 
     async def achunk_many(
         self,
@@ -161,9 +170,11 @@ class Chunker(Params, ABC):
         """Await `chunk_many`, with at most ``concurrency`` (>= 1) model calls at a time; None leaves it to each model."""
         return await self._runner.arun(documents, on_error, progress, concurrency)
 
-    def stream(self, documents: Iterable[str | Document], *, on_error: OnError = "raise") -> Iterator[list[Chunk]]:
-        """Yield the chunks of each document as soon as they are ready, in constant memory."""
-        return self._runner.stream(documents, on_error)
+    def stream(
+        self, documents: Iterable[str | Document], *, on_error: OnError = "raise", workers: int = 1
+    ) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each document as soon as they are ready; no text is kept (see `chunk_many`)."""
+        return self._runner_of(documents, workers).stream(documents, on_error)
 
     def astream(
         self, documents: Iterable[str | Document], *, on_error: OnError = "raise", concurrency: int | None = None
@@ -175,8 +186,7 @@ class Chunker(Params, ABC):
         self, documents: Iterable[str | Document], on_failure: OnFailure | None = None
     ) -> Iterator[Job[Explanation]]:
         """Return the job of chunking each document, for `engine.drive`. Most callers want `stream`."""
-        valid = isinstance(documents, Iterable) and not isinstance(documents, (str, Document))
-        require(valid, "documents must be an iterable; chunk takes a single one", documents)
+        _check_documents(documents)
         self.load()
         handle = on_failure or error_handler("raise")
         return (self.job(i, document, handle) for i, document in enumerate(documents))
@@ -188,6 +198,20 @@ class Chunker(Params, ABC):
             return lambda explanation: [ids.assign(explanation.document.source, explanation.chunks)]
 
         return Runner(self.jobs, collect)
+
+    def _runner_of(self, documents: Iterable[str | Document], workers: int) -> Runner[str | Document, Explanation]:
+        if workers == 1:
+            return self._runner
+        from advchunk.chunkers.parallel import ParallelRunner
+        from advchunk.engine.workers import check_workers
+
+        check_workers(workers)
+        rule = f"workers must be 1 for {self.algorithm}, which chunks all documents together"
+        require(not self.is_corpus_level, rule, workers)
+        _check_documents(documents)
+        self.load()
+        runner = self._runner
+        return ParallelRunner(runner.jobs, runner.collect, chunker=self, workers=workers)
 
     # How a document is processed.
 
@@ -472,6 +496,11 @@ class EmbeddingChunker(VectorsChunker):
         """Embed the units, then segment them."""
         vectors = yield from self.embed_units(units)
         return replace(self.segment(units, vectors, limits), rows=vectors)
+
+
+def _check_documents(documents: Any) -> None:
+    valid = isinstance(documents, Iterable) and not isinstance(documents, (str, Document))
+    require(valid, "documents must be an iterable; chunk takes a single one", documents)
 
 
 def _identity(resource: Any) -> str:

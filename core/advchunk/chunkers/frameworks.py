@@ -21,6 +21,7 @@ def chunk_files(
     encoding: str | None = None,
     on_error: OnError = "raise",
     progress: Progress = None,
+    workers: int = 1,
 ) -> tuple[list[Document], list[list[Chunk]]]:
     """Return the documents of the files that can be read (`Chunker.read_documents`), and the chunks of each.
 
@@ -30,7 +31,7 @@ def chunk_files(
     ----------
     key : metadata key for the path of a file.
     encoding : of the texts; see `readers.files.read_file`.
-    on_error : see `Chunker.chunk_many`; the index of a `Failure` is that of the file in ``paths``.
+    on_error, workers : see `Chunker.chunk_many`; the index of a `Failure` is that of the file in ``paths``.
     """
     require(not isinstance(paths, (str, bytes, PathLike)), "paths must be a collection, such as [path]", paths)
     handle, read, indexes = error_handler(on_error), list[Document](), list[int]()
@@ -40,9 +41,11 @@ def chunk_files(
         except (OSError, ConfigurationError, MissingExtra) as error:
             handle(Failure(i, str(path), error))
         indexes += [i] * (len(read) - len(indexes))
-    return read, chunker.chunk_many(
-        read, on_error=lambda failure: handle(replace(failure, index=indexes[failure.index])), progress=progress
-    )
+
+    def on_failure(failure: Failure) -> None:
+        handle(replace(failure, index=indexes[failure.index]))
+
+    return read, chunker.chunk_many(read, on_error=on_failure, progress=progress, workers=workers)
 
 
 def flatten_spans(spans: Iterable[Span], shift: int = 0) -> str:

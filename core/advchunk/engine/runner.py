@@ -7,7 +7,6 @@ import json
 import logging
 import threading
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -218,16 +217,37 @@ class IdGenerator:
     """
 
     def __init__(self) -> None:
-        self._seen: Counter[tuple[str, int, str]] = Counter()
+        self._used = set[int]()  # digests of ids, because texts would fill the memory
+        self._next = dict[int, int]()  # occurrences of texts that were repeated
 
-    def assign(self, source: str, chunks: Sequence[Chunk]) -> list[Chunk]:
-        """Return the chunks of one document with ``index`` and ``id``."""
-        named = []
-        for index, chunk in enumerate(chunks):
-            key = source, chunk.level, chunk.embed_text
-            named.append(replace(chunk, index=index, id=hashed_id(*key, self._seen[key])))
-            self._seen[key] += 1
-        return named
+    def assign(self, source: str, chunks: Sequence[Chunk], first: int = 0) -> list[Chunk]:
+        """Return chunks of one document with ``index``, from ``first``, and ``id``."""
+        return [
+            replace(chunk, index=index, id=self._unused(source, chunk.level, chunk.embed_text))
+            for index, chunk in enumerate(chunks, first)
+        ]
+
+    def accept(self, source: str, chunks: list[Chunk]) -> list[Chunk]:
+        """Return all chunks of a document, which have ids of another generator; those that were used here are replaced."""
+        digests = {_digest(chunk.id) for chunk in chunks}
+        if not self._used.isdisjoint(digests):
+            return self.assign(source, chunks)
+        self._used |= digests
+        return chunks
+
+    def _unused(self, *key: str | int) -> str:
+        name = hashed_id(*key, 0)
+        digest = last = _digest(name)
+        while last in self._used:
+            self._next[digest] = occurrence = self._next.get(digest, 0) + 1
+            name = hashed_id(*key, occurrence)
+            last = _digest(name)
+        self._used.add(last)
+        return name
+
+
+def _digest(name: str) -> int:
+    return int(name.replace("-", "")[16:], 16)
 
 
 @dataclass(frozen=True, slots=True)

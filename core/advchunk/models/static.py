@@ -20,6 +20,7 @@ from advchunk.records import Floats
 
 BLOCK = 8192  # tokens gathered at once: 8 MB
 _LOADING = Lock()
+_GIVEN = list[NDArray[np.float32]]()
 
 
 class StaticEmbedder:
@@ -67,9 +68,24 @@ def default_embedder() -> StaticEmbedder:
         return _load()
 
 
+def loaded_table() -> NDArray[np.float32] | None:
+    """Return the table of the embedded model, None if this process has not loaded it."""
+    return _load().table if _load.cache_info().currsize else None
+
+
+def use_table(table: NDArray[np.float32]) -> None:
+    """Give the embedded model the table that another process has loaded, before it loads its own."""
+    _GIVEN[:] = [table]
+
+
 @cache
 def _load() -> StaticEmbedder:
+    return StaticEmbedder(default_wordpiece(), _GIVEN[0] if _GIVEN else _read_table())
+
+
+def _read_table() -> NDArray[np.float32]:
     path = files("advchunk.models") / "assets" / "minilm_static_256.npz"
     with path.open("rb") as file, np.load(file, allow_pickle=False) as asset:
         scales = asset["s"].astype(np.float32)[:, None]
-        return StaticEmbedder(default_wordpiece(), np.multiply(asset["q"], scales, dtype=np.float32))
+        table: NDArray[np.float32] = np.multiply(asset["q"], scales, dtype=np.float32)
+        return table

@@ -139,6 +139,8 @@ class GraphRAGChunker(GraphRAGParams, ExperimentalChunker, LinearChunker):
     ('Dora Dunn, Emil Egan', [['law', 0, 25]])
     """
 
+    is_corpus_level: ClassVar[bool] = True
+
     llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
     extractor: ExtractorLike | None = field(default=None, repr=False, metadata=RESOURCE)
 

@@ -1,0 +1,124 @@
+"""Chunk the documents of a call in several processes, with the results of one."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from advchunk.engine import drive
+from advchunk.engine.runner import Failure, IdGenerator, OnError, ProgressReporter, Runner, error_handler
+from advchunk.engine.workers import run_in_processes
+from advchunk.errors import ConfigurationError, first_line
+from advchunk.models import static
+from advchunk.records import Chunk, Document, Explanation
+
+_Input: TypeAlias = str | Document
+
+
+class Outcome(NamedTuple):
+    """What became of a document: its name, and its chunks, with ids as if it were alone, or its failure."""
+
+    source: str
+    chunks: list[Chunk]
+    failure: Failure | None = None
+
+
+def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[Outcome]:
+    """Return the outcome of each document, given with its index in the call; all that other processes need is in it.
+
+    The chunker must have been loaded (`Chunker.load`), and chunk each document by itself (`Chunker.is_corpus_level`).
+    """
+    failures = dict[int, Failure]()
+    jobs = (
+        chunker.job(i, document, lambda failure: failures.update({failure.index: failure})) for i, document in documents
+    )
+    outcomes = list[Outcome]()
+    for (i, _), explanation in zip(documents, drive(jobs), strict=True):
+        source = explanation.document.source
+        failure = replace(failures[i], error=_portable(failures[i].error)) if i in failures else None
+        outcomes.append(Outcome(source, IdGenerator().assign(source, explanation.chunks), failure))
+    return outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelRunner(Runner[_Input, Explanation]):
+    """A `Runner` of documents in other processes.
+
+    Parameters
+    ----------
+    chunker : what the processes run.
+    workers : number of processes, >= 2.
+    """
+
+    chunker: Any = field(kw_only=True)
+    workers: int = field(kw_only=True)
+
+    def stream(
+        self, items: Iterable[_Input], on_error: OnError, progress: ProgressReporter | None = None
+    ) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each document, in order."""
+        _check_picklable(self.chunker)
+        return self._run(items, error_handler(on_error), progress)
+
+    def _run(self, items: Iterable[_Input], handle: Any, progress: ProgressReporter | None) -> Iterator[list[Chunk]]:
+        ids, names = IdGenerator(), deque[str]()
+
+        def read() -> Iterator[tuple[int, _Input]]:
+            for numbered in enumerate(items):
+                names.append(numbered[1].source if isinstance(numbered[1], Document) else "")
+                yield numbered
+
+        process = partial(chunk_batch, self.chunker)
+        prepare = share_models(self.chunker)
+        with closing(run_in_processes(process, read(), self.workers, _size, prepare)) as results:
+            for index, result in enumerate(results):
+                name = names.popleft()
+                outcome = result if isinstance(result, Outcome) else Outcome(name, [], Failure(index, name, result))
+                if outcome.failure is not None:
+                    handle(outcome.failure)
+                if progress is not None:
+                    progress.update()
+                yield ids.accept(outcome.source, outcome.chunks)
+
+
+def share_models(chunker: Any) -> partial[None]:
+    """Return what prepares another process for a chunker, so that it maps the embedded model instead of loading it."""
+    return partial(_prepare, chunker, static.loaded_table())
+
+
+def _prepare(chunker: Any, table: Any) -> None:
+    if table is not None:
+        static.use_table(table)
+    chunker.load()
+
+
+def _size(numbered: tuple[int, _Input]) -> int:
+    document = numbered[1]
+    return len(document.text if isinstance(document, Document) else document) if document else 0
+
+
+def _check_picklable(chunker: Any) -> None:
+    named = [(f.name, getattr(chunker, f.name)) for f in fields(chunker)]
+    for name, value in [*named, ("the chunker", chunker)]:
+        try:
+            pickle.dumps(value, 5, buffer_callback=lambda _: None)
+        except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            msg = f"{name} must be picklable to be used with workers ({first_line(error)}), got {type(value).__name__}"
+            raise ConfigurationError(msg) from error
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that another process can unpickle, with its notes: the same if possible."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - of constructors that are not ours
+        replaced = RuntimeError(f"{type(error).__name__}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            replaced.add_note(note)
+        return replaced
+    return error

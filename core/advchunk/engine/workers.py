@@ -1,0 +1,235 @@
+"""Run a function over the items of a call in other processes, in order, whatever becomes of the processes."""
+
+from __future__ import annotations
+
+import logging
+import mmap
+import multiprocessing
+import os
+import pickle
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from logging.handlers import QueueHandler
+from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from advchunk.errors import ConfigurationError, WorkerDied, require
+
+_Item = TypeVar("_Item")
+_R = TypeVar("_R")
+_Process: TypeAlias = Callable[[Sequence[_Item]], Sequence[_R]]
+
+MAX_DEATHS = 3  # processes that an item may kill, alone, before it is given up
+_FIRST_BATCH, _MOST_BATCH = 2**14, 2**19  # of sizes: small batches first, so that few items occupy all processes
+_AHEAD = 3  # batches per process that wait or whose results wait
+_ALIGNMENT = 64  # bytes
+_DIED_AT_START = (
+    "a worker process died as it started: the main module must be importable without starting processes itself, so calls "
+    'with workers belong under `if __name__ == "__main__":`'
+)
+_NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"
+_log = logging.getLogger("advchunk")
+
+
+def check_workers(workers: int) -> None:
+    """Raise `ConfigurationError` unless ``workers`` is a number of processes that this one may start."""
+    valid = isinstance(workers, int) and not isinstance(workers, bool) and workers >= 1
+    require(valid, "workers must be a whole number >= 1", workers)
+    may_start = workers == 1 or not multiprocessing.current_process().daemon
+    require(may_start, "workers must be 1 in a daemonic process, which may not start others", workers)
+
+
+def run_in_processes(
+    process: _Process[_Item, _R],
+    items: Iterable[_Item],
+    workers: int,
+    size: Callable[[_Item], int],
+    setup: Callable[[], object] | None = None,
+) -> Generator[_R | WorkerDied, None, None]:
+    """Yield the result of each item, in order, or a `WorkerDied` for an item that kills its processes.
+
+    Each process starts once, imports what it needs (there is no fork, which would share threads and GPUs), and maps the
+    arrays of numpy inside ``process`` and ``setup`` from a file, so that all share their memory. If one dies, another takes
+    its place, and the items it had are done again, each alone. Messages of the log are those of the calling process. If the
+    caller stops early, the processes are killed.
+
+    Parameters
+    ----------
+    process : returns a result for each of several items; with ``setup``, it can be pickled.
+    items : read as they are needed: some batches per process are held at a time.
+    workers : number of processes, >= 1.
+    size : returns the size of an item, such as its characters; a batch has a total of 2^14 at first, then up to 2^19.
+    setup : called once in each process.
+
+    Raises
+    ------
+    ConfigurationError : the processes cannot load ``process``, or die as they start.
+    """
+    with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
+        shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
+        pool = [_Worker[_Item, _R](shared) for _ in range(workers)]
+        idle = SimpleQueue[_Worker[_Item, _R]]()
+        for worker in pool:
+            idle.put(worker)
+
+        def run(batch: Sequence[_Item]) -> list[_R | WorkerDied]:
+            worker = idle.get()
+            try:
+                return worker.run(batch)
+            finally:
+                idle.put(worker)
+
+        running = deque[Future[list[_R | WorkerDied]]]()
+        with ThreadPoolExecutor(workers) as threads:
+            try:
+                for batch in _batches(items, workers, size):
+                    running.append(threads.submit(run, batch))
+                    while running and (running[0].done() or len(running) > _AHEAD * workers):
+                        yield from running.popleft().result()
+                while running:
+                    yield from running.popleft().result()
+            except BaseException:
+                for future in running:
+                    future.cancel()
+                for worker in pool:
+                    worker.kill()
+                raise
+            finally:
+                threads.shutdown()
+                for worker in pool:
+                    worker.close()
+
+
+def _batches(items: Iterable[_Item], workers: int, size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    batch, total, number = list[_Item](), 0, 0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= min(_FIRST_BATCH << number // workers, _MOST_BATCH):
+            yield batch
+            batch, total, number = [], 0, number + 1
+    if batch:
+        yield batch
+
+
+class _Worker(Generic[_Item, _R]):
+    """A process that does one batch at a time, so that it is known what it died of; then another is started."""
+
+    def __init__(self, shared: _Shared) -> None:
+        self._shared = shared
+        self._pool: ProcessPoolExecutor | None = None
+        self._pid: int | None = None
+        self._killed = False
+
+    def run(self, batch: Sequence[_Item]) -> list[_R | WorkerDied]:
+        """Return the results of a batch."""
+        try:
+            return [*self._call(batch)]
+        except BrokenProcessPool:
+            return [self._run_alone(item) for item in batch]
+
+    def _run_alone(self, item: _Item) -> _R | WorkerDied:
+        for _ in range(MAX_DEATHS):
+            with suppress(BrokenProcessPool):
+                return self._call([item])[0]
+        return WorkerDied(f"{MAX_DEATHS} worker processes died of it: killed, crashed, or out of memory")
+
+    def _call(self, batch: Sequence[_Item]) -> Sequence[_R]:
+        pool = self._pool or self._start()
+        if self._killed:
+            raise CancelledError
+        try:
+            results, records = pool.submit(_run, batch).result()
+        except BrokenProcessPool:
+            self.close()
+            raise
+        for record in records:
+            logging.getLogger(record.name).handle(record)
+        return results
+
+    def _start(self) -> ProcessPoolExecutor:
+        if self._killed:
+            raise CancelledError
+        pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+        try:
+            self._pid = pool.submit(_load, self._shared).result()
+        except (BrokenProcessPool, AttributeError, ImportError) as error:
+            pool.shutdown()
+            died = isinstance(error, BrokenProcessPool)
+            raise ConfigurationError(_DIED_AT_START if died else f"{_NOT_LOADED}: {error}") from error
+        self._pool = pool
+        return pool
+
+    def kill(self) -> None:
+        """Kill the process, and start no other."""
+        self._killed = True
+        if self._pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGTERM)
+
+    def close(self) -> None:
+        """End the process when it is idle."""
+        self._pid = None
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+
+class _Shared(NamedTuple):
+    """A pickle whose arrays are in a file."""
+
+    data: bytes
+    path: Path
+    spans: list[tuple[int, int]]  # of the arrays in the file
+
+
+def _write_shared(value: Any, path: Path) -> _Shared:
+    buffers = list[pickle.PickleBuffer]()
+    data = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    spans = list[tuple[int, int]]()
+    with path.open("wb") as file:
+        for part in map(pickle.PickleBuffer.raw, buffers):
+            start = file.tell()
+            spans.append((start, start + file.write(part)))
+            file.write(bytes(-part.nbytes % _ALIGNMENT))
+        file.write(bytes(_ALIGNMENT))  # an empty file cannot be mapped
+    return _Shared(data, path, spans)
+
+
+def _read_shared(shared: _Shared) -> Any:
+    with shared.path.open("rb") as file:
+        pages = memoryview(
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        )  # who writes to a page gets a copy of it
+    return pickle.loads(shared.data, buffers=[pages[start:end] for start, end in shared.spans])
+
+
+# In the other process.
+
+_loaded: list[Callable[[Any], Any]] = []
+_messages = SimpleQueue[logging.LogRecord]()
+
+
+def _load(shared: _Shared) -> int:
+    """Load what the process runs, and return its id."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the calling process decides what an interrupt means
+    process, setup, level = _read_shared(shared)
+    _log.addHandler(QueueHandler(_messages))
+    _log.propagate = False
+    _log.setLevel(level)
+    if setup is not None:
+        setup()
+    _loaded[:] = [process]
+    return os.getpid()
+
+
+def _run(batch: Sequence[Any]) -> tuple[Sequence[Any], list[logging.LogRecord]]:
+    """Return the results of a batch, and the messages of the log."""
+    results = _loaded[0](batch)
+    return results, [_messages.get() for _ in range(_messages.qsize())]

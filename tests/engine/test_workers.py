@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from advchunk import ConfigurationError, Document, MSTSemanticChunker, RecursiveChunker, WorkerDied, create
+from advchunk.engine import workers
+from advchunk.engine.workers import run_in_processes
+from processes import Deadly, count_words
+
+needs_signals = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by signals")
+
+
+@needs_signals
+def test_results_are_in_order_whatever_dies(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(workers, "MAX_DEATHS", 2)
+    monkeypatch.setattr(workers, "_FIRST_BATCH", 4)
+    array = np.arange(10_000.0)
+    items = ["a", "shared", "log b", "once", "c", "deadly", "d", "e"]
+    results = list(run_in_processes(Deadly(tmp_path, array), iter(items), 2, lambda _: 1))
+    assert results[:5] == ["A", (True, array.sum()), "LOG B", "ONCE", "C"]
+    assert isinstance(results[5], WorkerDied)
+    assert str(results[5]).startswith("2 worker processes died of it")
+    assert results[6:] == ["D", "E"]
+    assert [record.getMessage() for record in caplog.records] == ["said log b"]
+
+
+def test_items_are_read_as_they_are_needed(tmp_path):
+    read = []
+
+    def items():
+        for i in range(1000):
+            read.append(i)
+            yield "x"
+
+    results = run_in_processes(Deadly(tmp_path), items(), 2, lambda _: 2**19)
+    assert next(results) == "X"
+    assert len(read) <= 8
+    results.close()
+    assert len(read) <= 8
+
+
+TEXTS = [
+    "Cats purr. Cats nap.",
+    "Cats purr. Cats nap.",
+    Document("Judges sit in court.", "law"),
+    Document("This is unreadable.", "bad"),
+    "",
+    Document("Judges sit in court. They rule.", "law"),
+    Document("This is odd.", "odd"),
+]
+
+
+@needs_signals
+def test_chunks_ids_and_failures_are_those_of_one_process():
+    chunker = RecursiveChunker(max_tokens=3, tokenizer=count_words, vectors="plain")
+    one = chunker.chunk_many(TEXTS, on_error="collect")
+    done = []
+    texts = [*TEXTS, Document("This is deadly.", "last")]
+    many = chunker.chunk_many(iter(texts), on_error="collect", progress=done.append, workers=2)
+    assert many[:-1] == one
+    assert many[-1] == []
+    for chunks, expected in zip(many, one, strict=False):
+        for chunk, other in zip(chunks, expected, strict=True):
+            np.testing.assert_array_equal(chunk.vector, other.vector)
+    unreadable, odd, died = many.failures
+    assert [(f.index, f.source) for f in many.failures[:2]] == [(f.index, f.source) for f in one.failures]
+    assert repr(unreadable.error) == repr(one.failures[0].error)
+    assert repr(odd.error) == "RuntimeError('OddError: 1 2')"
+    assert (died.place, type(died.error)) == ("document 7 ('last')", WorkerDied)
+    assert done == [*range(1, 9)]
+
+
+def test_a_failure_is_raised_with_its_place(caplog):
+    chunker = RecursiveChunker(tokenizer=count_words, timeout=60)
+    with pytest.raises(ValueError, match="cannot count this") as raised:
+        chunker.chunk_many(TEXTS, workers=2)
+    assert raised.value.__notes__ == ["in document 3 ('bad')"]
+    fallback = RecursiveChunker(max_tokens=3)
+    chunks = replace(chunker, fallback=fallback).chunk_many([Document("unreadable", "bad")], workers=2)
+    assert chunks[0][0].metadata["fallback_from"] == "recursive"
+    assert "document 0 ('bad'): recursive failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("make", "count", "says"),
+    [
+        (RecursiveChunker, 0, "workers must be a whole number >= 1, got 0"),
+        (RecursiveChunker, True + 0.5, "workers must be a whole number"),
+        (
+            partial(RecursiveChunker, tokenizer=lambda text: len(text) + 1),
+            2,
+            "tokenizer must be picklable .* got function",
+        ),
+        (partial(MSTSemanticChunker, embedder=lambda texts: texts), 2, "embedder must be picklable"),
+        (partial(create, "graphrag", experimental=True), 2, "workers must be 1 for graphrag"),
+    ],
+)
+def test_errors_come_before_any_work(make, count, says):
+    with pytest.raises(ConfigurationError, match=says):
+        make().stream(["text"], workers=count)
+
+
+def test_a_script_without_a_guard_says_what_is_missing(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from advchunk import RecursiveChunker\nRecursiveChunker().chunk_many(['text'], workers=2)\n")
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert (
+        run.stderr.strip()
+        .splitlines()[-1]
+        .startswith("advchunk.errors.ConfigurationError: a worker process died as it")
+    )
