@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -71,6 +72,111 @@ def test_chunks_have_colors_in_a_terminal(two_files):
     chunks = slice(-3)  # the last lines have the time
     assert click.unstyle(colored).splitlines()[chunks] == run(*args).stdout.splitlines()[chunks]
     assert "\x1b" not in CliRunner(env={"NO_COLOR": "1"}).invoke(main, args, color=True).stdout
+
+
+def write_jsonl(path, number, length=40):
+    filler = "Cats purr. " * (length // 11)
+    rows = [{"id": i, "text": f"Document {i}. {filler}\n\nIts end.", "year": 2000 + i} for i in range(number)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return rows
+
+
+def test_each_line_of_a_jsonl_file_is_a_document(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    documents = [Document(row["text"], str(row["id"]), metadata={"year": row["year"]}) for row in write_jsonl(path, 3)]
+    options = ["-m", "recursive", "-p", "max_tokens=9", "-f", "jsonl"]
+    rows = lines(run("chunk", path, *options).output)
+    chunks = [
+        (document.id, c.id, c.text, c.metadata)
+        for document, group in zip(documents, RecursiveChunker(max_tokens=9).chunk_many(documents), strict=True)
+        for c in group
+    ]
+    assert [(row["document"], row["id"], row["text"], row["metadata"]) for row in rows] == chunks
+    assert run("chunk", "--jsonl", *options, stdin=path.read_bytes()).output == run("chunk", path, *options).output
+
+
+def test_bad_lines_are_reported_and_skipped(tmp_path):
+    path = tmp_path / "docs.jsonl"
+    path.write_text('{"id": "a", "text": "Cats."}\n\nno\n{"id": "b"}\n{"text": "x"}\n{"id": "a", "text": "Again."}\n')
+    result = run("chunk", path, tmp_path / "none.jsonl", "-m", "recursive", "-f", "jsonl")
+    assert [row["document"] for row in lines(result.stdout)] == ["a"]
+    assert result.exit_code == 1
+    said = result.stderr.splitlines()
+    assert said[0].startswith(f"advchunk: {tmp_path / 'none.jsonl'}: No such file") or len(said) == 5
+    for expected in (
+        f"advchunk: {path}:3: a line must be JSON (Expecting value: line 1 column 1 (char 0))",
+        f"""advchunk: {path}:4: a line must be an object with "text", got {{'id': 'b'}}""",
+        f"""advchunk: {path}:5: a line must have an "id", text or a whole number, got ''""",
+        "advchunk: a: another document has the same name",
+    ):
+        assert expected in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="workers are slow to start")
+def test_workers_write_what_one_process_writes(tmp_path):
+    path, bad = tmp_path / "docs.jsonl", tmp_path / "bad.txt"
+    write_jsonl(path, 3)
+    bad.write_bytes(b"ab\xff")
+    args = ["chunk", path, "-", bad, TOWN, "-m", "recursive", "-f", "json"]
+    one, two = (run(*args, "--workers", workers, stdin="Tea.") for workers in ("1", "2"))
+    assert (two.stdout, two.stderr, two.exit_code) == (one.stdout, one.stderr, 1)
+    assert len(json.loads(two.stdout)) == 5
+    refused = run("chunk", path, "-m", "graphrag", "--experimental", "--workers", "2")
+    assert "--workers must be 1 for graphrag" in refused.stderr
+
+
+@pytest.mark.parametrize("cut_off", [0, 9])
+def test_an_interrupted_run_is_resumed(tmp_path, monkeypatch, two_files, cut_off):
+    path, out, asked = tmp_path / "docs.jsonl", tmp_path / "chunks.jsonl", []
+    write_jsonl(path, 5)
+    args = ["chunk", two_files[0], path, two_files[1], "-m", "recursive", "-p", "max_tokens=9", "-f", "jsonl"]
+    whole = run(*args).output
+    segment = RecursiveChunker.segment
+
+    def interrupted(self, units, limits):
+        asked.append(units.text)
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        return segment(self, units, limits)
+
+    monkeypatch.setattr(RecursiveChunker, "segment", interrupted)
+    resumable = [*args, "-o", out, "--resume"]
+    assert run(*resumable).exit_code == 1
+    (partial,) = tmp_path.glob("chunks.jsonl.*.partial")
+    content = partial.read_bytes()
+    assert whole.encode().startswith(content)
+    assert content
+    partial.write_bytes(content[: len(content) - cut_off])
+    asked[:] = [""] * 9
+    assert run(*resumable).exit_code == 0
+    assert out.read_text(encoding="utf-8") == whole
+    assert not list(tmp_path.glob("*.partial"))
+    assert len(asked) - 9 < 5  # what was done is not done again
+
+
+def test_resuming_needs_lines_in_a_file_and_the_same_settings(tmp_path):
+    out = tmp_path / "chunks.jsonl"
+    for args in (["-o", out], ["-f", "jsonl"]):
+        assert "--resume needs --format jsonl and --out" in run("chunk", TOWN, "--resume", *args).stderr
+    (tmp_path / "chunks.jsonl.01234567.partial").touch()
+    result = run("chunk", TOWN, "-m", "recursive", "--resume", "-f", "jsonl", "-o", out)
+    assert result.exit_code == 2
+    assert "was begun with other settings" in result.stderr
+
+
+def test_memory_does_not_grow_with_the_number_of_lines(tmp_path):
+    def peak(number):
+        path = tmp_path / f"{number}.jsonl"
+        write_jsonl(path, number, 4000)
+        tracemalloc.start()
+        try:
+            assert run("chunk", path, "-m", "recursive", "-f", "jsonl", "-o", tmp_path / "out").exit_code == 0
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(2)  # what is loaded once
+    assert peak(80) < peak(20) + 60 * 1000
 
 
 def test_levels_are_a_list_of_names_and_sizes():

@@ -1,29 +1,40 @@
-"""``advchunk chunk``: chunk files."""
+"""``advchunk chunk``: chunk files, in constant memory."""
 
 import json
 import re
 import textwrap
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import IO, Any, NamedTuple
 
 import click
 
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.frameworks import flatten_spans
-from advchunk.cli.common import RESOURCE_OPTIONS, one_line
-from advchunk.cli.files import expand_folder, open_output, read_input
+from advchunk.chunkers.parallel import share_models
+from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
+from advchunk.cli.files import (
+    Source,
+    expand_folder,
+    is_jsonl,
+    iterate_sources,
+    open_output,
+    open_resumable,
+    read_record,
+    read_source,
+)
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
-from advchunk.engine.runner import Failure
-from advchunk.errors import ConfigurationError, MissingExtra
+from advchunk.engine import drive
+from advchunk.engine.runner import Failure, IdGenerator, OnFailure
+from advchunk.engine.workers import run_in_processes
+from advchunk.errors import ConfigurationError, MissingExtra, WorkerDied, require
 from advchunk.records import Chunk, Document
 
-_Report: TypeAlias = Callable[[str, str], None]
-_Result: TypeAlias = tuple[Document, list[Chunk], float]  # with the seconds since the previous document
 _to_json = partial(json.dumps, ensure_ascii=False)
 _BLACK = 16  # of the 256 colors, as are the light ones that chunks take in turn
 _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
@@ -42,90 +53,207 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("-o", "--out", metavar="PATH", default="-", help="Output file, written only if the run completes.")
 @chunker_options
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
+@click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
+@click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
+@click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
-    experimental: bool, quiet: bool, encoding: str | None, **options: Any,
+    experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
     Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it with the suffix of a format, except in hidden folders. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, other XML); .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
-    """
-    from tqdm import tqdm
 
+    Each line of a .jsonl file is a document: {"id": ..., "text": ...}, Markdown unless --markup says otherwise; all other keys are its metadata. The memory needed does not depend on the number of lines, but for some 100 bytes a document to find ids that are used twice.
+
+    With --resume, which needs --format jsonl and --out, the output is PATH.*.partial until the run is complete. The same command continues it; what failed before is tried again.
+    """
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    with report_errors():
+        require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
-    failed: list[str] = []
-    files = tuple(chain.from_iterable(map(expand_folder, files)))
-    with open_output(out) as file:
+    with report_errors():
+        rule = f"--workers must be 1 for {method}, which chunks all documents together"
+        require(workers == 1 or not chunker.is_corpus_level, rule, workers)
+    process = _SourceChunker(chunker, form, "markup" not in params, encoding)
+    files = tuple(chain.from_iterable(map(expand_folder, files))) or ("-",)
+    with open_resumable(out, chunker.fingerprint()) if resume else _open(out) as (file, done):
+        run = _Run(process, files, jsonl, done, workers)
         # A bar would mix with chunks printed to a terminal.
-        hide = True if quiet or len(files) < 2 or file.isatty() else None
-        with tqdm(total=len(files), unit="file", disable=hide) as bar:
-
-            def report(name: str, reason: str) -> None:
-                failed.append(name)
-                bar.clear()
-                click.echo(f"advchunk: {name}: {reason}", err=True)
-
-            read = partial(read_input, chunker, "markup" not in params, encoding)
-            results = _chunk_files(chunker, files or ("-",), read, report, bar.update)
-            for text in _WRITERS[form](results):
-                click.echo(text, file, nl=False)
-    click.get_current_context().exit(1 if failed else 0)
+        run.show_progress(hide=quiet or file.isatty() or (len(files) < 2 and run.total is not None))
+        for text in _FRAMES[form](run.texts()):
+            click.echo(text, file, nl=False)
+    click.get_current_context().exit(1 if run.failed else 0)
 
 
-def _chunk_files(
-    chunker: Chunker,
-    names: Iterable[str],
-    read: Callable[[str], list[Document]],
-    report: _Report,
-    advance: Callable[[], object],
-) -> Iterator[_Result]:
-    """Yield the chunks of each document of the files and report failures; model batches span files."""
-    pending: deque[Document] = deque()  # read but not yet chunked
-    failed: set[int] = set()
+@contextmanager
+def _open(out: str) -> Iterator[tuple[IO[str], set[int]]]:
+    with open_output(out) as file:
+        yield file, set()
 
-    def read_all() -> Iterator[Document]:
-        for name in names:
-            try:
-                documents = read(name)
-            except OSError as error:
-                report(name, error.strerror or str(error))
-            except (ConfigurationError, MissingExtra) as error:
-                report(name, one_line(error))
-            else:
-                pending.extend(documents)
+
+class _Result(NamedTuple):
+    """The documents of a source, each as its name and its formatted chunks, and the failures, each with its reason."""
+
+    documents: list[tuple[str, str]]
+    failures: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class _SourceChunker:
+    """Reads sources, chunks their documents, and formats the chunks; model batches span the sources."""
+
+    chunker: Chunker
+    form: str
+    by_name: bool
+    encoding: str | None
+
+    def __call__(self, sources: Iterable[Source]) -> list[_Result]:
+        return list(self.stream(sources))
+
+    def stream(self, sources: Iterable[Source]) -> Iterator[_Result]:
+        """Yield the result of each source, in order, as soon as it is known."""
+        pending = deque[tuple[_Result, deque[Document]]]()  # results, and documents that are read but not yet chunked
+        failures = dict[int, Failure]()
+
+        def read_all() -> Iterator[Document]:
+            for source in sources:
+                documents, result = list[Document](), _Result([], [])
+                try:
+                    documents = read_source(self.chunker, self.by_name, self.encoding, source)
+                except OSError as error:
+                    result.failures.append((source.name, error.strerror or str(error)))
+                except (ConfigurationError, MissingExtra) as error:
+                    result.failures.append((source.name, one_line(error)))
+                pending.append((result, deque(documents)))
                 yield from documents
-                continue
-            advance()
 
-    def on_error(failure: Failure) -> None:
-        failed.add(failure.index)
-        report(failure.source, f"{type(failure.error).__name__}: {one_line(failure.error)}")
+        def finished() -> Iterator[_Result]:
+            while pending and not pending[0][1]:
+                yield pending.popleft()[0]
 
-    start = time.perf_counter()
-    for index, chunks in enumerate(chunker.stream(read_all(), on_error=on_error)):
-        document = pending.popleft()
-        now = time.perf_counter()
-        if index not in failed:
-            yield document, chunks, now - start
-        start = now
-        advance()
+        start = time.perf_counter()
+        chunked = self._chunk(read_all(), lambda failure: failures.update({failure.index: failure}))
+        for index, chunks in enumerate(chunked):
+            yield from finished()
+            result, documents = pending[0]
+            document, now = documents.popleft(), time.perf_counter()
+            if failure := failures.pop(index, None):
+                reason = f"{type(failure.error).__name__}: {one_line(failure.error)}"
+                result.failures.append((failure.source, reason))
+            else:
+                result.documents.append((document.id, _FORMATS[self.form](document, chunks, now - start)))
+            start = now
+            yield from finished()
+        yield from finished()
+
+    def _chunk(self, documents: Iterable[Document], on_failure: OnFailure) -> Iterator[list[Chunk]]:
+        """Yield the chunks of each document; their names differ, so that ids are numbered within each."""
+        if self.chunker.is_corpus_level:
+            return self.chunker.stream(documents, on_error=on_failure)
+        explanations = drive(self.chunker.jobs(documents, on_failure))
+        return (IdGenerator().assign(item.document.source, item.chunks) for item in explanations)
 
 
-def _write_jsonl(results: Iterable[_Result]) -> Iterator[str]:
-    for document, chunks, _ in results:
-        yield "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
+class _Run:
+    """The sources of a call, in one process or several, without the documents that are done.
+
+    Parameters
+    ----------
+    done : hashes of the names of documents whose chunks are already written.
+    """
+
+    def __init__(
+        self, process: _SourceChunker, files: Sequence[str], jsonl: bool, done: set[int], workers: int
+    ) -> None:
+        self.failed = False
+        self._process, self._done, self._seen, self._workers = process, done, set[int](), workers
+        self._files = [(name, jsonl or is_jsonl(name)) for name in files]
+        self.total = None if any(of_lines for _, of_lines in self._files) else len(files)
+        self._names = deque[str]()
+
+    def show_progress(self, *, hide: bool) -> None:
+        """Show a progress bar on the standard error, if that is a terminal."""
+        from tqdm import tqdm
+
+        unit = "file" if self.total is not None else "doc"
+        self._bar = tqdm(total=self.total, unit=unit, disable=True if hide else None)
+
+    def texts(self) -> Iterator[str]:
+        """Yield the chunks of each document, as text, and report failures."""
+        with self._bar, closing(self._results()) as results:
+            for result in results:
+                name = self._names.popleft()
+                failed = [(name, str(result))] if isinstance(result, WorkerDied) else result.failures
+                for failure in failed:
+                    self._report(*failure)
+                for document, text in () if isinstance(result, WorkerDied) else result.documents:
+                    if not self._is_done(document):
+                        yield text
+                self._bar.update()
+
+    def _results(self) -> Generator[_Result | WorkerDied, None, None]:
+        if self._workers == 1:
+            yield from self._process.stream(self._sources())
+        else:
+            prepare = share_models(self._process.chunker)
+            yield from run_in_processes(self._process, self._sources(), self._workers, lambda s: s.size, prepare)
+
+    def _sources(self) -> Iterator[Source]:
+        """Yield what is to be done, and remember the names; a line is read only if its document may be done."""
+        for name, of_lines in self._files:
+            try:
+                for source in iterate_sources(name, of_lines):
+                    if self._done and self._skip(source):
+                        self._bar.update()
+                        continue
+                    self._names.append(source.name)
+                    yield source
+            except OSError as error:
+                self._report(name, error.strerror or str(error))
+
+    def _skip(self, source: Source) -> bool:
+        try:
+            name = source.name if source.data is None else read_record(source.data).id
+        except ConfigurationError:
+            return False
+        return hash(name) in self._done and self._is_done(name)
+
+    def _is_done(self, document: str) -> bool:
+        """Return True if a document was written by the run that this one continues, or has the name of another."""
+        key = hash(document)
+        if key in self._seen:
+            self._report(document, "another document has the same name")
+            return True
+        self._seen.add(key)
+        if key in self._done:
+            self._done.remove(key)
+            return True
+        return False
+
+    def _report(self, name: str, reason: str) -> None:
+        self.failed = True
+        self._bar.clear()
+        click.echo(f"advchunk: {name}: {reason}", err=True)
 
 
-def _write_json(results: Iterable[_Result]) -> Iterator[str]:
+def _format_jsonl(document: Document, chunks: list[Chunk], _: float) -> str:
+    return "".join(_to_json({"document": document.id, **_record(c)}) + "\n" for c in chunks)
+
+
+def _format_json(document: Document, chunks: list[Chunk], _: float) -> str:
+    return _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
+
+
+def _list_json(texts: Iterable[str]) -> Iterator[str]:
     separator = "[\n"
-    for document, chunks, _ in results:
-        yield separator + _to_json({"document": document.id, "chunks": [_record(c) for c in chunks]})
+    for text in texts:
+        yield separator + text
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
 
@@ -134,9 +262,8 @@ def _record(c: Chunk) -> dict[str, Any]:
     return {f.name: getattr(c, f.name) for f in fields(c) if f.name not in ("vector", "rows", "row_spans", "row_texts")}
 
 
-def _write_text(results: Iterable[_Result]) -> Iterator[str]:
-    for document, chunks, seconds in results:
-        yield "\n".join([*map(_format_chunk, chunks), _format_summary(document, chunks, seconds), "", ""])
+def _format_text(document: Document, chunks: list[Chunk], seconds: float) -> str:
+    return "\n".join([*map(_format_chunk, chunks), _format_summary(document, chunks, seconds), "", ""])
 
 
 def _format_chunk(c: Chunk) -> str:
@@ -171,6 +298,7 @@ def _format_summary(document: Document, chunks: list[Chunk], seconds: float) -> 
     return click.style(f"{document.id}: {counts}{sizes}, {seconds:.2f} s", bold=True)
 
 
-_WRITERS: dict[str, Callable[[Iterable[_Result]], Iterator[str]]] = {
-    "text": _write_text, "json": _write_json, "jsonl": _write_jsonl,
+_FORMATS: dict[str, Callable[[Document, list[Chunk], float], str]] = {
+    "text": _format_text, "json": _format_json, "jsonl": _format_jsonl,
 }  # fmt: skip
+_FRAMES: dict[str, Callable[[Iterable[str]], Iterable[str]]] = {"text": iter, "json": _list_json, "jsonl": iter}

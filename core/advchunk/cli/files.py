@@ -1,17 +1,20 @@
 """The files that commands read and write."""
 
+import glob
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
+from contextlib import contextmanager, nullcontext
+from pathlib import Path, PurePath
+from typing import IO, NamedTuple
 
 import click
 
 from advchunk.chunkers.base import Chunker
 from advchunk.cli.common import exit_on_termination
+from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
 from advchunk.readers import formats
 from advchunk.readers.files import decode_text
@@ -27,6 +30,60 @@ def expand_folder(name: str) -> Iterator[str]:
     yield from paths or [name]
 
 
+class Source(NamedTuple):
+    """A file that is still to be read, standard input, or a line of a file of documents."""
+
+    name: str  # of a line with its number
+    data: bytes | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of bytes; 0 if the file cannot be read."""
+        if self.data is not None:
+            return len(self.data)
+        try:
+            return Path(self.name).stat().st_size
+        except OSError:
+            return 0
+
+
+def is_jsonl(name: str) -> bool:
+    """Return True if a file holds a document a line."""
+    return PurePath(name).suffix.lower() == ".jsonl"
+
+
+def iterate_sources(name: str, of_lines: bool) -> Iterator[Source]:
+    """Yield the file, or each of its lines that is not blank; "-" is standard input."""
+    if not of_lines:
+        yield Source(name, _stdin_bytes() if name == "-" else None)
+        return
+    with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield Source(f"{name}:{number}", line)
+
+
+def read_source(chunker: Chunker, by_name: bool, encoding: str | None, source: Source) -> list[Document]:
+    """Read a file as `read_input` does, or decode the data of a source."""
+    if source.data is None:
+        return read_input(chunker, by_name, encoding, source.name)
+    return [_decode_stdin(source.data, encoding) if source.name == "-" else read_record(source.data, encoding)]
+
+
+def read_record(line: bytes, encoding: str | None = None) -> Document:
+    """Return the document of a line: its ``id`` and ``text``; all else is its metadata."""
+    try:
+        record = json.loads(decode_text(line, encoding=encoding))
+    except json.JSONDecodeError as error:
+        msg = f"a line must be JSON ({error})"
+        raise ConfigurationError(msg) from None
+    rule = 'a line must be an object with "text"'
+    require(isinstance(record, dict) and isinstance(record.get("text"), str), rule, record)
+    name = record.pop("id", "")
+    require(isinstance(name, str | int) and name != "", 'a line must have an "id", text or a whole number', name)
+    return Document(record.pop("text"), str(name), metadata=record)
+
+
 def read_input(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
     """Read a file, or standard input for "-"; ``by_name`` takes the format of a file from its name."""
     return [read_stdin(encoding)] if name == "-" else chunker.read_documents(name, by_name=by_name, encoding=encoding)
@@ -34,9 +91,17 @@ def read_input(chunker: Chunker, by_name: bool, encoding: str | None, name: str)
 
 def read_stdin(encoding: str | None = None) -> Document:
     """Read standard input, with a notice if it is a terminal."""
+    return _decode_stdin(_stdin_bytes(), encoding)
+
+
+def _stdin_bytes() -> bytes:
     if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
-    return Document(decode_text(sys.stdin.buffer.read(), encoding=encoding), "stdin")
+    return sys.stdin.buffer.read()
+
+
+def _decode_stdin(data: bytes, encoding: str | None) -> Document:
+    return Document(decode_text(data, encoding=encoding), "stdin")
 
 
 @contextmanager
@@ -59,3 +124,49 @@ def open_output(path: str) -> Iterator[IO[str]]:
     except OSError as error:
         msg = f"{path}: {error.strerror or error}"
         raise click.ClickException(msg) from error
+
+
+@contextmanager
+def open_resumable(path: str, settings: str) -> Iterator[tuple[IO[str], set[int]]]:
+    """Open a file of JSON lines to continue it where an earlier call was interrupted.
+
+    Until it is complete its name is ``path``, a digest of the ``settings`` and ".partial". The last document in it may be
+    cut off, and is written again.
+
+    Returns
+    -------
+    The file, and the hashes of the names of the documents that are in it.
+    """
+    target = Path(path).resolve()
+    partial = target.with_name(f"{target.name}.{settings[:8]}.partial")
+    others = [file for file in target.parent.glob(f"{glob.escape(target.name)}.????????.partial") if file != partial]
+    if others:
+        msg = f"{others[0]} was begun with other settings: continue with those, or delete it"
+        raise click.UsageError(msg)
+    try:
+        done = _drop_last_document(partial) if partial.exists() else set[int]()
+        with (
+            exit_on_termination(),
+            partial.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file,
+        ):
+            yield file, done
+        partial.replace(target)
+    except OSError as error:
+        msg = f"{path}: {error.strerror or error}"
+        raise click.ClickException(msg) from error
+
+
+def _drop_last_document(path: Path) -> set[int]:
+    """Remove the last document of a file of chunks, and return the hashes of the names of the others."""
+    done, last, start, at = set[int](), "", 0, 0
+    with path.open("r+b") as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            name = json.loads(line)["document"]
+            if name != last:
+                done.add(hash(last))
+                last, start = name, at
+            at += len(line)
+        file.truncate(start)
+    return done - {hash("")}
