@@ -152,6 +152,7 @@ class Headings:
     ----------
     text : the text that the blocks' spans index.
     blocks : a layout, ascending; blocks without a title are skipped.
+    above : level and title of each heading that the text is under.
 
     Examples
     --------
@@ -161,20 +162,19 @@ class Headings:
     ('Guide', 'Install')
     """
 
-    def __init__(self, text: str, blocks: Iterable[Block]) -> None:
+    def __init__(self, text: str, blocks: Iterable[Block], above: Iterable[tuple[int, str]] = ()) -> None:
         self._lead = next_non_space(text, 0)
+        stack = [*above]
         self._starts: list[int] = []
-        self._paths: list[tuple[str, ...]] = [()]
+        self._paths: list[tuple[str, ...]] = [tuple(title for _, title in stack if title)]
         self._above: list[tuple[str, ...]] = []
-        above: list[tuple[int, str]] = []
         for block in blocks:
             if _is_titled(block):
-                above = [(level, title) for level, title in above if level < block.level]
-                self._above.append(tuple(title for _, title in above if title))
-                title = " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
-                above.append((block.level, title))
+                stack = [(level, title) for level, title in stack if level < block.level]
+                self._above.append(tuple(title for _, title in stack if title))
+                stack.append(_heading(text, block))
                 self._starts.append(block.span.start)
-                self._paths.append(tuple(title for _, title in above if title))
+                self._paths.append(tuple(title for _, title in stack if title))
 
     def path(self, offset: int) -> tuple[str, ...]:
         """Return the headings that a character is under, innermost last; a heading is under itself."""
@@ -187,13 +187,30 @@ class Headings:
         return self._above[place - 1] if place and self._starts[place - 1] == offset else self._paths[place]
 
 
+def headings_above(document: Document, offset: int) -> tuple[tuple[int, str], ...]:
+    """Return level and title of each heading that a text from ``offset`` on is under, outermost first."""
+    stack = [*document.above]
+    for block in document.blocks or ():
+        if block.span.start >= offset:
+            break
+        if _is_titled(block):
+            stack = [(level, title) for level, title in stack if level < block.level]
+            stack.append(_heading(document.text, block))
+    return tuple(stack)
+
+
+def _heading(text: str, block: Block) -> tuple[int, str]:
+    """Return the level and the title of a heading."""
+    return block.level, " ".join(text[slice(*block.span)].split()) if block.title is None else block.title
+
+
 class Contexts:
     """The title and headings above an offset; the outermost are dropped until the rest fits in half a chunk."""
 
     def __init__(self, document: Document, limits: Limits) -> None:
         title = document.metadata.get("title")
         self._title = (str(title),) if title else ()
-        self._headings = Headings(document.text, document.blocks or ())
+        self._headings = Headings(document.text, document.blocks or (), document.above)
         self._document, self._limits = document, limits
         self._cache: dict[tuple[str, ...], tuple[str, int]] = {}
 
@@ -236,7 +253,7 @@ class Locator:
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
-        self._document, self._headings = document, Headings(document.text, blocks)
+        self._document, self._headings = document, Headings(document.text, blocks, document.above)
         self._placed = [block for block in blocks if block.places]
         self._ends = [block.span.end for block in self._placed]
 

@@ -114,6 +114,7 @@ class Document:
     markup : the format from which a reader derived the text: "tei", "html", "pages" ...
     offsets : (len(text) + 1,) non-decreasing offsets of each character, and of the end, in the original from which
         ``text`` was derived.
+    above : level and title of each heading that the text is under, outermost first, if it is a part of a document.
 
     Raises
     ------
@@ -126,6 +127,7 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     offsets: Ints | None = None
     markup: str = ""
+    above: tuple[tuple[int, str], ...] = ()
 
     def __post_init__(self) -> None:
         require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)

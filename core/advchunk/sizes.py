@@ -280,12 +280,12 @@ def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> 
 def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
     """Return counted units that also end at the offsets of ``parts``, which maps each to the tokens of its part.
 
-    New edges have the strength of edges within a sentence, unless all edges are alike.
+    New edges have the strength of edges within a sentence, unless all edges are those of sentences.
     """
     size_to = {**dict(zip(units.edges[1:].tolist(), units.token_counts().tolist(), strict=True)), **parts}
     edges = np.array([0, *sorted(size_to)], dtype=np.int64)
-    alike = bool(np.all(units.strength == units.strength[0]))
-    strength = np.full(len(edges), units.strength[0] if alike else Strength.WITHIN_SENTENCE, dtype=np.int64)
+    alike = bool(np.all(units.strength == Strength.SENTENCE))
+    strength = np.full(len(edges), Strength.SENTENCE if alike else Strength.WITHIN_SENTENCE, dtype=np.int64)
     strength[np.searchsorted(edges, units.edges)] = units.strength
     return Units(units.text, edges, np.array([size_to[end] for end in edges[1:].tolist()], dtype=np.int64), strength)
 

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -63,6 +63,9 @@ from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler
 
+if TYPE_CHECKING:
+    from advchunk.chunkers.incremental import Rechunked
+
 _log = logging.getLogger("advchunk")
 
 
@@ -91,6 +94,8 @@ class Chunker(Params, ABC):
     """
 
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
+    restarts: ClassVar[Literal["paragraph", "word"] | None] = None
+    """At the start of what a chunk that ends there leaves the rest of the text independent of what is before; None if nowhere."""
 
     tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)
@@ -181,6 +186,54 @@ class Chunker(Params, ABC):
     ) -> AsyncIterator[list[Chunk]]:
         """Await `stream`."""
         return self._runner.astream(documents, on_error, concurrency)
+
+    def chunk_stream(
+        self,
+        pieces: Iterable[str],
+        *,
+        id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        window: int = 1_000_000,
+    ) -> Iterator[Chunk]:
+        """Yield the chunks of a text that comes in pieces, and may be larger than the memory.
+
+        Offsets are those in the whole text. Chunks and ids are those of `chunk` for the whole text, as long as no code
+        block, table, or stretch without blank lines (for ``sliding-window`` in plain text: without white space) is longer
+        than the window. Where one is, the text is cut at the end of a chunk, and what follows is read as a new paragraph,
+        with a warning in the log.
+
+        Only ``recursive`` and ``sliding-window`` decide by what is near, and only plain text and Markdown can be read in
+        parts. The others need the whole text.
+
+        Parameters
+        ----------
+        pieces : the text, cut anywhere, such as a file opened as text.
+        id, metadata : of the document (`Document`).
+        window : most characters that are held, >= 1, unless a chunk is longer. About 70 bytes a chunk are kept besides, from
+            which ids are numbered.
+
+        Raises
+        ------
+        ConfigurationError : the algorithm, the ``markup`` or the ``vectors`` need the whole text.
+        """
+        from advchunk.chunkers.incremental import chunk_pieces
+
+        return chunk_pieces(self, pieces, Document("", id, metadata=metadata or {}), window)
+
+    def rechunk(self, old_chunks: Sequence[Chunk], document: str | Document) -> Rechunked:
+        """Return the chunks of a document that has been edited, as `chunk` does, and which ids are new and which are gone.
+
+        For the algorithms and the formats of `chunk_stream`, only the text around the edit is chunked: from a chunk before it
+        to the first place behind it where a chunk ends as before. Others chunk the document anew; with a ``cache``, only
+        what was edited is embedded.
+
+        Parameters
+        ----------
+        old_chunks : all chunks of the document before, made by an equal chunker.
+        """
+        from advchunk.chunkers.incremental import rechunk
+
+        return rechunk(self, old_chunks, document if isinstance(document, Document) else Document(document))
 
     def jobs(
         self, documents: Iterable[str | Document], on_failure: OnFailure | None = None

@@ -1,7 +1,7 @@
 """Baselines: windows of a fixed size, and recursive splitting."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
     >>> [c.text for c in SlidingWindowChunker(max_tokens=3, overlap_tokens=1).chunk("one two three four five")]
     ['one two ', 'two three four ', 'four five']
     """
+
+    restarts: ClassVar[Literal["paragraph", "word"] | None] = "word"
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the words of a document, so that windows ignore sentences and blocks."""
@@ -60,6 +62,8 @@ class RecursiveChunker(RecursiveParams, LinearChunker):
     >>> [c.text for c in RecursiveChunker(max_tokens=8).chunk("# Tea\n\nGreen. Black.\n\n# Milk\n\nWhole.")]
     ['# Tea\n\nGreen. Black.\n\n', '# Milk\n\nWhole.']
     """
+
+    restarts: ClassVar[Literal["paragraph", "word"] | None] = "paragraph"
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment, which the token budget divides."""

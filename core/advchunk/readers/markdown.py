@@ -88,11 +88,12 @@ _INLINE = re.compile(
 )
 
 
-def blocks(text: str) -> tuple[Block, ...]:
+def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     r"""Return the blocks of a Markdown text, disjoint and in reading order; those of plain prose are its paragraphs.
 
     A block consists of whole lines, with its indentation, its marker (``#``, ``-``, the fence) and those of enclosing
-    quotes and list items, but without the last line end. A nested item is a block of its own.
+    quotes and list items, but without the last line end. A nested item is a block of its own. Only the start of a document
+    can have front matter.
 
     >>> text = "# Tea\n\n- green\n- black\n"
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
@@ -100,9 +101,9 @@ def blocks(text: str) -> tuple[Block, ...]:
     """
     # Line ends as the parser expects them, without moving a character.
     flat = text.replace("\r\n", " \n").replace("\r", "\n")
-    begin = int(flat.startswith("\ufeff"))
+    begin = int(is_start and flat.startswith("\ufeff"))
     layout = list[Block]()
-    if front := _FRONT_MATTER.match(flat, begin):
+    if front := _FRONT_MATTER.match(flat, begin) if is_start else None:
         layout.append(Block("code", Span(*front.span())))
         begin = front.end()
     for start, end, marked in _ranges(flat, begin):

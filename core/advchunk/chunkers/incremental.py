@@ -1,0 +1,316 @@
+"""Chunk a text in parts, with the chunks of the whole: as it comes in pieces, or around an edit.
+
+Greedy packing from the left restarts at the end of any chunk. The units that are packed restart where a paragraph does: after
+a blank line at which the layout has a block. Between two such places a part of the text has the chunks that the whole has there,
+except for the last ones, which depend on what follows.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from advchunk.engine import Job, drive
+from advchunk.engine.runner import IdGenerator
+from advchunk.errors import require
+from advchunk.layout import headings_above, inherited_metadata
+from advchunk.readers import markdown
+from advchunk.records import Chunk, Document, Explanation, Span, write_metadata, written_metadata
+from advchunk.text.tiling import unit_end
+
+_log = logging.getLogger("advchunk")
+_MARKUPS = ("markdown", "plain")
+_VECTORS = ("none", "plain")  # of a chunk alone
+_UNCUT = ("code", "table", "formula", "figure", "heading")
+_ABOVE = ("heading", "caption")  # which stay with what follows
+_AFTER_BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)(?=\S)")
+_WORD_START = re.compile(r"(?<=\s)\S")
+_LAST_SPACE = re.compile(r"(?<=\S)\s++(?=\S++\Z)")
+_JOINED = 8  # last chunks that may change with what follows if short ones join their neighbors
+_NEAR = 16  # chunks of a first part around an edit
+
+
+@dataclass(frozen=True, slots=True)
+class Rechunked:
+    """The chunks of an edited document, and the ids of those that it had before or not, and of those that are gone."""
+
+    chunks: list[Chunk]
+    kept: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+def chunk_pieces(chunker: Any, pieces: Iterable[str], document: Document, window: int) -> Iterator[Chunk]:
+    """Yield the chunks of a text in pieces; see `Chunker.chunk_stream`. ``document`` has no text."""
+    require(isinstance(window, int) and window >= 1, "window must be a whole number >= 1", window)
+    is_iterable = isinstance(pieces, Iterable) and not isinstance(pieces, str)
+    require(is_iterable, "pieces must be an iterable of text; chunk takes a single text", pieces)
+    rule = "chunk_stream needs recursive or sliding-window; other algorithms need the whole text, as chunk takes it"
+    require(chunker.restarts is not None, rule, chunker.algorithm)
+    require(chunker.markup in _MARKUPS, f"markup must be one of {_MARKUPS} for chunk_stream", chunker.markup)
+    require(chunker.vectors in _VECTORS, f"vectors must be one of {_VECTORS} for chunk_stream", chunker.vectors)
+    chunker.load()
+    return _number(_Parts(chunker, _slices(pieces, window // 2 + 1), document, window), document)
+
+
+def _number(parts: _Parts, document: Document) -> Iterator[Chunk]:
+    ids = IdGenerator()
+    for index, chunk in enumerate(parts.chunks()):
+        yield ids.assign(document.source, [chunk], index)[0]
+
+
+def _slices(pieces: Iterable[str], length: int) -> Iterator[str]:
+    for piece in pieces:
+        require(isinstance(piece, str), "pieces must be text", piece)
+        for start in range(0, len(piece), length):
+            yield piece[start : start + length]
+
+
+class _Part:
+    """A part of a text with its layout, and the places where chunking can restart.
+
+    Parameters
+    ----------
+    above : the headings that it is under.
+    is_first : True for the start of a text.
+    """
+
+    def __init__(self, chunker: Any, text: str, above: tuple[tuple[int, str], ...], is_first: bool) -> None:
+        self.text, self._restarts, self._is_plain = text, chunker.restarts, chunker.markup == "plain"
+        blocks = () if self._is_plain else markdown.blocks(text, is_start=is_first)
+        self.document = Document(text, blocks=blocks, above=above)
+        self._starts = [block.span.start for block in blocks]
+        paragraphs = {match.end() for match in _AFTER_BLANK.finditer(text)}
+        self.paragraphs = sorted(paragraphs if self._is_plain else paragraphs.intersection(self._starts))
+
+    def is_restart(self, offset: int) -> bool:
+        """Return True if a text from an offset on, where a chunk starts, has the chunks that the whole has there."""
+        place = bisect_left(self._starts, offset) - 1  # the last block that starts before it
+        blocks = self.document.blocks or ()
+        before = blocks[place] if place >= 0 else None
+        if before is not None and (before.kind in _UNCUT and offset < before.span.end):
+            return False
+        if before is not None and before.kind in _ABOVE and offset >= before.span.end:
+            return False
+        if self._restarts == "word":
+            return _WORD_START.match(self.text, offset) is not None
+        at = bisect_left(self.paragraphs, offset)
+        return self.paragraphs[at : at + 1] == [offset]
+
+    def last_end(self, start: int) -> int | None:
+        """Return the last place after ``start`` up to which what follows does not change the units."""
+        if self._is_plain and self._restarts == "word":
+            last = _LAST_SPACE.search(self.text, start)
+            return unit_end(self.text, last.start()) if last else None
+        return self.paragraphs[-1] if self.paragraphs and self.paragraphs[-1] > start else None
+
+    def anchor(self, offset: int) -> int:
+        """Return the last place up to an offset from which the layout can be read."""
+        if self._is_plain:
+            return offset
+        return ([0, *self.paragraphs])[bisect_right(self.paragraphs, offset)]
+
+    def clip(self, start: int, end: int, of: Document) -> Document:
+        """Return the text from ``start`` to ``end`` with its layout, as a document like ``of``."""
+        blocks = tuple(
+            replace(block, span=Span(max(block.span.start, start) - start, min(block.span.end, end) - start))
+            for block in self.document.blocks or ()
+            if block.span.start < end and block.span.end > start
+        )
+        return replace(of, text=self.text[start:end], blocks=blocks, above=headings_above(self.document, start))
+
+
+class _Parts:
+    """The chunks of a text in parts.
+
+    Parameters
+    ----------
+    pieces : the text from ``base`` on.
+    document : name and metadata of the chunks.
+    window : most characters that are held.
+    target : characters after which a part is chunked; None is half of the window.
+    base, above : where the text starts in the whole, and the headings that it is under.
+    start : where the first chunk starts in the text.
+    skip : number of the first chunks that are left out, because they only lead to the overlap of the next.
+    """
+
+    def __init__(
+        self, chunker: Any, pieces: Iterable[str], document: Document, window: int, *, target: int | None = None,
+        base: int = 0, above: tuple[tuple[int, str], ...] = (), start: int = 0, skip: int = 0,
+    ) -> None:  # fmt: skip
+        self._chunker, self._pieces, self._of = chunker, iter(pieces), document
+        self._window, self._target = window, target or window // 2 + 1
+        self._base, self._above, self._start, self._skip = base, above, start, skip
+        self._repeats = int(chunker.size("overlap_tokens") > 0)
+        self._open = _JOINED if chunker.size("min_tokens") else 1
+        self.restarts = set[int]()  # ends of the chunks of the last part at which chunking can restart, in the whole
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the chunks, with spans in the whole."""
+        text, start, target, is_complete = "", self._start, self._target, False
+        while True:
+            parts, length = [text], len(text)
+            while length - start < target and not is_complete:
+                piece = next(self._pieces, None)
+                is_complete = piece is None
+                parts.append(piece or "")
+                length += len(parts[-1])
+            text = "".join(parts)
+            part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
+            is_forced = len(text) >= self._window
+            end = len(text) if is_complete else part.last_end(start) or (len(text) if is_forced else None)
+            chunks = self._chunk(part, start, end) if end else []
+            starts = [0, *(chunk.end for chunk in chunks)]
+            self.restarts = {self._base + start + offset for offset in starts if part.is_restart(start + offset)}
+            if is_complete:
+                yield from self._shifted(chunks[self._skip :], start)
+                return
+            last = len(chunks) - self._open - self._repeats
+            place = next((i for i in range(last, 0, -1) if part.is_restart(start + starts[i])), 0)
+            at = start + starts[place]
+            anchor = part.anchor(at)
+            if not place and is_forced and last > 0:
+                place, at = last, start + starts[last]
+                anchor = at
+                message = "%r: cut at %d as at a paragraph, because a block is longer than the window of %d characters"
+                _log.warning(message, self._of.source, self._base + at, self._window)
+            if not place:
+                target = 2 * (len(text) - start)
+                continue
+            yield from self._shifted(chunks[self._skip : place + self._repeats], start)
+            self._above = headings_above(part.document, anchor)
+            self._base += anchor
+            self._skip = self._repeats
+            text, start, target = text[anchor:], at - anchor, self._target
+
+    def _chunk(self, part: _Part, start: int, end: int) -> list[Chunk]:
+        jobs: Iterable[Job[Explanation]] = self._chunker.jobs([part.clip(start, end, self._of)])
+        (explanation,) = drive(jobs)
+        return explanation.chunks
+
+    def _shifted(self, chunks: Iterable[Chunk], start: int) -> Iterator[Chunk]:
+        return (_shift(chunk, self._base + start) for chunk in chunks)
+
+
+def _shift(chunk: Chunk, by: int) -> Chunk:
+    return replace(chunk, spans=tuple(Span(start + by, end + by) for start, end in chunk.spans))
+
+
+def rechunk(chunker: Any, old: Sequence[Chunk], document: Document) -> Rechunked:
+    """Return the chunks of an edited document; see `Chunker.rechunk`."""
+    require(all(isinstance(chunk, Chunk) for chunk in old), "old_chunks must be Chunks", old)
+    chunks = _around_edit(chunker, old, document) if _can_restart(chunker, old, document) else None
+    chunks = chunker.chunk(document) if chunks is None else IdGenerator().assign(document.source, chunks)
+    before, after = {chunk.id for chunk in old}, {chunk.id for chunk in chunks}
+    return Rechunked(
+        chunks,
+        kept=tuple(chunk.id for chunk in chunks if chunk.id in before),
+        added=tuple(chunk.id for chunk in chunks if chunk.id not in before),
+        removed=tuple(chunk.id for chunk in old if chunk.id not in after),
+    )
+
+
+def _can_restart(chunker: Any, old: Sequence[Chunk], document: Document) -> bool:
+    is_local = chunker.restarts is not None and chunker.markup in _MARKUPS and chunker.vectors in _VECTORS
+    is_read_alike = document.blocks is None and document.offsets is None and not document.markup
+    if not (is_local and is_read_alike and old and document.text.strip()):
+        return False
+    return not chunker.include_context or old[0].metadata.get("title") == document.metadata.get("title")
+
+
+def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list[Chunk] | None:
+    """Return the chunks of an edited document, most of them from before; None if those do not tile a text."""
+    before, after = _joined(old), document.text
+    if before is None:
+        return None
+    same = _common_length(before, after)
+    edited = len(after) - _common_length(before[same:], after[same:], at_end=True)
+    shift, repeats = len(after) - len(before), int(chunker.size("overlap_tokens") > 0)
+    ends = [chunk.end for chunk in old]
+    part = _Part(chunker, after[:same], (), is_first=True)
+    unchanged = bisect_right(ends, part.last_end(0) or 0) - (_JOINED if chunker.size("min_tokens") else 1) - repeats
+    first = next((i for i in range(unchanged, 0, -1) if part.is_restart(ends[i - 1])), 0)
+    start = ends[first - 1] if first else 0
+    anchor = part.anchor(start) if first else 0
+    step = 1 + _NEAR * len(before) // len(old)
+    above = headings_above(part.document, anchor)
+    parts = _Parts(
+        chunker, _slices([after[anchor:]], step), document, len(after) + 1, target=step, base=anchor, above=above,
+        start=start - anchor, skip=repeats if first else 0,
+    )  # fmt: skip
+    regions = [_Region(chunker, text[anchor:], anchor, above) for text in (before, after)]
+
+    def is_back(end: int) -> bool:
+        """Return True if what follows the end of a chunk has the chunks that it had before."""
+        place = bisect_left(ends, end - shift)
+        if end < edited or ends[place : place + 1] != [end - shift] or end not in parts.restarts:
+            return False
+        return regions[0].state(end - shift) == regions[1].state(end)
+
+    metadata = inherited_metadata(document.metadata)
+    kept = [_with_metadata(chunk, metadata) for chunk in old[: first + repeats * bool(first)]]
+    was_back = not repeats
+    for chunk in parts.chunks():
+        kept.append(chunk)
+        back = is_back(chunk.end)
+        if back and was_back:
+            rest = old[bisect_left(ends, chunk.end - shift) + 1 :]
+            return kept + [_with_metadata(_shift(chunk, shift), metadata) for chunk in rest]
+        was_back = back or not repeats
+    return kept
+
+
+class _Region:
+    """The layout of a text from an anchor on, as far as it is needed.
+
+    Parameters
+    ----------
+    text : the text from ``base`` in the whole on.
+    """
+
+    _BEYOND = 1000  # characters, so that a line is whole
+
+    def __init__(self, chunker: Any, text: str, base: int, above: tuple[tuple[int, str], ...]) -> None:
+        self._chunker, self._text, self._base, self._above = chunker, text, base, above
+        self._part = _Part(chunker, "", above, is_first=False)
+
+    def state(self, offset: int) -> tuple[bool, tuple[tuple[int, str], ...]]:
+        """Return whether chunking can restart at an offset in the whole, and the headings above it."""
+        at = offset - self._base
+        if at + self._BEYOND > len(self._part.text) < len(self._text):
+            text = self._text[: 2 * at + self._BEYOND]
+            self._part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
+        return self._part.is_restart(at), headings_above(self._part.document, at)
+
+
+def _joined(chunks: Sequence[Chunk]) -> str | None:
+    """Return the text that chunks tile, apart from overlap; None if they do not."""
+    parts, end = list[str](), 0
+    for chunk in chunks:
+        if len(chunk.spans) != 1 or not chunk.start <= end < chunk.end:
+            return None
+        parts.append(chunk.text[end - chunk.start :])
+        end = chunk.end
+    return "".join(parts)
+
+
+def _common_length(a: str, b: str, *, at_end: bool = False) -> int:
+    """Return the length of the longest common start of two texts, or end."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        is_same = (
+            a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]
+            if at_end
+            else a[low:middle] == b[low:middle]
+        )
+        low, high = (middle, high) if is_same else (low, middle - 1)
+    return low
+
+
+def _with_metadata(chunk: Chunk, metadata: Mapping[str, Any]) -> Chunk:
+    return replace(chunk, metadata=write_metadata(metadata, written_metadata(chunk.metadata)))

@@ -1,0 +1,129 @@
+"""Texts in pieces, and edited texts, have the chunks of the whole text chunked at once: the twin of both is `chunk`."""
+
+from __future__ import annotations
+
+import tracemalloc
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from advchunk import ConfigurationError, Document, MSTSemanticChunker, RecursiveChunker, SlidingWindowChunker
+from advchunk.chunkers import incremental
+
+BLOCKS = [
+    "# Tea", "## Green", "### Leaves", "Title\n---", "One two three. Four five six seven! Eight?", "A short one.", "x",
+    "- an item\n- another one here\n  with a line", "- loose\n\n- list\n\n  inside it", "1. first\n2. second",
+    "> a quote of words\n> in two lines", "```\ncode here\n\nmore code\n\n# no heading\n```", "```\nopen fence", "---",
+    "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", "$$\nx = y\n$$", "    indented code\n\n    of two", "<div>\nhtml text\n</div>",
+    "<!-- a comment\n\nof several -->", "key: value", "+++\na = 1\n+++", "Lower case continues. and so on, with commas, here.",
+    "Dr. Smith (see Fig. 3. or not) left. \"Why?\" he said.", "Ein Satz。日本語の文です。もう一つ。", "word " * 30,
+]  # fmt: skip
+texts = st.lists(
+    st.tuples(st.sampled_from(BLOCKS), st.sampled_from(["\n\n", "\n", "\n\n\n", "\r\n\r\n", " \n \n", "\n\n  "])),
+    max_size=25,
+).map(lambda pairs: "".join(block + gap for block, gap in pairs))
+chunkers = st.builds(
+    lambda kind, **params: kind(**params),
+    st.sampled_from([RecursiveChunker, SlidingWindowChunker]),
+    max_tokens=st.sampled_from([6, 12, 25]),
+    overlap_tokens=st.sampled_from([0, 0, 3]),
+    min_tokens=st.sampled_from([0, 0, 4]),
+    include_context=st.booleans(),
+    add_scores=st.booleans(),
+    markup=st.sampled_from(["markdown", "plain"]),
+    tokenizer=st.sampled_from([None, "words", "characters"]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(chunkers, texts, st.integers(1, 40), st.sampled_from([30, 100, 400]))
+def test_a_stream_has_the_chunks_of_the_whole_text(chunker, text, length, target):
+    pieces = [text[i : i + length] for i in range(0, len(text), length)]
+    document = Document(text, "d", metadata={"title": "T", "k": 1})
+    parts = incremental._Parts(chunker, pieces, document, 10**6, target=target)
+    assert list(incremental._number(parts, document)) == chunker.chunk(document)
+
+
+@settings(max_examples=80, deadline=None)
+@given(chunkers, texts, texts, st.data())
+def test_an_edited_text_has_the_chunks_of_chunking_anew(chunker, text, new, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 60)))
+    edited = Document(text[:start] + new[:60] + text[end:], "d", metadata={"k": 2})
+    old = chunker.chunk(Document(text, "d", metadata={"k": 1}))
+    with patch.object(incremental, "_NEAR", 2):
+        result = chunker.rechunk(old, edited)
+    anew = chunker.chunk(edited)
+    assert result.chunks == anew
+    ids, before = [chunk.id for chunk in anew], [chunk.id for chunk in old]
+    assert result.kept == tuple(name for name in ids if name in set(before))
+    assert result.added == tuple(name for name in ids if name not in set(before))
+    assert result.removed == tuple(name for name in before if name not in set(ids))
+
+
+PROSE = "One two three. Four five six seven!\n\n# Head\n\nEight nine ten.\n\n"
+
+
+def test_a_long_block_is_cut_with_a_warning(caplog):
+    text = "One two three. Four five six. " * 400
+    chunks = list(RecursiveChunker(max_tokens=20).chunk_stream([text], window=2000))
+    assert "".join(chunk.text for chunk in chunks) == text
+    assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+    assert "longer than the window of 2000 characters" in caplog.text
+
+
+def test_memory_does_not_grow_with_a_stream():
+    def peak(times):
+        tracemalloc.start()
+        try:
+            for _ in RecursiveChunker(max_tokens=20).chunk_stream((PROSE for _ in range(times)), window=4000):
+                pass
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(20)  # what is loaded once
+    assert peak(600) < peak(150) + 450 * 2 * 200  # digests of ids
+
+
+def test_only_the_text_around_an_edit_is_chunked(monkeypatch):
+    chunker, text, asked = RecursiveChunker(max_tokens=20), "\n\n".join(f"{PROSE}{i}" for i in range(300)), []
+    old = chunker.chunk(text)
+    jobs = RecursiveChunker.jobs
+    monkeypatch.setattr(
+        RecursiveChunker,
+        "jobs",
+        lambda self, documents, *args: jobs(self, [asked.extend(documents) or asked[-1]], *args),
+    )
+    edited = text.replace("150\n\nOne", "150\n\nTwo")
+    result = chunker.rechunk(old, edited)
+    assert len(result.added) == len(result.removed) == 1
+    assert sum(len(document.text) for document in asked) < len(text) / 5
+    monkeypatch.undo()
+    assert result.chunks == chunker.chunk(edited)
+
+
+def test_other_algorithms_chunk_anew():
+    chunker = MSTSemanticChunker(max_tokens=20)
+    text = "Cats purr.\n\nJudges sit in court.\n\nBoats sail."
+    result = chunker.rechunk(chunker.chunk(text), text + "\n\nTea is hot.")
+    assert result.chunks == chunker.chunk(text + "\n\nTea is hot.")
+    assert chunker.rechunk(result.chunks, "").removed == tuple(chunk.id for chunk in result.chunks)
+    assert chunker.rechunk([], "Cats.").added == tuple(chunk.id for chunk in chunker.chunk("Cats."))
+
+
+@pytest.mark.parametrize(
+    ("chunker", "pieces", "options", "says"),
+    [
+        (MSTSemanticChunker(), ["x"], {}, "chunk_stream needs recursive or sliding-window.* got 'mst-semantic'"),
+        (RecursiveChunker(markup="html"), ["x"], {}, "markup must be one of .* for chunk_stream, got 'html'"),
+        (RecursiveChunker(vectors="context"), ["x"], {}, "vectors must be one of"),
+        (RecursiveChunker(), "text", {}, "pieces must be an iterable of text"),
+        (RecursiveChunker(), ["x"], {"window": 0}, "window must be a whole number >= 1"),
+    ],
+)
+def test_what_cannot_be_streamed(chunker, pieces, options, says):
+    with pytest.raises(ConfigurationError, match=says):
+        chunker.chunk_stream(pieces, **options)
