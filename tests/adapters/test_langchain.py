@@ -332,8 +332,8 @@ def test_on_error_and_fallback():
 
 def test_workers_split_as_one_process_does():
     failures, documents = [], [Document(TEXT, id="a"), Document(TEXT), Document(TEXT)]
-    one = RecursiveSplitter(max_tokens=9).split_documents(documents)
-    assert RecursiveSplitter(max_tokens=9, workers=2, on_error=failures.append).split_documents(documents) == one
+    alone = RecursiveSplitter(max_tokens=9).split_documents(documents)
+    assert RecursiveSplitter(max_tokens=9, workers=2, on_error=failures.append).split_documents(documents) == alone
     assert failures == []
     with pytest.raises(ConfigurationError, match="workers must be a whole number >= 1, got 0"):
         RecursiveSplitter(workers=0)

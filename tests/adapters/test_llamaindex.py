@@ -273,9 +273,9 @@ def test_any_core_chunker():
 
 def test_workers_parse_as_one_process_does():
     documents = [Document(text="A. x A. A. B. A. ", id_=name) for name in "ab"]
-    one, two = (RecursiveNodeParser(max_tokens=4, workers=workers)(documents) for workers in (1, 2))
-    assert len(one) > 2
-    assert [node.to_dict() for node in two] == [node.to_dict() for node in one]
+    alone, together = (RecursiveNodeParser(max_tokens=4, workers=workers)(documents) for workers in (1, 2))
+    assert len(alone) > 2
+    assert [node.to_dict() for node in together] == [node.to_dict() for node in alone]
     with pytest.raises(ConfigurationError, match="workers must be a whole number >= 1, got 0"):
         RecursiveNodeParser(workers=0)
 

@@ -101,15 +101,15 @@ def test_bad_lines_are_reported_and_skipped(tmp_path):
     result = run("chunk", path, tmp_path / "none.jsonl", "-m", "recursive", "-f", "jsonl")
     assert [row["document"] for row in lines(result.stdout)] == ["a"]
     assert result.exit_code == 1
-    said = result.stderr.splitlines()
-    assert said[0].startswith(f"advchunk: {tmp_path / 'none.jsonl'}: No such file") or len(said) == 5
+    messages = result.stderr.splitlines()
+    assert len(messages) == 5
     for expected in (
         f"advchunk: {path}:3: a line must be JSON (Expecting value: line 1 column 1 (char 0))",
         f"""advchunk: {path}:4: a line must be an object with "text", got {{'id': 'b'}}""",
         f"""advchunk: {path}:5: a line must have an "id", text or a whole number, got ''""",
         "advchunk: a: another document has the same name",
     ):
-        assert expected in said
+        assert expected in messages
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="workers are slow to start")
@@ -118,9 +118,9 @@ def test_workers_write_what_one_process_writes(tmp_path):
     write_jsonl(path, 3)
     bad.write_bytes(b"ab\xff")
     args = ["chunk", path, "-", bad, TOWN, "-m", "recursive", "-f", "json"]
-    one, two = (run(*args, "--workers", workers, stdin="Tea.") for workers in ("1", "2"))
-    assert (two.stdout, two.stderr, two.exit_code) == (one.stdout, one.stderr, 1)
-    assert len(json.loads(two.stdout)) == 5
+    alone, together = (run(*args, "--workers", workers, stdin="Tea.") for workers in ("1", "2"))
+    assert (together.stdout, together.stderr, together.exit_code) == (alone.stdout, alone.stderr, 1)
+    assert len(json.loads(together.stdout)) == 5
     refused = run("chunk", path, "-m", "graphrag", "--experimental", "--workers", "2")
     assert "--workers must be 1 for graphrag" in refused.stderr
 

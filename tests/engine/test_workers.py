@@ -60,18 +60,18 @@ TEXTS = [
 @needs_signals
 def test_chunks_ids_and_failures_are_those_of_one_process():
     chunker = RecursiveChunker(max_tokens=3, tokenizer=count_words, vectors="plain")
-    one = chunker.chunk_many(TEXTS, on_error="collect")
+    alone = chunker.chunk_many(TEXTS, on_error="collect")
     done = []
     texts = [*TEXTS, Document("This is deadly.", "last")]
     many = chunker.chunk_many(iter(texts), on_error="collect", progress=done.append, workers=2)
-    assert many[:-1] == one
+    assert many[:-1] == alone
     assert many[-1] == []
-    for chunks, expected in zip(many, one, strict=False):
+    for chunks, expected in zip(many, alone, strict=False):
         for chunk, other in zip(chunks, expected, strict=True):
             np.testing.assert_array_equal(chunk.vector, other.vector)
     unreadable, odd, died = many.failures
-    assert [(f.index, f.source) for f in many.failures[:2]] == [(f.index, f.source) for f in one.failures]
-    assert repr(unreadable.error) == repr(one.failures[0].error)
+    assert [(f.index, f.source) for f in many.failures[:2]] == [(f.index, f.source) for f in alone.failures]
+    assert repr(unreadable.error) == repr(alone.failures[0].error)
     assert repr(odd.error) == "RuntimeError('OddError: 1 2')"
     assert (died.place, type(died.error)) == ("document 7 ('last')", WorkerDied)
     assert done == [*range(1, 9)]

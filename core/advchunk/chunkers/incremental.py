@@ -279,7 +279,7 @@ class _Region:
         self._part = _Part(chunker, "", above, is_first=False)
 
     def state(self, offset: int) -> tuple[bool, tuple[tuple[int, str], ...]]:
-        """Return whether chunking can restart at an offset in the whole, and the headings above it."""
+        """Return True if chunking can restart at an offset in the whole, and the headings above it."""
         at = offset - self._base
         if at + self._BEYOND > len(self._part.text) < len(self._text):
             text = self._text[: 2 * at + self._BEYOND]

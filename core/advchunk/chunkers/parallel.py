@@ -21,7 +21,7 @@ _Input: TypeAlias = str | Document
 
 
 class Outcome(NamedTuple):
-    """What became of a document: its name, and its chunks, with ids as if it were alone, or its failure."""
+    """The result of a document: its name, and its chunks, with ids as if it were alone, or its failure."""
 
     source: str
     chunks: list[Chunk]
@@ -51,7 +51,7 @@ class ParallelRunner(Runner[_Input, Explanation]):
 
     Parameters
     ----------
-    chunker : what the processes run.
+    chunker : runs in the processes.
     workers : number of processes, >= 2.
     """
 
@@ -87,7 +87,7 @@ class ParallelRunner(Runner[_Input, Explanation]):
 
 
 def share_models(chunker: Any) -> partial[None]:
-    """Return what prepares another process for a chunker, so that it maps the embedded model instead of loading it."""
+    """Return a function that prepares another process for a chunker: it maps the embedded model instead of loading it."""
     return partial(_prepare, chunker, static.loaded_table())
 
 

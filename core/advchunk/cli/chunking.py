@@ -19,7 +19,7 @@ from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.parallel import share_models
 from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
 from advchunk.cli.files import (
-    Source,
+    FileInput,
     expand_folder,
     is_jsonl,
     iterate_sources,
@@ -113,10 +113,10 @@ class _SourceChunker:
     by_name: bool
     encoding: str | None
 
-    def __call__(self, sources: Iterable[Source]) -> list[_Result]:
+    def __call__(self, sources: Iterable[FileInput]) -> list[_Result]:
         return list(self.stream(sources))
 
-    def stream(self, sources: Iterable[Source]) -> Iterator[_Result]:
+    def stream(self, sources: Iterable[FileInput]) -> Iterator[_Result]:
         """Yield the result of each source, in order, as soon as it is known."""
         pending = deque[tuple[_Result, deque[Document]]]()  # results, and documents that are read but not yet chunked
         failures = dict[int, Failure]()
@@ -204,8 +204,8 @@ class _Run:
             prepare = share_models(self._process.chunker)
             yield from run_in_processes(self._process, self._sources(), self._workers, lambda s: s.size, prepare)
 
-    def _sources(self) -> Iterator[Source]:
-        """Yield what is to be done, and remember the names; a line is read only if its document may be done."""
+    def _sources(self) -> Iterator[FileInput]:
+        """Yield the inputs that are to be chunked, and remember their names; a line is read only if its document may be done."""
         for name, of_lines in self._files:
             try:
                 for source in iterate_sources(name, of_lines):
@@ -217,7 +217,7 @@ class _Run:
             except OSError as error:
                 self._report(name, error.strerror or str(error))
 
-    def _skip(self, source: Source) -> bool:
+    def _skip(self, source: FileInput) -> bool:
         try:
             name = source.name if source.data is None else read_record(source.data).id
         except ConfigurationError:

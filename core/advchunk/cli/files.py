@@ -30,7 +30,7 @@ def expand_folder(name: str) -> Iterator[str]:
     yield from paths or [name]
 
 
-class Source(NamedTuple):
+class FileInput(NamedTuple):
     """A file that is still to be read, standard input, or a line of a file of documents."""
 
     name: str  # of a line with its number
@@ -52,18 +52,18 @@ def is_jsonl(name: str) -> bool:
     return PurePath(name).suffix.lower() == ".jsonl"
 
 
-def iterate_sources(name: str, of_lines: bool) -> Iterator[Source]:
+def iterate_sources(name: str, of_lines: bool) -> Iterator[FileInput]:
     """Yield the file, or each of its lines that is not blank; "-" is standard input."""
     if not of_lines:
-        yield Source(name, _stdin_bytes() if name == "-" else None)
+        yield FileInput(name, _stdin_bytes() if name == "-" else None)
         return
     with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                yield Source(f"{name}:{number}", line)
+                yield FileInput(f"{name}:{number}", line)
 
 
-def read_source(chunker: Chunker, by_name: bool, encoding: str | None, source: Source) -> list[Document]:
+def read_source(chunker: Chunker, by_name: bool, encoding: str | None, source: FileInput) -> list[Document]:
     """Read a file as `read_input` does, or decode the data of a source."""
     if source.data is None:
         return read_input(chunker, by_name, encoding, source.name)

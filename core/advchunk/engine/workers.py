@@ -217,7 +217,7 @@ _messages = SimpleQueue[logging.LogRecord]()
 
 
 def _load(shared: _Shared) -> int:
-    """Load what the process runs, and return its id."""
+    """Load the function and its setup, and return the id of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the calling process decides what an interrupt means
     process, setup, level = _read_shared(shared)
     _log.addHandler(QueueHandler(_messages))
