@@ -92,7 +92,7 @@ def test_fit_keeps_the_text_and_the_budget(case):
     for size, budget, text in zip(fitted.token_counts().tolist(), budgets, fitted.strings(), strict=True):
         assert size <= budget or len(text) == 1
     old = dict(zip(units.edges.tolist(), units.strength.tolist(), strict=True))
-    new = 0 if len(set(old.values())) > 1 else old[0]  # weak, unless all are alike
+    new = 1 if set(old.values()) == {1} else 0  # weak, unless all are edges of sentences
     assert fitted.strength.tolist() == [old.get(edge, new) for edge in fitted.edges.tolist()]
 
 
