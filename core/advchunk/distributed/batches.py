@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from advchunk.chunkers.base import Chunker
-from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.engine.runner import Failure
 from advchunk.errors import ConfigurationError, first_line, import_extra, require
 from advchunk.records import Chunk, Document, Span
@@ -73,7 +72,7 @@ def chunk_batches(
     Parameters
     ----------
     batches : `pyarrow.RecordBatch` objects, or a `pyarrow.Table`; read as they are needed.
-    chunker : any but ``graphrag``, which chunks a corpus, and without ``vectors="units"``.
+    chunker : any but ``graphrag``, which chunks a corpus, and not with ``vectors="units"``.
     id, text : names of string columns.
     metadata : names of columns for the documents' metadata; None takes all others. Dates become ISO 8601 text.
     on_error : how to handle a document that fails, or a row without an id of its own or without a text: "row" reports it as
@@ -96,7 +95,7 @@ def chunk_batches(
     [{'document_id': 'a', 'text': 'Three four.', 'error': None}, {'document_id': 'b', 'text': None, 'error': "'text' must be a string, got None"}]
     """
     pa = import_extra("pyarrow", "arrow")
-    require(not isinstance(chunker, GraphRAGChunker), "chunk_batches chunks single documents, not a corpus", chunker)
+    require(not chunker.is_corpus_level, "chunk_batches chunks single documents, not a corpus", chunker)
     require(chunker.vectors != "units", "vectors must not be 'units', whose rows have no column", chunker.vectors)
     require(on_error in ("row", "raise"), "on_error must be 'row' or 'raise'", on_error)
     rows = _chunk_rows(_documents(batches, id, text, metadata, set(repeated)), chunker, on_error)

@@ -2,13 +2,10 @@
 
 import os
 import pickle
-import threading
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
@@ -18,9 +15,11 @@ from advchunk.distributed.batches import chunk_batches, chunk_schema, repeated_i
 from advchunk.distributed.deaths import FileJournal, Journal, ray_journal, survive
 from advchunk.distributed.folders import FileFormat, OutputFolder, facts, open_fragments
 from advchunk.engine.runner import Progress, ProgressReporter
-from advchunk.errors import import_extra, require
+from advchunk.engine.workers import run_in_processes
+from advchunk.errors import WorkerDied, import_extra, require
 
 _BATCH = 256  # documents that are chunked together
+_ALONE = 2**30  # size of a shard that lets each process take one at a time
 
 
 class ShardCounts(NamedTuple):
@@ -149,45 +148,30 @@ class _ShardWorker:
         return _Counts(chunks, failures)
 
 
-_worker: _ShardWorker  # of a process
-
-
 def _run_in_processes(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator[_Counts]:
-    """Yield the counts of shards; each thread has a process of its own, since the death of one breaks its whole pool."""
-    local, pools = threading.local(), list[ProcessPoolExecutor]()
-
-    def start() -> ProcessPoolExecutor:
-        pools.append(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
-        pools[-1].submit(_start_worker, task, FileJournal(Path(folder))).result()
-        return pools[-1]
-
-    def run(shard: _Shard) -> _Counts:
-        while True:
-            if getattr(local, "pool", None) is None:
-                local.pool = start()
-            future: Future[_Counts] = local.pool.submit(_run_shard, shard)
-            try:
-                return future.result()
-            except BrokenProcessPool:  # survived, since the journal knows at what it died
-                local.pool = None
-
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as threads:
-        try:
-            for result in as_completed([threads.submit(run, shard) for shard in shards]):
-                yield result.result()
-        finally:
-            threads.shutdown(cancel_futures=True)
-            for pool in pools:
-                pool.shutdown()
+    """Yield the counts of shards. No shard is given up, since the journal knows at what its workers died."""
+    with TemporaryDirectory() as folder:
+        process = _ShardProcess(task, FileJournal(Path(folder)))
+        for result in run_in_processes(process, shards, workers, lambda _: _ALONE, max_deaths=sys.maxsize):
+            if isinstance(result, WorkerDied):
+                raise result
+            yield result
 
 
-def _start_worker(task: _Task, journal: Journal) -> None:
-    global _worker  # noqa: PLW0603 - one for each process
-    _worker = _ShardWorker(task, journal)
+@dataclass
+class _ShardProcess:
+    """A `_ShardWorker` that is made where it runs."""
 
+    task: _Task
+    journal: Journal
 
-def _run_shard(shard: _Shard) -> _Counts:
-    return _worker.run(shard)
+    def __call__(self, shards: Sequence[_Shard]) -> list[_Counts]:
+        """Write the chunks of shards."""
+        return [self._worker.run(shard) for shard in shards]
+
+    @cached_property
+    def _worker(self) -> "_ShardWorker":
+        return _ShardWorker(self.task, self.journal)
 
 
 def _run_on_ray(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator[_Counts]:

@@ -51,6 +51,7 @@ def run_in_processes(
     workers: int,
     size: Callable[[_Item], int],
     setup: Callable[[], object] | None = None,
+    max_deaths: int = MAX_DEATHS,
 ) -> Generator[_R | WorkerDied, None, None]:
     """Yield the result of each item, in order, or a `WorkerDied` for an item that kills its processes.
 
@@ -66,6 +67,7 @@ def run_in_processes(
     workers : number of processes, >= 1.
     size : returns the size of an item, such as its characters; a batch has a total of 2^14 at first, then up to 2^19.
     setup : called once in each process.
+    max_deaths : processes that an item may kill, alone, before it is given up, >= 1.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def run_in_processes(
     """
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
-        pool = [_Worker[_Item, _R](shared) for _ in range(workers)]
+        pool = [_Worker[_Item, _R](shared, max_deaths) for _ in range(workers)]
         idle = SimpleQueue[_Worker[_Item, _R]]()
         for worker in pool:
             idle.put(worker)
@@ -121,8 +123,8 @@ def _batches(items: Iterable[_Item], workers: int, size: Callable[[_Item], int])
 class _Worker(Generic[_Item, _R]):
     """A process that does one batch at a time, so that it is known what it died of; then another is started."""
 
-    def __init__(self, shared: _Shared) -> None:
-        self._shared = shared
+    def __init__(self, shared: _Shared, max_deaths: int) -> None:
+        self._shared, self._max_deaths = shared, max_deaths
         self._pool: ProcessPoolExecutor | None = None
         self._pid: int | None = None
         self._killed = False
@@ -135,10 +137,10 @@ class _Worker(Generic[_Item, _R]):
             return [self._run_alone(item) for item in batch]
 
     def _run_alone(self, item: _Item) -> _R | WorkerDied:
-        for _ in range(MAX_DEATHS):
+        for _ in range(self._max_deaths):
             with suppress(BrokenProcessPool):
                 return self._call([item])[0]
-        return WorkerDied(f"{MAX_DEATHS} worker processes died of it: killed, crashed, or out of memory")
+        return WorkerDied(f"{self._max_deaths} worker processes died of it: killed, crashed, or out of memory")
 
     def _call(self, batch: Sequence[_Item]) -> Sequence[_R]:
         pool = self._pool or self._start()
