@@ -406,6 +406,7 @@ class Segmentation:
     labels : (n,) labels, if distant units with the same label form one chunk; ``cuts`` are then the edges of their runs.
     reason : one word for why it cuts, or one word for each inner cut.
     gaps : (n - 1,) scores, nan where a gap has none.
+    threshold : score of a gap above which the algorithm cuts; None if it has no such score.
     figures : intermediate results by name: thresholds, weights, totals. A costly one may be a function that computes it.
     rows : (n, d) unit rows, used to join a short piece to the more similar neighbor.
     """
@@ -414,6 +415,7 @@ class Segmentation:
     labels: Ints | None = None
     reason: str | Sequence[str] = "score"
     gaps: Floats | None = None
+    threshold: float | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
     rows: Floats | None = None
 

@@ -109,8 +109,11 @@ class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
         gaps = np.full(n - 1, least.min(initial=0.0))
         gaps[order - 1] = least
         number = self.n_segments - 1 if self.n_segments else int(np.count_nonzero(least > threshold))
+        limit = None if self.n_segments else threshold
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
-        return Segmentation(search.cuts_at(order[:number], n), reason="density", gaps=gaps, figures=figures)
+        return Segmentation(
+            search.cuts_at(order[:number], n), reason="density", gaps=gaps, threshold=limit, figures=figures
+        )
 
     def _ranks(self, words: Terms, reach: int) -> Floats:
         """Return the ranks of similarities less than ``reach`` apart, equal to those of the full matrix."""

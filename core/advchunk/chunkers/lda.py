@@ -163,7 +163,9 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
         peaks, depth, threshold = self._select(divergence[scored])
         cuts = search.cuts_at((peaks + 1) * self.step, len(units))
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
-        return Segmentation(cuts, reason="topic", gaps=gaps, figures=figures)
+        by_depth = self.rule == "depth" or self.n_segments is not None
+        least = None if by_depth else threshold
+        return Segmentation(cuts, reason="topic", gaps=gaps, threshold=least, figures=figures)
 
     def _divergence(self, model: Topics, words: Terms) -> Floats:
         """Return the difference of the topics before and after each gap: (n - 1,), 0..1."""

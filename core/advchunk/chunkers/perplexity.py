@@ -109,7 +109,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if self.combine:
             cuts = join_segments(cuts, units, limits, repeat=self.boundary == "overlap")
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}
-        return Segmentation(cuts, reason="minimum", gaps=gaps, figures=figures)
+        return Segmentation(cuts, reason="minimum", gaps=gaps, threshold=threshold, figures=figures)
 
 
 def minimum_drops(surprise: Floats) -> Floats:

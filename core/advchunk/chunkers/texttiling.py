@@ -115,7 +115,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         threshold = signals.cutoff(depth, self.cutoff_z)
         inner = (search.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
         cuts = search.cuts_at(inner[inner < len(units) - self.spacing], len(units))
-        return Segmentation(cuts, reason="valley", gaps=gaps, figures={"threshold": threshold, "cohesion": cohesion})
+        figures = {"threshold": threshold, "cohesion": cohesion}
+        return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures)
 
     def limits(self, document: Document) -> Limits:
         """Return the token budget of the chunks of a document, with their target."""

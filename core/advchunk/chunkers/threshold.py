@@ -96,4 +96,5 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         else:
             gaps, threshold = distances, signals.threshold_for_chunks(distances, self.n_segments)
         figures = {"distances": distances, "threshold": threshold}
-        return Segmentation(search.cuts_above(gaps, threshold), reason=kind, gaps=gaps, figures=figures)
+        cuts = search.cuts_above(gaps, threshold)
+        return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures)

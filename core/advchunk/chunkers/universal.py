@@ -141,7 +141,9 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
             buffer += words[i]
         cuts = search.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
         figures = {"similarity": similarity, "threshold": threshold, "words": words}
-        return Segmentation(cuts, reason=[*breaks.values()], gaps=1 - similarity, figures=figures)
+        return Segmentation(
+            cuts, reason=[*breaks.values()], gaps=1 - similarity, threshold=1 - threshold, figures=figures
+        )
 
     def chunk_metadata(self, chunk: Chunk, index: int) -> dict[str, Any]:
         """Return the published metadata."""

@@ -91,12 +91,12 @@ def _document_data(explanations: Sequence[Explanation]) -> dict[str, Any]:
 
 
 def _method_data(explanation: Explanation) -> dict[str, Any]:
-    chunks = explanation.chunks
+    segmentation = explanation.segmentation
     return {
-        "chunks": [_chunk_data(chunk) for chunk in chunks],
+        "chunks": [_chunk_data(chunk) for chunk in explanation.chunks],
         "cuts": {cut.offset: [cut.reason, _rounded(cut.score)] for cut in explanation.cuts},
         "signal": _signal(explanation),
-        "threshold": _threshold(explanation),
+        "threshold": _rounded(segmentation.threshold) if segmentation else None,
     }
 
 
@@ -117,12 +117,6 @@ def _signal(explanation: Explanation) -> list[tuple[int, float]]:
     groups: Iterable[Any] = np.array_split(scored, min(len(scored), _MOST_SAMPLES)) if len(scored) else []
     peaks = [int(group[np.argmax(gaps[group])]) for group in groups]
     return [(int(units.edges[gap + 1]), float(f"{gaps[gap]:.4g}")) for gap in peaks]
-
-
-def _threshold(explanation: Explanation) -> float | None:
-    """Return the score above which the algorithm cuts, if it has one."""
-    value = explanation.figures.get("threshold")
-    return _rounded(value) if isinstance(value, (int, float, np.floating)) else None
 
 
 def _rounded(value: Any) -> float | None:

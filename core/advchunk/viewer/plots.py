@@ -218,11 +218,8 @@ def _scores(explanation: Explanation, figure: str) -> tuple[Floats, float | None
         return np.asarray(figures[figure], dtype=float), None
     gaps = None if segmentation is None else segmentation.gaps
     require(gaps is not None, "the algorithm scores no gaps; pass the name of a figure", sorted(figures))
-    threshold = figures.get("threshold")
-    if not isinstance(threshold, (int, float, np.number)) or not np.isfinite(threshold):
-        return np.asarray(gaps), None
-    # Some thresholds are of a similarity, of which the scores are the complement.
-    return np.asarray(gaps), float(1 - threshold if "similarity" in figures else threshold)
+    threshold = segmentation.threshold if segmentation else None
+    return np.asarray(gaps), threshold if threshold is None or np.isfinite(threshold) else None
 
 
 def _draw_arcs(ax: Any, units: Units, edges: Any, labels: Ints, base: float, heights: Floats) -> None:

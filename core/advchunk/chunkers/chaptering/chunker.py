@@ -181,7 +181,8 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
             "threshold": threshold,
             "titles": tuple(titles.get(unit, "") for unit in cuts[:-1].tolist()),
         }
-        return Segmentation(cuts, reason="chapter", gaps=1 - coherence, figures=figures, rows=rows)
+        least = 1 - threshold
+        return Segmentation(cuts, reason="chapter", gaps=1 - coherence, threshold=least, figures=figures, rows=rows)
 
     def _windows(self, units: Units, paths: Mapping[int, tuple[str, ...]], limits: Limits) -> list[ChapterWindow]:
         max_tokens, sizes = self._section_tokens, units.token_counts()
