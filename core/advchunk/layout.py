@@ -14,7 +14,6 @@ from advchunk.records import (
     Block,
     BlockKind,
     Document,
-    Ints,
     Place,
     Segmentation,
     Span,
@@ -29,6 +28,7 @@ from advchunk.text.tiling import Tiler, from_ends, next_non_space, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
+_WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
 
@@ -52,7 +52,7 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
     starts = [b.span.start for a, b in pairwise(blocks) if not a.kind == b.kind == "paragraph"]
     for start, end in pairwise([0, *starts, len(text)]):
         if start not in whole:
-            edges += (tiler(text[start:end]).edges + start).tolist()
+            edges += [start + edge for edge in tiler(text[start:end]).edges.tolist()]
     return from_ends(text, edges)
 
 
@@ -66,31 +66,29 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     Units with the ``strength`` of their edges.
     """
     text, blocks = document.text, document.blocks or ()
-    starts = np.array([block.span.start for block in blocks], dtype=np.int64)
-    whole = _spans(block.span for block in blocks if block.kind in _PROTECTED)
-    ends = np.array(
-        [max(end, unit_end(text, _text_end(text, start, end))) for start, end in whole.tolist()], dtype=np.int64
-    )
-    edges = np.unique(np.r_[units.edges, starts, ends])
-    outside = edges > next_non_space(text, 0)  # white space at the start is not a unit of its own
-    if len(blocks):
-        first, last = _space_before(text, blocks)
-        block = np.searchsorted(first, edges, "right") - 1  # the last whose white space starts at or before the edge
-        outside &= (block < 0) | (edges > last[block]) | np.isin(edges, starts)
-    edges = _outside(edges[outside | np.isin(edges, [0, len(text)])], whole)
-    edges = _outside(
-        edges, _spans(block.span for block in blocks if block.kind == "heading")
-    )  # such as "## 2. Methods"
-    strength = np.full(len(edges), Strength.SENTENCE, dtype=np.int64)
-    strength[np.isin(edges, starts) | np.isin(edges, ends)] = Strength.BLOCK
-    levels = {block.span.start: block.level for block in blocks if _is_titled(block)}
-    heads = np.isin(edges, list(levels))
-    strength[heads] = [Strength.HEADING + max(6 - levels[edge], 0) for edge in edges[heads].tolist()]
-    for above, below in pairwise(blocks):
-        if above.kind == "heading" or (above.kind == "caption" and below.kind in _CAPTIONED):
-            first, last = np.searchsorted(edges, [above.span.start, below.span.start], "right")
-            strength[first:last] = Strength.KEEP_WITH_NEXT
-    return Units(text, edges, units.sizes if np.array_equal(edges, units.edges) else None, strength)
+    # From a first to a last offset, only blocks begin: in white space before one, and inside one that is kept whole.
+    first, last = [0], [next_non_space(text, 0)]
+    candidates, strength_at, above = {*units.edges.tolist()}, dict[int, int](), 0
+    for block in blocks:
+        start, end = block.span
+        first.append(_text_end(text, above, start))
+        last.append(max(next_non_space(text, start), end - 1 if block.kind in _WHOLE else 0))
+        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if _is_titled(block) else Strength.BLOCK
+        if block.kind in _PROTECTED:
+            after = max(end, unit_end(text, _text_end(text, start, end)))
+            candidates.add(after)
+            strength_at.setdefault(after, Strength.BLOCK)
+        above = start
+    inner = [edge for edge in candidates if edge > last[bisect_right(first, edge) - 1]]
+    starts = [block.span.start for block in blocks if block.span.start > last[0]]
+    edges = sorted({0, *inner, *starts, len(text)})
+    strength = [strength_at.get(edge, Strength.SENTENCE) for edge in edges]
+    for block, below in pairwise(blocks):
+        if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
+            i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
+            strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
+    sizes = units.sizes if edges == units.edges.tolist() else None
+    return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
 
 
 def keep_headings(units: Units, segmentation: Segmentation) -> Segmentation:
@@ -293,27 +291,6 @@ def inherited_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return remove_written(metadata, own) if own else metadata
 
 
-def _spans(spans: Iterable[Span]) -> Ints:
-    return np.array(list(spans), dtype=np.int64).reshape(-1, 2)
-
-
-def _outside(edges: Ints, spans: Ints) -> Ints:
-    """Return the edges that are not inside a span."""
-    if not len(spans):
-        return edges
-    place = np.searchsorted(spans[:, 0], edges) - 1  # the last that starts before the edge
-    kept: Ints = edges[(place < 0) | (edges >= spans[place, 1])]
-    return kept
-
-
 def _text_end(text: str, start: int, end: int) -> int:
     """Return the end of ``text[start:end]`` without the white space after it."""
     return start + len(text[start:end].rstrip())
-
-
-def _space_before(text: str, blocks: Sequence[Block]) -> tuple[Ints, Ints]:
-    """Return the start of the white space before each block, and its end after the block's indentation."""
-    starts = [block.span.start for block in blocks]
-    first = [_text_end(text, above, start) for above, start in pairwise([0, *starts])]
-    last = [next_non_space(text, start) for start in starts]
-    return np.array(first, dtype=np.int64), np.array(last, dtype=np.int64)

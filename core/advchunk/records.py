@@ -217,7 +217,9 @@ class Units:
 
     def hard_breaks(self) -> Ints:
         """Return the edges that no chunk crosses, including the first edge."""
-        return np.union1d(0, np.flatnonzero(self.strength >= Strength.HARD_BREAK))
+        is_break = self.strength >= Strength.HARD_BREAK
+        is_break[0] = True
+        return np.flatnonzero(is_break)
 
     def part(self, start: int, end: int) -> Units:
         """Return units ``start`` to ``end`` as units of their own text."""

@@ -5,10 +5,11 @@ run of units is a difference of prefix sums. For other tokenizers that differenc
 as a whole before it is accepted. Either way the work grows linearly with the text.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise, repeat
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -45,6 +46,7 @@ def prose_levels(splitter: tiling.Tiler = sentences) -> Levels:
 PROSE = prose_levels()
 
 _LEVELS = 8  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
+_LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
 
 
@@ -135,28 +137,28 @@ class RunSizes:
     def __init__(self, units: Units, counter: Counter, more: Sequence[tuple[Counter, int]] = ()) -> None:
         sizes = counter.counts(units.strings()) if units.sizes is None else units.sizes
         self.units, self._counter, self._cache = units, counter, dict[tuple[int, int], int]()
+        self.edges: list[int] = units.edges.tolist()
+        self.strength: list[int] = units.strength.tolist()
         self._more = [(type(self)(replace(units, sizes=None), other), most) for other, most in more]
         self._shrinkage = 1.0  # of the last run that was counted and fit: the sum of its units over its size
-        self._total = np.r_[0, np.cumsum(sizes)]
+        self._total: list[int] = [0, *accumulate(sizes.tolist())]
         # The number of edges so far that are not at white space: across those, counts may not add up.
-        text, glued = units.text, np.ones(len(units), dtype=np.int64)
-        if counter.adds_up:
-            glued[1:] = [text[edge - 1] not in _SPACE for edge in units.edges[1:-1].tolist()]
-        glued[:1] = 0
-        self._glued = np.cumsum(glued)
+        text, inner = units.text, self.edges[1:-1]
+        glued = (text[edge - 1] not in _SPACE for edge in inner) if counter.adds_up else repeat(True, len(inner))
+        self._glued = [0, *accumulate(glued)]
 
     def size(self, start: int, end: int) -> int:
         """Return the tokens of units ``start`` to ``end``."""
         if self._adds_up(start, end):
             return self.sum(start, end)
         if (start, end) not in self._cache:
-            run = self.units.text[self.units.edges[start] : self.units.edges[end]]
+            run = self.units.text[self.edges[start] : self.edges[end]]
             self._cache[start, end] = self._counter(run)
         return self._cache[start, end]
 
     def sum(self, start: int, end: int) -> int:
         """Return the sum of the tokens of units ``start`` to ``end``, counted one by one."""
-        return int(self._total[end] - self._total[start])
+        return self._total[end] - self._total[start]
 
     def fits(self, start: int, end: int, budget: int) -> bool:
         """Return True if units ``start`` to ``end`` are within ``budget`` tokens and within the further limits."""
@@ -195,17 +197,17 @@ class RunSizes:
 
     def furthest_back(self, end: int, budget: int, floor: int = 0) -> int:
         """Return the first start, from ``floor`` on, of a run to ``end`` within ``budget``; ``end`` if there is none."""
-        start = max(int(np.searchsorted(self._total, self._total[end] - budget)), floor)
+        start = max(bisect_left(self._total, self._total[end] - budget), floor)
         while start < end and self.size(start, end) > budget:
             start += 1
         return start
 
     def about(self, start: int, budget: int) -> int:
         """Return the last end of a run from ``start`` whose units sum up to ``budget`` at most."""
-        return int(np.searchsorted(self._total, self._total[start] + budget, "right")) - 1
+        return bisect_right(self._total, self._total[start] + budget) - 1
 
     def _adds_up(self, start: int, end: int) -> bool:
-        return bool(self._glued[end - 1] == self._glued[start])
+        return self._glued[end - 1] == self._glued[start]
 
 
 class _CharacterSizes(RunSizes):
@@ -221,6 +223,14 @@ class _CharacterSizes(RunSizes):
 # Units within the limits.
 
 
+def one_unit(text: str, limits: Limits) -> Units | None:
+    """Return a text within the limits as one unit, or None if it is longer."""
+    budget = limits.budget(0)
+    if len(text) > _LONG * budget or (size := limits.counter(text)) > budget or limits.exceeds_more(text):
+        return None
+    return Units(text, np.array([0, len(text)]), np.array([size]))
+
+
 def fit(units: Units, limits: Limits) -> Units:
     """Count the units, and split those over the limits, so that every unit an algorithm sees is within them.
 
@@ -230,15 +240,17 @@ def fit(units: Units, limits: Limits) -> Units:
     -------
     Units with ``sizes``.
     """
-    units = units.with_sizes(limits.counter.counts)
-    starts, sizes, strings = units.edges[:-1].tolist(), units.token_counts(), units.strings()
+    strings = units.strings()
+    units = units if units.sizes is not None else replace(units, sizes=limits.counter.counts(strings))
+    edges, sizes = units.edges.tolist(), units.token_counts().tolist()
     tight = limits.max_tokens - limits.overlap_tokens
-    long = [i for i in np.flatnonzero(sizes > tight // 2).tolist() if sizes[i] > limits.max_unit(starts[i])]
-    long += [i for i in range(len(units)) if limits.more and limits.exceeds_more(strings[i])]
+    long = [i for i, size in enumerate(sizes) if size > tight // 2 and size > limits.max_unit(edges[i])]
+    if limits.more:
+        long += [i for i, string in enumerate(strings) if limits.exceeds_more(string)]
     if not long:
         return units
     parts = (
-        _split(strings[i], starts[i], _below(units, i, limits), limits.levels(starts[i])) for i in dict.fromkeys(long)
+        _split(strings[i], edges[i], _below(units, i, limits), limits.levels(edges[i])) for i in dict.fromkeys(long)
     )
     return _add_edges(units, dict(chain.from_iterable(parts)))
 
@@ -303,7 +315,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels) -> Iterable[t
         units = tiler(text)
     sizes_of = _CharacterSizes if tiler in (tiling.graphemes, tiling.characters) else RunSizes
     sizes = sizes_of(units, limits.counter, limits.more)
-    edges, parts = units.edges.tolist(), list[_Part]()
+    edges, parts = sizes.edges, list[_Part]()
     while (start := parts[-1].end if parts else 0) < len(units):
         budget = limits.budget(offset + edges[start])
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
@@ -357,11 +369,10 @@ def pack(
     limits; earlier if it would separate a heading from its text. ``at`` gives the offsets of the units in the document,
     if they are not their edges.
     """
-    strength = sizes.units.strength
-    starts = sizes.units.edges if at is None else at
-    alike = strength.min() == strength.max()
+    strength, starts = sizes.strength, sizes.edges if at is None else at.tolist()
+    alike = len({*strength}) == 1
     while start < end:
-        budget = limits.budget(int(starts[start]))
+        budget = limits.budget(starts[start])
         stop = sizes.furthest(start, end, budget)
         if stop == end or alike:
             pass
@@ -369,7 +380,7 @@ def pack(
             stop = next((edge for edge in range(stop, start, -1) if strength[edge] >= 0), stop)
         else:
             middle = min(sizes.about(start, (budget - 1) // 2) + 1, stop)
-            while middle > start + 1 and strength[middle : stop + 1].max() < 0:
+            while middle > start + 1 and max(strength[middle : stop + 1]) < 0:
                 middle -= 1
             best = sorted(range(stop, middle - 1, -1), key=strength.__getitem__, reverse=True)
             # For some tokenizers less text has more tokens: "cat dog" may be one, "cat " two.
@@ -385,16 +396,16 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
     after which the rest can be divided into such runs too. If the only edges there follow headings, as before a
     protected block, it ends as near to the target as possible.
     """
-    strength, target = sizes.units.strength, limits.target or 0
+    strength, edges, target = sizes.strength, sizes.edges, limits.target or 0
     while start < end:
-        offset = int(sizes.units.edges[start])
+        offset = edges[start]
         (least, most), budget = limits.window(offset), limits.budget(offset)
         stop = sizes.furthest(start, end, most)
         if stop < end:
             aim = sizes.furthest(start, stop, target)
             near = range(sizes.furthest(start, stop, least - 1), stop + 1)
             whole = [edge for edge in near if strength[edge] >= 0]
-            even = {e for e in whole if limits.is_divisible(int(sizes.units.edges[e]), sizes.sum(e, end))}
+            even = {e for e in whole if limits.is_divisible(edges[e], sizes.sum(e, end))}
             best = sorted(near, key=lambda edge: (edge not in even, -strength[edge], abs(sizes.sum(aim, edge))))
             good = (e for e in best if strength[e] > -_LEVELS and least <= sizes.size(start, e) <= most)
             stop = next(good, 0) or _nearest(sizes, start, sizes.furthest(start, end, budget), budget, target)
@@ -404,13 +415,13 @@ def pack_near_target(sizes: RunSizes, start: int, end: int, limits: Limits) -> I
 
 def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
     """Drop cuts, but no hard breaks, so that each segment can be divided into runs within 20% of the target."""
-    starts, breaks = sizes.units.edges, {*sizes.units.hard_breaks().tolist(), len(sizes.units)}
+    starts, breaks = sizes.edges, {*sizes.units.hard_breaks().tolist(), len(sizes.units)}
     kept = [0]
     for cut in cuts[1:].tolist():
-        fits = limits.is_divisible(int(starts[kept[-1]]), sizes.sum(kept[-1], cut))
+        fits = limits.is_divisible(starts[kept[-1]], sizes.sum(kept[-1], cut))
         while cut in breaks and not fits and kept[-1] not in breaks:
             kept.pop()
-            fits = limits.is_divisible(int(starts[kept[-1]]), sizes.sum(kept[-1], cut))
+            fits = limits.is_divisible(starts[kept[-1]], sizes.sum(kept[-1], cut))
         if fits or cut in breaks:
             kept.append(cut)
     return np.array(kept, dtype=np.int64)
@@ -418,7 +429,7 @@ def _divisible_cuts(sizes: RunSizes, cuts: Ints, limits: Limits) -> Ints:
 
 def _nearest(sizes: RunSizes, start: int, end: int, budget: int, target: int) -> int:
     """Return the end, up to ``end``, of the run from ``start`` nearest to the target, if possible not after a heading."""
-    strength = sizes.units.strength
+    strength = sizes.strength
     edges = range(start + 1, end + 1)
     best = sorted(edges, key=lambda edge: (strength[edge] <= -_LEVELS, abs(sizes.sum(start, edge) - target)))
     return next(edge for edge in best if edge == end or sizes.fits(start, edge, budget))
@@ -455,17 +466,20 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     """
     if limits.target is not None:
         units, cuts, vectors = refine(units, cuts, limits, vectors)
+    if len(units) == 1:
+        tokens = None if units.sizes is None else int(units.sizes[0])
+        return [_chunk(units.text, (Span(0, len(units.text)),), limits, 0, tokens)]
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
     cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divide(sizes, start, end, limits)]
-    breaks = units.hard_breaks()
+    edges, breaks = sizes.edges, units.hard_breaks().tolist()
     chunks, floor = [], 0
     for piece in _join_short(sizes, pieces, limits, vectors):
         start, end = piece[0], piece[-1] + 1
-        floor = max(floor, int(breaks[np.searchsorted(breaks, start, "right") - 1]))
+        floor = max(floor, breaks[bisect_right(breaks, start) - 1])
         first = _overlap_start(sizes, floor, start, end, limits)
-        tokens = sizes.size(start, end) if first == units.edges[start] else None
-        chunks.append(_chunk(units, [Span(first, int(units.edges[end]))], limits, int(units.edges[start]), tokens))
+        tokens = sizes.size(start, end) if first == edges[start] else None
+        chunks.append(_chunk(units.text, (Span(first, edges[end]),), limits, edges[start], tokens))
         floor = start
     return chunks
 
@@ -491,7 +505,7 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
     for piece in _join_short(sizes, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
         spans = _spans(units, piece)
         tokens = sizes.size(piece[0], piece[-1] + 1) if len(spans) == 1 else None
-        chunks.append(_chunk(units, spans, limits, spans[0].start, tokens))
+        chunks.append(_chunk(units.text, spans, limits, spans[0].start, tokens))
     return sorted(chunks, key=lambda chunk: chunk.spans)
 
 
@@ -509,7 +523,7 @@ def _join_short(
     if not limits.min_tokens:
         return joined
     units = sizes.units
-    breaks = units.hard_breaks()
+    breaks = units.hard_breaks().tolist()
 
     size = partial(_piece_size, sizes, limits=limits)
 
@@ -517,14 +531,14 @@ def _join_short(
         return size(piece) < limits.min_tokens and sum(sizes.sum(i, i + 1) for i in piece) < 2 * limits.min_tokens
 
     def section(piece: Sequence[int]) -> int:
-        return int(np.searchsorted(breaks, piece[0], "right"))
+        return bisect_right(breaks, piece[0])
 
     def fits(piece: Sequence[int]) -> bool:
-        within = size(piece) <= limits.window(int(units.edges[piece[0]]))[1]
+        within = size(piece) <= limits.window(sizes.edges[piece[0]])[1]
         return within and not (limits.more and limits.exceeds_more(_text(units, piece)))
 
     def preference(left: int, whole: Sequence[int], neighbor: Sequence[int]) -> tuple[bool, bool, float, int]:
-        ends_well = bool(units.strength[whole[-1] + 1] >= 0)
+        ends_well = sizes.strength[whole[-1] + 1] >= 0
         similarity = _similarity(vectors, joined[left], joined[left + 1])
         return ends_well, is_short(neighbor), similarity, -size(whole)
 
@@ -561,17 +575,17 @@ def _halves(sizes: RunSizes, left: Sequence[int], right: Sequence[int], limits: 
     whole = _union(left, right)
     if not isinstance(whole, range):
         return []
-    units, (first, last) = sizes.units, (whole.start, whole.stop)
+    strength, first, last = sizes.strength, whole.start, whole.stop
     floors = limits.target_range[0], min(limits.target_range[0], sizes.size(right[0], last))
 
     def is_good(part: range, floor: int) -> bool:
-        least, most = limits.window(int(units.edges[part.start]))
+        least, most = limits.window(sizes.edges[part.start])
         is_short = sizes.size(part.start, part.stop) < max(limits.min_tokens, min(floor, least))
         return not is_short and sizes.fits(part.start, part.stop, most)
 
-    edges = [edge for edge in range(first + 1, last) if units.strength[edge] >= 0]
+    edges = [edge for edge in range(first + 1, last) if strength[edge] >= 0]
     edges = [edge for edge in edges if min(sizes.sum(first, edge), sizes.sum(edge, last)) >= limits.min_tokens]
-    best = sorted(edges, key=lambda edge: (-units.strength[edge], abs(sizes.sum(first, edge) - sizes.sum(edge, last))))
+    best = sorted(edges, key=lambda edge: (-strength[edge], abs(sizes.sum(first, edge) - sizes.sum(edge, last))))
     divided = ([range(first, edge), range(edge, last)] for edge in best)
     return next((parts for parts in divided if all(map(is_good, parts, floors))), [])
 
@@ -591,16 +605,16 @@ def _union(left: Sequence[int], right: Sequence[int]) -> Sequence[int]:
 
 def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Limits) -> int:
     """Return the offset from which a chunk repeats the one before: whole units, else sentences or words of prose."""
-    units = sizes.units
-    here = int(units.edges[start])
+    units, edges = sizes.units, sizes.edges
+    here = edges[start]
     if not limits.overlap_tokens or start == floor:
         return here
     first = sizes.furthest_back(start, limits.overlap_tokens, floor)
-    while first < start and limits.exceeds_more(units.text[units.edges[first] : units.edges[end]]):
+    while first < start and limits.exceeds_more(units.text[edges[first] : edges[end]]):
         first += 1
-    offset = int(units.edges[first])
+    offset = edges[first]
     if first == start:  # the unit before is itself too long
-        last = int(units.edges[start - 1])
+        last = edges[start - 1]
         levels = limits.levels(last)
         for tiler in () if levels is ATOMIC or limits.is_verbatim(last) else (levels[1], tiling.words):
             before = tiler(units.text[last:here])
@@ -609,14 +623,14 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
             if offset < here:
                 break
     context, _ = limits.context(here)
-    text = units.text[offset : units.edges[end]]
+    text = units.text[offset : edges[end]]
     fits = limits.counter(with_context(context, text)) <= limits.max_tokens and not limits.exceeds_more(text)
     return offset if fits else here
 
 
-def _chunk(units: Units, spans: Sequence[Span], limits: Limits, start: int, tokens: int | None) -> Chunk:
-    """Build the chunk that covers ``spans``; ``tokens`` is the size of its text, if it has been counted."""
-    text = "".join(units.text[a:b] for a, b in spans)
+def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, tokens: int | None) -> Chunk:
+    """Build the chunk that covers ``spans`` of ``source``; ``tokens`` is the size of its text, if it has been counted."""
+    text = "".join([source[a:b] for a, b in spans])
     context, _ = limits.context(start)
     if context or tokens is None:
         tokens = limits.counter(with_context(context, text))

@@ -1,13 +1,16 @@
 """The bases of chunkers refuse what would be wrong in silence."""
 
+import json
 from dataclasses import dataclass
 from typing import ClassVar
+from uuid import NAMESPACE_DNS, uuid5
 
 import numpy as np
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
+import advchunk
 from advchunk import (
     Document,
     LinearChunker,
@@ -18,6 +21,7 @@ from advchunk import (
     Segmentation,
     UniversalSemanticChunker,
 )
+from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation
 from langchain_advchunk import LinearSplitter, RecursiveSplitter
 from llamaindex_advchunk import RecursiveNodeParser
@@ -98,3 +102,23 @@ def test_a_caption_stays_with_the_start_of_a_large_table(chunker):
     (captioned,) = [chunk for chunk in chunker(markup="html", max_tokens=60).chunk(page) if "Table 1." in chunk.text]
     assert "Two of them." in captioned.text
     assert "leaf 0" in captioned.text
+
+
+@pytest.mark.parametrize("name", ["recursive", "sliding-window"])
+@pytest.mark.parametrize(
+    "text", ["Tea.", "# Tea\n\nGreen. Black.\n\n- one\n- two", "\n\n a\u0301 b.C d", "```\nx = 1\n```\n\nDone."]
+)
+@pytest.mark.parametrize(
+    "params", [{}, {"include_context": True}, {"tokenizer": "words", "overlap_tokens": 2, "min_tokens": 3}]
+)
+def test_a_text_within_the_limits_has_the_chunk_that_its_units_make(name, text, params, monkeypatch):
+    chunker = advchunk.create(name, max_tokens=40, **params)
+    chunks = chunker.chunk(text)
+    monkeypatch.setattr(type(chunker), "by_size", False)
+    assert chunks == chunker.chunk(text)
+    assert len(chunks) == 1
+
+
+@pytest.mark.parametrize("parts", [(), ("",), ("a", 0, '\u00e9"\\\n\ud800', -7), ("\x7f\u2028", 10**20)])
+def test_ids_are_uuid5_of_the_json_of_their_parts(parts):
+    assert hashed_id(*parts) == str(uuid5(uuid5(NAMESPACE_DNS, "advchunk"), json.dumps(parts)))

@@ -316,7 +316,8 @@ class Chunker(Params, ABC):
         if document.text.strip():
             explanation = yield from self.plan(document)
             explanation = replace(explanation, chunks=self._describe(explanation, failed))
-            explanation = replace(explanation, chunks=(yield from self.postprocess(explanation)))
+            chunks = yield from self.postprocess(explanation)
+            explanation = explanation if chunks is explanation.chunks else replace(explanation, chunks=chunks)
         else:
             explanation = Explanation(document, self.chunk_empty(document))
         if vectors is None:
@@ -470,13 +471,19 @@ class Chunker(Params, ABC):
 class SegmentingChunker(Chunker):
     """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
+    by_size: ClassVar[bool] = False
+    """True if the limits alone decide on cuts, so that the units of a text within them do not matter."""
+
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
         limits = self.limits(document)
-        units = self.tile(document, limits)
-        segmentation = (yield from self.decide(units, limits)) if len(units) > 1 else Segmentation(np.array([0, 1]))
-        sizes.check_segmentation(units, segmentation)
-        segmentation = keep_headings(units, segmentation)
+        whole = sizes.one_unit(document.text, limits) if self.by_size else None
+        units = whole or self.tile(document, limits)
+        segmentation = Segmentation(np.array([0, 1]))
+        if len(units) > 1:
+            segmentation = yield from self.decide(units, limits)
+            sizes.check_segmentation(units, segmentation)
+            segmentation = keep_headings(units, segmentation)
         return Explanation(document, sizes.build_chunks(units, segmentation, limits), units, segmentation)
 
     def segmentation(self, units: Units) -> Segmentation:

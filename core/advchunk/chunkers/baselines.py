@@ -32,6 +32,7 @@ class SlidingWindowChunker(SlidingWindowParams, LinearChunker):
     """
 
     restarts: ClassVar[Literal["paragraph", "word"] | None] = "word"
+    by_size: ClassVar[bool] = True
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the words of a document, so that windows ignore sentences and blocks."""
@@ -64,6 +65,7 @@ class RecursiveChunker(RecursiveParams, LinearChunker):
     """
 
     restarts: ClassVar[Literal["paragraph", "word"] | None] = "paragraph"
+    by_size: ClassVar[bool] = True
 
     def segment(self, units: Units, limits: Limits) -> Segmentation:
         """Return one segment, which the token budget divides."""

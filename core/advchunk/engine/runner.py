@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from hashlib import sha1
 from itertools import chain
+from json.encoder import encode_basestring_ascii
 from queue import SimpleQueue
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from uuid import NAMESPACE_DNS, uuid5
@@ -203,7 +204,13 @@ class ProgressReporter:
 def hashed_id(*parts: str | int) -> str:
     """Return the uuid5 of the parts, the same in every process."""
     # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
-    return str(uuid5(_NAMESPACE, json.dumps(parts)))
+    quoted = [encode_basestring_ascii(part) if isinstance(part, str) else str(part) for part in parts]
+    name = f"[{', '.join(quoted)}]".encode()
+    digest = bytearray(sha1(_NAMESPACE.bytes + name, usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50  # version and variant: RFC 9562, section 5.5
+    digest[8] = digest[8] & 0x3F | 0x80
+    text = digest.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 class IdGenerator:

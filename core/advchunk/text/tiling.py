@@ -38,7 +38,7 @@ def from_ends(text: str, ends: Iterable[int]) -> Units:
     >>> from_ends("abcd", [3, 1]).strings()
     ['a', 'bc', 'd']
     """
-    return Units(text, np.unique(np.array([0, *ends, len(text)], dtype=np.int64)))
+    return Units(text, np.array(sorted({0, *ends, len(text)}), dtype=np.int64))
 
 
 def leading_space(text: str) -> int:
