@@ -7,7 +7,7 @@ import hashlib
 import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import chain
 from typing import Any
@@ -42,7 +42,9 @@ class View:
     True
     """
 
-    explanations: Explanation | Sequence[Explanation] | Mapping[str, Explanation | Sequence[Explanation]]
+    explanations: Explanation | Sequence[Explanation] | Mapping[str, Explanation | Sequence[Explanation]] = field(
+        repr=False
+    )
     title: str = "Chunks"
     height: int = 640
 
