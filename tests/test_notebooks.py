@@ -15,9 +15,10 @@ notebooks = pytest.mark.parametrize("path", sorted(tool["FOLDER"].glob("*.ipynb"
 def shown(notebook):
     """Return each cell with what it prints and shows; pictures and pages only by their types."""
     return [
-        (cell.source, [(output.get("text"), output.get("data", {}).get("text/plain"), *output.get("data", {}))])
+        (cell.source, output.get("text"), data.get("text/plain"), data.get("text/markdown"), sorted(data))
         for cell in notebook.cells
         for output in cell.get("outputs", [])
+        for data in [output.get("data", {})]
     ]
 
 

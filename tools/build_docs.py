@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import griffe
+import nbformat
 import yaml
 from chunker_pages import chunker_facts, chunker_page, draw, overview
 from docstrings import markdown
@@ -39,12 +40,16 @@ def collect() -> dict[PurePosixPath, PurePosixPath]:
     return {path: place for path in paths if (place := site_path(path)) is not None and (ROOT / path).is_file()}
 
 
-def notebook(path: Path) -> tuple[str, Mapping[str, bytes]]:
-    """Return a notebook as Markdown, and its pictures by name."""
+def notebook(path: PurePosixPath, place: PurePosixPath) -> tuple[str, Mapping[str, bytes]]:
+    """Return a notebook as Markdown with the links of the site, and its pictures by name."""
     from nbconvert import MarkdownExporter
 
     exporter: Any = MarkdownExporter
-    text, parts = exporter().from_filename(str(path), {"unique_key": path.stem})
+    content = nbformat.read(ROOT / path, as_version=4)
+    for cell in content.cells:
+        if cell.cell_type == "markdown":
+            cell.source = relink(cell.source, path, place)
+    text, parts = exporter().from_notebook_node(content, {"unique_key": path.stem})
     return text, parts["outputs"]
 
 
@@ -70,8 +75,8 @@ def write_pages(pages: Path) -> None:
     for path, place in collect().items():
         source = ROOT / path
         if path.suffix == ".ipynb":
-            text, pictures = notebook(source)
-            write(place, relink(text, path, place))
+            text, pictures = notebook(path, place)
+            write(place, text)
             for name, content in pictures.items():
                 (pages / place.parent / name).write_bytes(content)
         elif path.suffix == ".md":
