@@ -29,7 +29,6 @@ from advchunk import Document, create
 from advchunk.distributed import chunk_batches
 from advchunk.models.embedders import as_embedder
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 METHODS: dict[str, dict[str, Any]] = {
     "recursive": {},
     "recursive, vectors": {"vectors": "plain"},
@@ -50,6 +49,9 @@ class _Counted:
 
     def __init__(self, model: Any) -> None:
         self._model, self.texts, self.calls = model, 0, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)  # its tokenizer and limits
 
     def embed(self, texts: list[str]) -> Any:
         """Embed and count."""
@@ -119,8 +121,11 @@ def shard_hours(figures: dict[str, Any], megabytes: float, shards: int, seed: in
     random = np.random.default_rng(seed)
     seconds, sizes = np.array(figures["seconds"]), np.array(figures["bytes"]) / 1e6
     number = max(round(megabytes / float(sizes.mean())), 1)
-    drawn = random.integers(len(sizes), size=(shards, number))
-    return np.asarray(seconds[drawn].sum(axis=1) / sizes[drawn].sum(axis=1) * megabytes / 3600)
+    hours = np.empty(shards)
+    for shard in range(shards):
+        drawn = random.integers(len(sizes), size=number)
+        hours[shard] = seconds[drawn].sum() / sizes[drawn].sum() * megabytes / 3600
+    return hours
 
 
 def main() -> None:

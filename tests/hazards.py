@@ -1,4 +1,4 @@
-"""Sentence splitters that kill the process they run in, or never return; workers import them from here."""
+"""Token counters that kill the process they run in, or never return; workers import them from here."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 def die_at_poison(text):
     if "POISON" in text:
         os.kill(os.getpid(), signal.SIGKILL)
-    return [text]
+    return len(text.split())
 
 
 def die_once(text):
@@ -17,10 +17,10 @@ def die_once(text):
     if "ONCE" in text and not flag.exists():
         flag.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return [text]
+    return len(text.split())
 
 
 def wait(text):
     if Path(os.environ["ADVCHUNK_DIED"]).exists():
         time.sleep(300)
-    return [text]
+    return len(text.split())

@@ -29,6 +29,19 @@ class reader:
     def read(text, *, id="", metadata=None):
         return Document(text.replace("-", " "), id, metadata={"format": "dash", **(metadata or {})}, blocks=())
 
+class eager:
+    suffixes = (".txt",)
+
+class Company:
+    model_name = "company"
+
+    def __init__(self):
+        from advchunk import HybridEmbedder
+        self._inner = HybridEmbedder("lengths")
+
+    def embed(self, texts):
+        return self._inner.embed(texts)
+
 class Lengths:
     model_name = "lengths"
 
@@ -44,9 +57,14 @@ wrong = dashes:Lengths
 
 [advchunk.readers]
 dash = dashes:reader
+eager = dashes:eager
+html = dashes:reader
 
 [advchunk.embedders]
 lengths = dashes:Lengths
+company = dashes:Company
+minilm = dashes:Lengths
+text-embedding-3-broken = no_such_module:Embedder
 """
 
 
@@ -81,7 +99,7 @@ def test_what_is_not_used_is_said_once_and_why(run):
     _, err = run("-c", "import advchunk; advchunk.names(); advchunk.names()")
     assert sorted(err.splitlines()) == [
         "advchunk.chunkers: 'broken' of dashes is not used: ModuleNotFoundError: No module named 'no_such_module'",
-        "advchunk.chunkers: 'recursive' of dashes is not used: advchunk has a chunker of this name",
+        "advchunk.chunkers: 'recursive' of dashes is not used: this is a name of advchunk",
         "advchunk.chunkers: 'wrong' of dashes is not used: it must be a subclass of Chunker with algorithm = 'wrong'",
     ]
 
@@ -97,7 +115,11 @@ def test_a_reader_of_a_plugin_reads_its_files(run, tmp_path):
     (tmp_path / "tea.dash").write_text("green-tea")
     out, err = run("-m", "advchunk", "chunk", "tea.dash", "-m", "recursive", "--format", "jsonl")
     (chunk,) = map(json.loads, out.splitlines())
-    assert (chunk["text"], chunk["metadata"]["format"], err) == ("green tea", "dash", "")
+    assert (chunk["text"], chunk["metadata"]["format"]) == ("green tea", "dash")
+    assert sorted(err.splitlines()) == [
+        "advchunk.readers: 'eager' of dashes is not used: its suffixes must be a tuple of new ones with a dot, got ('.txt',)",
+        "advchunk.readers: 'html' of dashes is not used: this is a name of advchunk",
+    ]
     out, _ = run("-c", "from advchunk import RecursiveChunker as R; print(R(markup='dash').chunk('a-b')[0].text)")
     assert out == "a b\n"
 
@@ -106,3 +128,18 @@ def test_an_embedder_of_a_plugin_has_a_name(run):
     code = "from advchunk import RecursiveChunker as R; print(R(vectors='plain', embedder='lengths').chunk('abc')[0].vector)"
     out, _ = run("-c", code)
     assert out.startswith("[0.94")
+
+
+def test_an_embedder_of_a_plugin_may_use_another(run):
+    out, _ = run(
+        "-c", "from advchunk.models.embedders import as_embedder; print(as_embedder('company').embed(['abc']).shape)"
+    )
+    assert out.startswith("(1, ")
+
+
+def test_an_embedder_that_does_not_load_is_not_sought_elsewhere(run):
+    code = "from advchunk.models.embedders import as_embedder\ntry: as_embedder('text-embedding-3-broken')\nexcept ValueError as e: print(e)"
+    out, err = run("-c", code)
+    assert out.startswith("an embedder of a plugin must load")
+    assert "No module named 'no_such_module'" in err
+    assert "'minilm' of dashes is not used: this is a name of advchunk" in err

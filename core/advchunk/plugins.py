@@ -8,15 +8,15 @@ In a package's ``pyproject.toml``::
 ======================  ====================================================================================
 ``advchunk.chunkers``   a subclass of `Chunker` whose ``algorithm`` is the name
 ``advchunk.readers``    a name for ``markup=``: an object with ``read(text, id=, metadata=) -> Document``, such as a
-                        module, and with ``suffixes``, the file names' that it reads (``(".rst",)``)
+                        module, and with ``suffixes``, those of the files that it reads, as ``(".rst",)``
 ``advchunk.embedders``  a name for ``embedder=``: a function without parameters that returns an embedder
 ======================  ====================================================================================
 
-A plugin that cannot be loaded is a warning, once. Names of ours are never replaced.
+A plugin that cannot be loaded, or has a name of ours, is not used, which is logged once.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -30,35 +30,57 @@ PluginKind: TypeAlias = Literal["chunkers", "readers", "embedders"]
 _log = logging.getLogger("advchunk")
 
 
-@cache
-def declared_plugins(kind: PluginKind) -> Mapping[str, "EntryPoint"]:
-    """Return the entry points of a kind by name, without loading them."""
-    from importlib.metadata import entry_points  # slow, and needed for names that are not ours
+class Plugins:
+    """The plugins of a kind.
 
-    return {point.name: point for point in entry_points(group=f"advchunk.{kind}")}
+    Parameters
+    ----------
+    ours : names that plugins cannot have.
+    """
+
+    def __init__(self, kind: PluginKind, ours: Collection[str]) -> None:
+        self._kind, self._ours = kind, ours
+        self._loaded: dict[str, Any] = {}
+        self._points = cache(self._find)
+
+    @property
+    def declared(self) -> Mapping[str, "EntryPoint"]:
+        """The entry points by name, which need not be loaded."""
+        return self._points()
+
+    def load(self, name: str) -> Any:
+        """Return the object of a plugin; None, with a warning, if it cannot be loaded."""
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = self.declared[name].load()
+            except Exception as error:  # noqa: BLE001 - it may raise anything, and must not break the rest
+                self.warn(self.declared[name], f"{type(error).__name__}: {first_line(error)}")
+                self._loaded[name] = None
+        return self._loaded[name]
+
+    def warn(self, point: "EntryPoint", reason: str) -> None:
+        """Log that a plugin is not used."""
+        _log.warning("advchunk.%s: %r of %s is not used: %s", self._kind, point.name, _package(point), reason)
+
+    def source(self, name: str) -> str:
+        """Return the package of a plugin, with its version."""
+        return _package(self.declared[name], with_version=True)
+
+    def _find(self) -> Mapping[str, "EntryPoint"]:
+        from importlib.metadata import entry_points  # slow, and needed for names that are not ours
+
+        points = dict[str, "EntryPoint"]()
+        for point in entry_points(group=f"advchunk.{self._kind}"):
+            if point.name in self._ours:
+                self.warn(point, "this is a name of advchunk")
+            elif point.name in points:
+                self.warn(point, f"{_package(points[point.name])} has the same name")
+            else:
+                points[point.name] = point
+        return points
 
 
-@cache
-def load_plugin(kind: PluginKind, name: str) -> Any:
-    """Return the object of an entry point; None, with a warning, if it cannot be loaded, or is not declared."""
-    point = declared_plugins(kind).get(name)
-    if point is None:
-        return None
-    try:
-        return point.load()
-    except Exception as error:  # noqa: BLE001 - the plugin may raise anything, and must not break the rest
-        warn(kind, name, f"{type(error).__name__}: {first_line(error)}")
-        return None
-
-
-def warn(kind: PluginKind, name: str, reason: str) -> None:
-    """Log that a plugin is not used."""
-    point = declared_plugins(kind)[name]
-    package = point.dist.name if point.dist else point.value
-    _log.warning("advchunk.%s: %r of %s is not used: %s", kind, name, package, reason)
-
-
-def plugin_source(kind: PluginKind, name: str) -> str:
-    """Return the package of a plugin, and its version."""
-    dist = declared_plugins(kind)[name].dist
-    return f"{dist.name} {dist.version}" if dist else declared_plugins(kind)[name].value
+def _package(point: "EntryPoint", *, with_version: bool = False) -> str:
+    if point.dist is None:
+        return point.value
+    return f"{point.dist.name} {point.dist.version}" if with_version else point.dist.name

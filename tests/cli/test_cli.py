@@ -373,7 +373,7 @@ def test_files_share_the_batches_of_the_model(tmp_path, monkeypatch):
         (["-p", "max_tokens=0"], "max_tokens must be >= 1, got 0"),
         (["-p", "timeout=soon"], "timeout must be a number or None, got 'soon'"),
         (["-p", "contiguous=False"], "contiguous must be true or false, got 'False'"),
-        (["-p", "markup=latex"], "markup must be one of 'auto', 'markdown', 'plain'"),
+        (["-p", "markup=latex"], "markup must be one of auto, markdown, plain"),
         (["-p", "markup=[]"], "markup must be"),
         (["-p", "embedder=minilm"], "use --embedder"),
         (["-p", "prechunker=x"], "Python only"),
@@ -667,3 +667,16 @@ def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):
     assert done.exit_code == 1
     assert "No such file" in done.stderr
     assert page.read_text() == "old"
+
+
+def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_text('{"id": "a", "text": "One."}\n{"id": "b"}\n')
+    done = run("chunk", source, "--engine", "processes", "-o", out, "-m", "recursive", "-f", "jsonl", "--quiet")
+    assert (done.exit_code, done.stderr.splitlines()) == (
+        1, [f"{out}: 1 chunks, 1 shards (0 done before)", "advchunk: 1 documents failed; see the column error"]
+    )  # fmt: skip
+    (part,) = out.glob("part-*.jsonl")
+    assert [json.loads(line)["document_id"] for line in part.read_text().splitlines()] == ["a", "b"]
+    assert "needs files and a folder" in run("chunk", source, "--engine", "ray").stderr
+    assert "goes without some options" in run("chunk", source, "--engine", "ray", "-o", out, "--resume").stderr

@@ -1,7 +1,8 @@
 """Arrow tables of documents in, tables of chunks out: by rows, whatever the batches."""
 
 import json
-from datetime import date
+from datetime import date, timedelta
+from decimal import Decimal
 
 import datasets
 import pyarrow as pa
@@ -72,7 +73,7 @@ def test_each_bad_row_is_a_row_with_an_error_in_its_place():
     assert rows["document_id"].to_pylist() == ["a", None, "a", "b", "c"]
     assert rows["error"].to_pylist() == [
         None,
-        "'id' must be a string that is not empty, got None",
+        "'id' must be a string that is not empty, or a whole number, got None",
         "'id' must be unique, got 'a' again",
         "'text' must be a string, got None",
         None,
@@ -98,12 +99,53 @@ def test_a_document_that_fails_is_a_row_with_an_error():
     assert rows["error"].to_pylist()[0] == "RuntimeError: no"
     assert rows["error"].null_count == len(rows) - 1 >= 2
     with pytest.raises(RuntimeError):
-        list(chunk_batches(TABLE, RecursiveChunker(sentence_splitter=fail, fallback=None), on_error="raise"))
+        list(
+            chunk_batches(
+                TABLE, RecursiveChunker(sentence_splitter=fail, fallback=None, max_tokens=5), on_error="raise"
+            )
+        )
 
 
-def test_metadata_that_is_not_json_is_an_error_row():
+def test_metadata_keeps_what_json_can_say():
+    table = pa.table(
+        {
+            "id": ["a"],
+            "text": ["One."],
+            "price": [Decimal("1.50")],
+            "time": [timedelta(hours=1)],
+            "rate": [float("nan")],
+        }
+    )
+    metadata = json.loads(chunked(table, RecursiveChunker())["metadata"][0].as_py())
+    assert (metadata["price"], metadata["time"], metadata["rate"]) == ("1.50", "1:00:00", None)
     table = pa.table({"id": ["a"], "text": ["One."], "raw": [b"x"]})
     assert chunked(table, RecursiveChunker())["error"].to_pylist() == ["metadata must be JSON-able: not of type bytes"]
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
+def test_all_types_of_text_are_read(kind):
+    table = pa.table({name: TABLE[name].cast(pa.string()).cast(kind) for name in ("id", "text")})
+    assert chunked(table, RecursiveChunker()).equals(chunked(TABLE.select(["id", "text"]), RecursiveChunker()))
+
+
+def test_ids_may_be_whole_numbers():
+    rows = chunked(pa.table({"id": [7, 8], "text": ["One.", "Two."]}), RecursiveChunker())
+    assert rows["document_id"].to_pylist() == ["7", "8"]
+    assert rows["chunk_id"][0].as_py() == RecursiveChunker().chunk(Document("One.", "7"))[0].id
+
+
+def test_one_batch_is_read_like_a_table():
+    (batch,) = TABLE.to_batches()
+    assert chunked(batch, RecursiveChunker()).equals(chunked(TABLE, RecursiveChunker()))
+
+
+def test_a_cell_that_is_broken_is_an_error_row():
+    broken = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.array([0, 4, 6], pa.int32()).buffers()[1], pa.py_buffer(b"One.\xff\xfe")]
+    )
+    errors = chunked(pa.table({"id": ["a", "b"], "text": broken}), RecursiveChunker())["error"].to_pylist()
+    assert errors[0] is None
+    assert errors[1].startswith("'text' must be a string, got UnicodeDecodeError")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +157,11 @@ def test_metadata_that_is_not_json_is_an_error_row():
             RecursiveChunker(),
             "there must be a column 'text'",
         ),
-        (TABLE.set_column(0, "id", [[1, 2, 3, 4]]), RecursiveChunker(), "column 'id' must be text, got"),
+        (TABLE.set_column(0, "id", [[1.0, 2.0, 3.0, 4.0]]), RecursiveChunker(), "column 'id' must be text, got"),
+        (TABLE.set_column(1, "text", [[1, 2, 3, 4]]), RecursiveChunker(), "column 'text' must be text, got"),
+        (TABLE.rename_columns(["id", "text", "text"]), RecursiveChunker(), "names of columns must be unique"),
+        (TABLE, "recursive", "chunker must be a Chunker"),
+        ([{"id": "a"}], RecursiveChunker(), "batches must be of pyarrow"),
         (TABLE, RecursiveChunker(vectors="units"), "vectors must not be 'units'"),
         (TABLE, create("graphrag", experimental=True), "not a corpus"),
     ],
@@ -126,7 +172,7 @@ def test_what_cannot_be_chunked_is_said(table, chunker, says):
 
 
 def test_repeated_ids():
-    assert repeated_ids(pa.table({"id": ["a", "b", "a", None, None, "", ""]}).to_batches(), "id") == {"a"}
+    assert repeated_ids(["a", "b", "a", None, None, "", "", 7, 7]) == {"a", "7"}
 
 
 def test_datasets_map(tmp_path):

@@ -49,7 +49,7 @@ def test_ray(ray, tmp_path):
         1, "text", [[*TEXTS[:5], "POISON", *TEXTS[6:]]]
     )
     rows = chunk_dataset(
-        ray.data.from_arrow(poisoned), "recursive", batch_size=4, max_deaths=1, sentence_splitter=die_at_poison
+        ray.data.from_arrow(poisoned), "recursive", batch_size=4, max_deaths=1, tokenizer=die_at_poison
     ).take_all()
     assert [row["error"] for row in rows] == [
         *["'id' must be unique, got 'd0' again"] * 2, None, None, None, "its worker died 2 times", None, None

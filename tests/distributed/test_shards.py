@@ -63,6 +63,35 @@ def test_json_lines_in_and_out(tmp_path):
     assert rows == expected().to_pylist()
 
 
+def test_every_line_is_a_document_or_an_error(tmp_path):
+    records = [{"id": "2026-01-01", "text": "A.", "n": 1}, {"id": 7, "text": "B. " * 500_000, "late": 5}, {"id": "c"}]
+    lines = [*map(json.dumps, records), "", "{broken", "[]", json.dumps({"id": "d", "text": "C.", "n": "two"})]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    counts = chunk_shards(tmp_path / "in.jsonl", tmp_path / "out", "recursive", workers=1)
+    rows = {row["document_id"]: row for row in read(tmp_path / "out").to_pylist()}
+    assert counts.failures == 3
+    assert json.loads(rows["2026-01-01"]["metadata"])["n"] == 1
+    assert json.loads(rows["7"]["metadata"])["late"] == 5
+    assert json.loads(rows["d"]["metadata"])["n"] == "two"
+    assert rows["c"]["error"] == "'text' must be a string, got None"
+    errors = [row["error"] for row in read(tmp_path / "out").to_pylist() if row["document_id"] is None]
+    assert [error.partition(": ")[2][:14] for error in errors] == ["a line must be"] * 2
+
+
+def test_hidden_files_and_folders_are_not_read(tmp_path):
+    source = write(tmp_path / "in")
+    for name in ("_delta_log", ".cache"):
+        write(source / name)
+    assert chunk_shards([source, source / "a.parquet"], tmp_path / "out", "recursive", workers=1)[:1] == (3,)
+
+
+def test_a_run_that_failed_at_once_does_not_claim_the_folder(tmp_path):
+    source = write(tmp_path / "in")
+    with pytest.raises(ConfigurationError, match="there must be a column 'name'"):
+        chunk_shards(source, tmp_path / "out", "recursive", id="name")
+    assert chunk_shards(source, tmp_path / "out", "recursive", workers=1).chunks == 9
+
+
 def test_equal_ids_in_different_shards_are_errors(tmp_path):
     table = TABLE.set_column(0, "id", [["d0", *(f"d{i}" for i in range(8))]])
     counts = chunk_shards(write(tmp_path / "in", table, rows=1), tmp_path / "out", "recursive")
@@ -76,7 +105,7 @@ def test_a_document_that_kills_its_worker_is_an_error_row(tmp_path):
         write(tmp_path / "in", table, rows=5),
         tmp_path / "out",
         "recursive",
-        sentence_splitter=die_at_poison,
+        tokenizer=die_at_poison,
         max_deaths=1,
     )
     rows = read(tmp_path / "out")
@@ -88,7 +117,7 @@ def test_a_document_that_kills_its_worker_is_an_error_row(tmp_path):
 def test_a_worker_that_dies_once_costs_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("ADVCHUNK_DIED", str(tmp_path / "died"))
     table = TABLE.set_column(1, "text", [["A.", "B.", "ONCE", *"CDEFGH"]])
-    counts = chunk_shards(write(tmp_path / "in", table), tmp_path / "out", "recursive", sentence_splitter=die_once)
+    counts = chunk_shards(write(tmp_path / "in", table), tmp_path / "out", "recursive", tokenizer=die_once)
     assert (tmp_path / "died").exists()
     assert counts == (3, 0, 9, 0)
 
@@ -101,7 +130,7 @@ def test_a_killed_run_is_resumed(tmp_path, monkeypatch):
         from pathlib import Path
         from advchunk.distributed import chunk_shards
         from hazards import wait
-        chunk_shards({str(source)!r}, {str(out)!r}, "recursive", sentence_splitter=wait, workers=1,
+        chunk_shards({str(source)!r}, {str(out)!r}, "recursive", tokenizer=wait, workers=1,
                     progress=lambda done: Path({str(stop)!r}).touch())"""
     script = tmp_path / "run.py"
     script.write_text(code)
@@ -114,7 +143,7 @@ def test_a_killed_run_is_resumed(tmp_path, monkeypatch):
     before = {path: path.stat().st_mtime_ns for path in out.glob("part-*")}
     assert 0 < len(before) < 3
     stop.unlink()
-    counts = chunk_shards(source, out, "recursive", sentence_splitter=wait)
+    counts = chunk_shards(source, out, "recursive", tokenizer=wait)
     assert (counts.shards, counts.resumed) == (3, len(before))
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
     result = read(out)
@@ -130,8 +159,12 @@ def test_a_folder_belongs_to_one_task(tmp_path):
     pa.parquet.write_table(TABLE, source / "b.parquet")
     with pytest.raises(ConfigurationError, match="has the chunks of other inputs"):
         chunk_shards(source, tmp_path / "out", "recursive")
-    with pytest.raises(ConfigurationError, match="must be empty"):
+    with pytest.raises(ConfigurationError, match="must not contain an input"):
         chunk_shards(source, source, "recursive")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").touch()
+    with pytest.raises(ConfigurationError, match="must be empty"):
+        chunk_shards(source, tmp_path / "full", "recursive")
 
 
 def test_invalid_calls_are_explained(tmp_path):
@@ -141,7 +174,7 @@ def test_invalid_calls_are_explained(tmp_path):
         (tmp_path / "none.parquet", {}, "an input must exist"),
         (tmp_path / "empty", {}, "must have a Parquet or JSON Lines file"),
         (Path(__file__), {}, "the suffix of an input must be one of"),
-        (source, {"workers": 0}, "workers must be >= 1"),
+        (source, {"workers": 0}, "workers must be a whole number >= 1"),
         (source, {"engine": "spark"}, "engine must be one of"),
         (source, {"form": "csv"}, "form must be"),
         (source, {"max_token": 3}, "max_token"),

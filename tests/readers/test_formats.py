@@ -83,7 +83,7 @@ def test_offsets_of_a_derived_text_are_composed():
 
 
 def test_a_wrong_markup_is_one_clear_error():
-    with pytest.raises(ConfigurationError, match=r"markup must be one of 'auto', 'markdown', .* got 'htm'"):
+    with pytest.raises(ConfigurationError, match=r"markup must be one of auto, markdown, .* got 'htm'"):
         RecursiveChunker(markup="htm")
     with pytest.raises(ConfigurationError, match=r"markup must be one of auto, .* got 'htm'; did you mean 'html'"):
         read(Document("Tea"), "htm")

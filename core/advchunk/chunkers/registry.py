@@ -8,7 +8,6 @@ from importlib.resources import files
 from inspect import getdoc
 from typing import Any, NamedTuple
 
-from advchunk import plugins
 from advchunk.chunkers import gate
 from advchunk.chunkers.auto import AutoChunker
 from advchunk.chunkers.base import Chunker, VectorsChunker
@@ -37,6 +36,7 @@ from advchunk.chunkers.texttiling import TextTilingChunker
 from advchunk.chunkers.threshold import SemanticThresholdChunker
 from advchunk.chunkers.universal import UniversalSemanticChunker
 from advchunk.errors import ConfigurationError
+from advchunk.plugins import Plugins
 
 _WARNINGS = (
     "experimental: results, parameters and speed may change in any release, and are not guaranteed",
@@ -200,14 +200,13 @@ def summary(name: str) -> str:
 @cache
 def add_plugins() -> None:
     """Add the chunkers of other packages to the table (`advchunk.plugins`)."""
-    for name in plugins.declared_plugins("chunkers"):
-        chunker = plugins.load_plugin("chunkers", name)
-        if name in TABLE:
-            plugins.warn("chunkers", name, "advchunk has a chunker of this name")
-        elif isinstance(chunker, type) and issubclass(chunker, Chunker) and chunker.algorithm == name:
-            TABLE[name] = Entry(chunker, plugins.plugin_source("chunkers", name))
+    plugins = Plugins("chunkers", [*TABLE])
+    for name, point in plugins.declared.items():
+        chunker = plugins.load(name)
+        if isinstance(chunker, type) and issubclass(chunker, Chunker) and chunker.algorithm == name:
+            TABLE[name] = Entry(chunker, plugins.source(name))
         elif chunker is not None:
-            plugins.warn("chunkers", name, f"it must be a subclass of Chunker with algorithm = {name!r}")
+            plugins.warn(point, f"it must be a subclass of Chunker with algorithm = {name!r}")
 
 
 def _entry(name: str) -> Entry:

@@ -54,12 +54,16 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @chunker_options
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
+@click.option(
+    "--engine", type=click.Choice(["processes", "ray"]),
+    help="Chunk Parquet and JSON Lines files in shards, into the folder --out; the same command resumes.",
+)  # fmt: skip
 @click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
 @click.option("--resume", is_flag=True, help="Keep the output of an interrupted run, and continue it when run again.")
 @click.option("--quiet", is_flag=True, help="Hide the progress bar.")
 def chunk_command(
     files: tuple[str, ...], method: str, form: str, out: str, pairs: tuple[str, ...], fallback: str | None, explain: bool,
-    experimental: bool, workers: int, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
+    experimental: bool, workers: int, engine: str | None, jsonl: bool, resume: bool, quiet: bool, encoding: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
@@ -74,6 +78,17 @@ def chunk_command(
     options = {name: value for name, value in options.items() if value is not None}
     resources = {name: options.pop(name) for name in RESOURCE_OPTIONS if name in options}
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
+    if engine:
+        with report_errors():
+            unused = {"--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding}
+            set_here = [name for name, value in unused.items() if value]
+            require(not set_here, "--engine goes without some options", set_here)
+            require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
+            _chunk_shards(
+                files, out, method, form="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
+                progress=not quiet, experimental=experimental or None, **params, **resources,
+            )  # fmt: skip
+        return
     with report_errors():
         require(not resume or (form == "jsonl" and out != "-"), "--resume needs --format jsonl and --out", out)
     chunker = create_chunker(method, fallback, experimental or None, params, resources)
@@ -89,6 +104,16 @@ def chunk_command(
         for text in _FRAMES[form](run.texts()):
             click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if run.failed else 0)
+
+
+def _chunk_shards(files: Sequence[str], out: str, method: str, **options: Any) -> None:
+    from advchunk.distributed import chunk_shards
+
+    counts = chunk_shards(files, out, method, **options)
+    click.echo(f"{out}: {counts.chunks} chunks, {counts.shards} shards ({counts.resumed} done before)", err=True)
+    if counts.failures:
+        click.echo(f"advchunk: {counts.failures} documents failed; see the column error", err=True)
+        click.get_current_context().exit(1)
 
 
 @contextmanager

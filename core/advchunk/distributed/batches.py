@@ -2,10 +2,12 @@
 
 import json
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import date, time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
+from uuid import UUID
 
 from advchunk.chunkers.base import Chunker
 from advchunk.engine.runner import Failure
@@ -17,7 +19,15 @@ OnRowError: TypeAlias = Literal["row", "raise"]
 _ROWS = 1024  # chunks in a batch of the output
 
 
-class _Refused(NamedTuple):
+class Columns(NamedTuple):
+    """The names of the columns of documents; ``metadata`` None is all others."""
+
+    id: str = "id"
+    text: str = "text"
+    metadata: Sequence[str] | None = None
+
+
+class Refused(NamedTuple):
     """A row of the input that is not a document."""
 
     id: str | None
@@ -73,8 +83,9 @@ def chunk_batches(
     ----------
     batches : `pyarrow.RecordBatch` objects, or a `pyarrow.Table`; read as they are needed.
     chunker : any but ``graphrag``, which chunks a corpus, and not with ``vectors="units"``.
-    id, text : names of string columns.
-    metadata : names of columns for the documents' metadata; None takes all others. Dates become ISO 8601 text.
+    id, text : names of columns; ids are text or whole numbers.
+    metadata : names of columns for the documents' metadata; None takes all others. Dates and times become ISO 8601 text,
+        decimals, UUIDs and durations text, and numbers that are not finite null; bytes are an error.
     on_error : how to handle a document that fails, or a row without an id of its own or without a text: "row" reports it as
         a row with ``error``; "raise" raises.
     repeated : ids that other batches have, too. Without it, of equal ids in one call only the first is chunked.
@@ -94,86 +105,128 @@ def chunk_batches(
     ...     print(batch.select(["document_id", "text", "error"]).to_pylist()[1:])
     [{'document_id': 'a', 'text': 'Three four.', 'error': None}, {'document_id': 'b', 'text': None, 'error': "'text' must be a string, got None"}]
     """
+    require(isinstance(chunker, Chunker), "chunker must be a Chunker, as advchunk.create returns", chunker)
+    names = isinstance(metadata, Iterable) and not isinstance(metadata, str)
+    require(metadata is None or names, "metadata must be names of columns, or None", metadata)
+    documents = read_rows(batches, Columns(id, text, metadata), set(repeated))
+    yield from chunk_documents(documents, chunker, on_error)
+
+
+def chunk_documents(
+    documents: Iterable[Document | Refused], chunker: Chunker, on_error: OnRowError = "row"
+) -> Iterator[Any]:
+    """Yield record batches of the chunks of documents; see `chunk_batches`."""
     pa = import_extra("pyarrow", "arrow")
     require(not chunker.is_corpus_level, "chunk_batches chunks single documents, not a corpus", chunker)
     require(chunker.vectors != "units", "vectors must not be 'units', whose rows have no column", chunker.vectors)
     require(on_error in ("row", "raise"), "on_error must be 'row' or 'raise'", on_error)
-    rows = _chunk_rows(_documents(batches, id, text, metadata, set(repeated)), chunker, on_error)
+    rows = _chunk_rows(documents, chunker, on_error)
     while part := list(islice(rows, _ROWS)):
         yield pa.RecordBatch.from_pylist(part, schema=chunk_schema())
 
 
-def repeated_ids(batches: Iterable[Any], column: str) -> frozenset[str]:
-    """Return the ids that occur more than once in a column of batches or tables."""
-    seen, repeated = set[str](), set[str]()
-    for batch in batches:
-        for name in batch.column(column).to_pylist():
-            (repeated if name in seen else seen).add(name)
-    return frozenset(repeated - {None, ""})
-
-
-def _documents(
-    batches: Any, id_column: str, text_column: str, metadata: Sequence[str] | None, used: set[str]
-) -> Iterator[Document | _Refused]:
-    for batch in batches.to_batches() if hasattr(batches, "to_batches") else batches:
+def read_rows(batches: Any, columns: Columns, used: set[str]) -> Iterator[Document | Refused]:
+    """Yield the documents in record batches or a table, and add their ids to ``used``, which they must not be in."""
+    pa = import_extra("pyarrow", "arrow")
+    if isinstance(batches, pa.Table):
+        batches = batches.to_batches()
+    for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
+        require(isinstance(batch, pa.RecordBatch | pa.Table), "batches must be of pyarrow", type(batch).__name__)
         names = batch.schema.names
-        others = (
-            [name for name in names if name not in (id_column, text_column)] if metadata is None else list(metadata)
-        )
-        for name in (id_column, text_column, *others):
+        require(len({*names}) == len(names), "names of columns must be unique", names)
+        main = (columns.id, columns.text)
+        others = [name for name in names if name not in main] if columns.metadata is None else list(columns.metadata)
+        for name in (*main, *others):
             require(name in names, f"there must be a column {name!r}", names)
-        for name in (id_column, text_column):
-            require(
-                _is_text(batch.schema.field(name).type), f"column {name!r} must be text", batch.schema.field(name).type
-            )
-        columns = [batch.column(name).to_pylist() for name in (id_column, text_column, *others)]
-        for source, text, *values in zip(*columns, strict=True):
-            if not source:
-                yield _Refused(source, f"{id_column!r} must be a string that is not empty, got {source!r}")
-            elif source in used:
-                yield _Refused(source, f"{id_column!r} must be unique, got {source!r} again")
-            elif text is None:
-                yield _Refused(source, f"{text_column!r} must be a string, got None")
-            else:
-                yield _document(source, text, dict(zip(others, values, strict=True)))
-            used.add(source)
+        for name, whole in zip(main, (True, False), strict=True):
+            kind = batch.schema.field(name).type
+            require(_is_text(kind, whole=whole), f"column {name!r} must be text", kind)
+        cells = [_cells(batch.column(name)) for name in (*main, *others)]
+        for row in zip(*cells, strict=True):
+            yield read_row(dict(zip((*main, *others), row, strict=True)), columns, used)
 
 
-def _document(source: str, text: str, metadata: dict[str, Any]) -> Document | _Refused:
+def read_row(record: Mapping[str, Any], columns: Columns, used: set[str]) -> Document | Refused:
+    """Return the document of a row, and add its id to ``used``, which it must not be in."""
+    values = dict(record)
+    source, text = values.pop(columns.id, None), values.pop(columns.text, None)
+    if isinstance(source, int) and not isinstance(source, bool):
+        source = str(source)
+    own = source if isinstance(source, str) else None
+    if not own:
+        return Refused(own, f"{columns.id!r} must be a string that is not empty, or a whole number, got {source!r}")
+    if own in used:
+        return Refused(own, f"{columns.id!r} must be unique, got {own!r} again")
+    used.add(own)
+    if not isinstance(text, str):
+        return Refused(own, f"{columns.text!r} must be a string, got {text!r}")
+    if columns.metadata is not None:
+        values = {name: values.get(name) for name in columns.metadata}
     try:
-        return Document(text, source, metadata=json.loads(json.dumps(metadata, default=_date)))
+        plain = json.dumps(values, default=_plain)
+        return Document(text, own, metadata=json.loads(plain, parse_constant=lambda _: None))
     except TypeError as error:
-        return _Refused(source, f"metadata must be JSON-able: {error}")
+        return Refused(own, f"metadata must be JSON-able: {error}")
 
 
-def _date(value: Any) -> str:
+def _plain(value: Any) -> str:
     if isinstance(value, date | time):
         return value.isoformat()
-    msg = f"not of type {type(value).__name__}"
+    if isinstance(value, Decimal | UUID | timedelta):
+        return str(value)
+    msg = first_line(value) if isinstance(value, Exception) else f"not of type {type(value).__name__}"
     raise TypeError(msg)
 
 
-def _is_text(kind: Any) -> bool:
+def _cells(column: Any) -> list[Any]:
+    """Return the values of a column; an exception for one that Python has no value for."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except (ValueError, OverflowError):
+        values = [_cell(cell) for cell in column]
+    return values
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except (ValueError, OverflowError) as error:
+        return error
+
+
+def _is_text(kind: Any, *, whole: bool) -> bool:
+    """Return True for types of text, and for those of whole numbers if they are allowed."""
     types = import_extra("pyarrow", "arrow").types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = [types.is_string, types.is_large_string, types.is_string_view, types.is_null]
+    return any(test(kind) for test in [*tests, *([types.is_integer] if whole else [])])
+
+
+def repeated_ids(ids: Iterable[Any]) -> frozenset[str]:
+    """Return the ids that occur more than once."""
+    seen, repeated = set[str](), set[str]()
+    for name in map(str, (name for name in ids if name is not None and name != "")):
+        (repeated if name in seen else seen).add(name)
+    return frozenset(repeated)
 
 
 def _chunk_rows(
-    documents: Iterable[Document | _Refused], chunker: Chunker, on_error: OnRowError
+    documents: Iterable[Document | Refused], chunker: Chunker, on_error: OnRowError
 ) -> Iterator[dict[str, Any]]:
-    pending: deque[Document | _Refused] = deque()  # read, and not yet answered
+    pending: deque[Document | Refused] = deque()  # read, and not yet answered
     errors: dict[int, Exception] = {}
 
     def read() -> Iterator[Document]:
         for item in documents:
-            if isinstance(item, _Refused) and on_error == "raise":
+            if isinstance(item, Refused) and on_error == "raise":
                 raise ConfigurationError(item.reason)
             pending.append(item)
             if isinstance(item, Document):
                 yield item
 
     def refused() -> Iterator[dict[str, Any]]:
-        while pending and isinstance(item := pending[0], _Refused):
+        while pending and isinstance(item := pending[0], Refused):
             pending.popleft()
             yield error_row(item.id, item.reason)
 

@@ -2,13 +2,14 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from advchunk.distributed.batches import chunk_schema, error_row
+from advchunk.distributed.batches import Refused
 from advchunk.errors import import_extra
+from advchunk.records import Document
 
 
 class Journal(Protocol):
@@ -77,32 +78,29 @@ def ray_journal() -> Journal:
 
 
 def survive(
-    rows: Any, chunk: Callable[[Any], Iterator[Any]], id_column: str, journal: Journal, key: str, deaths: int
+    documents: Sequence[Document | Refused],
+    chunk: Callable[[Sequence[Document | Refused]], Iterator[Any]],
+    journal: Journal,
+    key: str,
+    deaths: int,
 ) -> Iterator[Any]:
-    """Yield the batches of ``chunk(rows)``, with an error row for each document that kills its worker.
+    """Yield the batches of ``chunk(documents)``, with an error row for each document that kills its worker.
 
-    The rows are chunked together. After ``deaths`` deaths they are chunked one by one, and the one at which the worker dies
-    again gets an error row at the next try. Whoever runs this must start it again after a death.
+    The documents are chunked together. After ``deaths`` deaths they are chunked one by one, and the one at which the worker
+    dies again gets an error row at the next try. Whoever runs this must start it again after a death.
 
     Parameters
     ----------
-    rows : a `pyarrow.Table`.
-    key : names the rows in the journal.
+    key : names the documents in the journal.
     """
     if journal.start(key) < deaths:
-        yield from chunk(rows)
+        yield from chunk(documents)
     else:
-        for row in range(len(rows)):
-            row_key = f"{key}/{row}"
-            if journal.start(row_key):
-                yield _dead(rows[id_column][row].as_py(), deaths + 1)
+        for number, document in enumerate(documents):
+            own_key = f"{key}/{number}"
+            if journal.start(own_key):
+                yield from chunk([Refused(document.id, f"its worker died {deaths + 1} times")])
             else:
-                yield from chunk(rows.slice(row, 1))
-                journal.end(row_key)
+                yield from chunk([document])
+                journal.end(own_key)
     journal.end(key)
-
-
-def _dead(document_id: str | None, deaths: int) -> Any:
-    pa = import_extra("pyarrow", "arrow")
-    row = error_row(document_id, f"its worker died {deaths} times")
-    return pa.RecordBatch.from_pylist([row], schema=chunk_schema())

@@ -1,17 +1,21 @@
 """Folders of Parquet and JSON Lines files, on any file system that pyarrow reads."""
 
+import io
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from advchunk.distributed.batches import Columns, Refused, read_row, read_rows
 from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.records import Document
 
 FileFormat: TypeAlias = Literal["parquet", "jsonl"]
 
 _FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json"}
+_ROWS = 1024  # that are read together
 _MANIFEST = "_manifest.json"  # readers of folders skip names with "_"
 
 
@@ -21,39 +25,87 @@ def file_system(path: str | Path) -> tuple[Any, str]:
     if "://" in str(path):
         system, inner = fs.FileSystem.from_uri(str(path))
         return system, inner
-    return fs.LocalFileSystem(), str(Path(path).absolute())
+    return fs.LocalFileSystem(), str(Path(path).expanduser().absolute())
 
 
-def open_fragments(path: str | Path) -> list[Any]:
-    """Return the row groups of the Parquet files, or the JSON Lines files, at a path or URI, as `pyarrow.dataset.Fragment`."""
-    dataset = import_extra("pyarrow.dataset", "arrow")
+class InputPart(NamedTuple):
+    """A row group of a Parquet file, or a file of JSON Lines."""
+
+    path: str  # or URI
+    row_group: int | None = None
+
+    @property
+    def facts(self) -> list[Any]:
+        """The path, size and time of change of the file, and the row group; JSON-able."""
+        system, inner = file_system(self.path)
+        info = system.get_file_info(inner)
+        return [self.path, info.size, info.mtime_ns, self.row_group]
+
+    def ids(self, column: str) -> Iterator[Any]:
+        """Yield the ids of the documents."""
+        if self.row_group is None:
+            yield from (record.get(column) for record in self._records() if not isinstance(record, Refused))
+            return
+        for batch in self._batches([column]):
+            require(column in batch.schema.names, f"there must be a column {column!r}", self.path)
+            yield from batch.column(column).to_pylist()
+
+    def documents(self, columns: Columns, used: set[str]) -> Iterator[Document | Refused]:
+        """Yield the documents (`batches.read_rows`)."""
+        if self.row_group is not None:
+            yield from read_rows(self._batches(), columns, used)
+            return
+        for record in self._records():
+            yield record if isinstance(record, Refused) else read_row(record, columns, used)
+
+    def _batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        system, inner = file_system(self.path)
+        with system.open_input_file(inner) as file:
+            parquet = import_extra("pyarrow.parquet", "arrow").ParquetFile(file)
+            yield from parquet.iter_batches(_ROWS, row_groups=[self.row_group], columns=columns)
+
+    def _records(self) -> Iterator[dict[str, Any] | Refused]:
+        system, inner = file_system(self.path)
+        with system.open_input_stream(inner) as stream, io.BufferedReader(stream) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _parse(line, f"{self.path}:{number}")
+
+
+def _parse(line: bytes, place: str) -> dict[str, Any] | Refused:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        return Refused(None, f"{place}: a line must be JSON ({error})")
+    return record if isinstance(record, dict) else Refused(None, f"{place}: a line must be an object")
+
+
+def find_parts(path: str | Path) -> list[InputPart]:
+    """Return the parts of a file, or of the files in a folder, but for those with a hidden name."""
     system, inner = file_system(path)
     info = system.get_file_info(inner)
     require(info.type.name != "NotFound", "an input must exist", str(path))
-    if info.type.name == "Directory":
-        selector = import_extra("pyarrow.fs", "arrow").FileSelector(inner, recursive=True)
-        names = sorted(item.path for item in system.get_file_info(selector) if _format(item.path) and item.is_file)
-    else:
-        names = [inner]
-    fragments = list[Any]()
-    for name in names:
-        kind = _format(name)
-        require(kind is not None, f"the suffix of an input must be one of {sorted(_FORMATS)}", name)
-        for fragment in dataset.dataset(name, format=kind, filesystem=system).get_fragments():
-            fragments += fragment.split_by_row_group() if kind == "parquet" else [fragment]
-    return fragments
+    if info.is_file:
+        kind = _format(inner)
+        require(kind is not None, f"the suffix of an input must be one of {sorted(_FORMATS)}", str(path))
+        return _parts_of(str(path), kind)
+    selector = import_extra("pyarrow.fs", "arrow").FileSelector(inner, recursive=True)
+    names = [item.path[len(inner) :].strip("/") for item in system.get_file_info(selector) if item.is_file]
+    shown = [name for name in names if not any(part[0] in "._" for part in name.split("/"))]
+    return [part for name in sorted(shown) for part in _parts_of(f"{str(path).rstrip('/')}/{name}", _format(name))]
+
+
+def _parts_of(path: str, kind: str | None) -> list[InputPart]:
+    if kind != "parquet":
+        return [InputPart(path)] if kind else []
+    system, inner = file_system(path)
+    with system.open_input_file(inner) as file:
+        groups = import_extra("pyarrow.parquet", "arrow").ParquetFile(file).num_row_groups
+    return [InputPart(path, group) for group in range(groups)]
 
 
 def _format(name: str) -> str | None:
-    hidden = PurePosixPath(name).name.startswith(("_", "."))
-    return None if hidden else _FORMATS.get(PurePosixPath(name).suffix.lower())
-
-
-def facts(fragment: Any) -> list[Any]:
-    """Return the path, size and time of change of a fragment's file, and its row groups; JSON-able."""
-    info = fragment.filesystem.get_file_info(fragment.path)
-    groups = [group.id for group in getattr(fragment, "row_groups", None) or ()]
-    return [fragment.path, info.size, info.mtime_ns, groups]
+    return _FORMATS.get(PurePosixPath(name).suffix.lower())
 
 
 @dataclass(frozen=True)
@@ -74,9 +126,10 @@ class OutputFolder:
         system, inner = file_system(self.uri)
         system.create_dir(inner, recursive=True)
         path, content = f"{inner}/{_MANIFEST}", json.dumps(manifest, sort_keys=True)
-        if _MANIFEST not in (names := self.names()):
-            require(not names, "the output folder must be empty", self.uri)
+        names = self.names()
+        if not names - {_MANIFEST}:  # new, or of a run that wrote nothing
             self._replace(_MANIFEST, lambda file: file.write(content.encode()))
+        require(_MANIFEST in self.names(), "the output folder must be empty", self.uri)
         with system.open_input_stream(path) as file:
             before = json.loads(file.read())
         changed = sorted(key for key, value in json.loads(content).items() if before.get(key) != value)
@@ -89,6 +142,10 @@ class OutputFolder:
         system, inner = file_system(self.uri)
         infos = system.get_file_info(import_extra("pyarrow.fs", "arrow").FileSelector(inner))
         return {info.base_name for info in infos if not info.base_name.startswith(".")}
+
+    def contains(self, path: str | Path) -> bool:
+        """Return True if a path or URI is that of the folder, or of something in it."""
+        return f"{file_system(path)[1]}/".startswith(f"{file_system(self.uri)[1].rstrip('/')}/")
 
     def write(self, name: str, batches: Iterable[Any], schema: Any) -> None:
         """Write record batches to a file."""

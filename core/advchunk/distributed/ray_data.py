@@ -1,12 +1,12 @@
 """Chunk datasets of Ray Data."""
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from advchunk.chunkers.registry import create
-from advchunk.distributed.batches import chunk_batches, chunk_schema, repeated_ids
+from advchunk.distributed.batches import Columns, Refused, chunk_documents, chunk_schema, read_rows, repeated_ids
 from advchunk.distributed.deaths import Journal, ray_journal, survive
 from advchunk.errors import import_extra, require
 
@@ -64,8 +64,8 @@ def chunk_dataset(
         _Worker,
         fn_constructor_kwargs={
             "journal": ray_journal(),
-            "repeated": repeated_ids(_batches(dataset, id), id) if check_ids else (),
-            "columns": {"id": id, "text": text, "metadata": metadata},
+            "repeated": repeated_ids(_ids(dataset, id)) if check_ids else (),
+            "columns": Columns(id, text, metadata),
             "max_deaths": max_deaths,
             "method": method,
             "params": params,
@@ -78,8 +78,9 @@ def chunk_dataset(
     )
 
 
-def _batches(dataset: Any, column: str) -> Any:
-    return dataset.select_columns([column]).iter_batches(batch_format="pyarrow", batch_size=None)
+def _ids(dataset: Any, column: str) -> Iterator[Any]:
+    batches = dataset.select_columns([column]).iter_batches(batch_format="pyarrow", batch_size=None)
+    return (name for batch in batches for name in batch.column(column).to_pylist())
 
 
 class _Worker:
@@ -89,19 +90,19 @@ class _Worker:
         self,
         journal: Journal,
         repeated: Collection[str],
-        columns: dict[str, Any],
+        columns: Columns,
         max_deaths: int,
         method: str,
         params: dict[str, Any],
     ) -> None:
-        self._journal = journal
-        self._column, self._max_deaths = columns["id"], max_deaths
-        chunker = create(method, **params)
-        self._chunk = partial(chunk_batches, chunker=chunker, repeated=repeated, **columns)
+        self._journal, self._repeated, self._columns, self._max_deaths = journal, repeated, columns, max_deaths
+        self._chunk = partial(chunk_documents, chunker=create(method, **params))
 
     def __call__(self, rows: Any) -> Any:
         """Return the chunks of a table of documents: one table, since Ray counts on equal output if it calls again."""
         pa = import_extra("pyarrow", "arrow")
-        key = hashlib.sha256("\n".join(map(str, rows[self._column].to_pylist())).encode()).hexdigest()
-        parts = survive(rows, self._chunk, self._column, self._journal, key, self._max_deaths)
+        documents = list(read_rows(rows, self._columns, set(self._repeated)))
+        named = [(item.id, item.reason if isinstance(item, Refused) else item.text) for item in documents]
+        key = hashlib.sha256(repr(named).encode("utf-8", "backslashreplace")).hexdigest()
+        parts = survive(documents, self._chunk, self._journal, key, self._max_deaths)
         return pa.Table.from_batches(parts, schema=chunk_schema())

@@ -1,24 +1,24 @@
 """Chunk files of documents in shards, on the processes of one machine or on Ray; a run that was killed can be resumed."""
 
 import os
-import pickle
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
 from advchunk.chunkers.registry import create
-from advchunk.distributed.batches import chunk_batches, chunk_schema, repeated_ids
+from advchunk.distributed.batches import Columns, chunk_documents, chunk_schema, repeated_ids
 from advchunk.distributed.deaths import FileJournal, Journal, ray_journal, survive
-from advchunk.distributed.folders import FileFormat, OutputFolder, facts, open_fragments
+from advchunk.distributed.folders import FileFormat, InputPart, OutputFolder, find_parts
 from advchunk.engine.runner import Progress, ProgressReporter
-from advchunk.engine.workers import run_in_processes
+from advchunk.engine.workers import check_workers, run_in_processes
 from advchunk.errors import WorkerDied, import_extra, require
 
 _BATCH = 256  # documents that are chunked together
+_MOST_DEATHS = 100  # of the workers of a shard: documents that kill them, or a file that cannot be read
 _ALONE = 2**30  # size of a shard that lets each process take one at a time
 
 
@@ -40,10 +40,10 @@ class _Counts(NamedTuple):
 
 @dataclass(frozen=True)
 class _Shard:
-    """A part of the input, as a pickled `pyarrow.dataset.Fragment`, and the name of its file of chunks."""
+    """A part of the input, and the name of its file of chunks."""
 
     name: str
-    fragment: bytes
+    part: InputPart
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Task:
     """Everything that a worker needs to chunk a shard."""
 
     folder: OutputFolder
-    columns: dict[str, Any]
+    columns: Columns
     repeated: Collection[str]
     max_deaths: int
     method: str
@@ -76,7 +76,9 @@ def chunk_shards(
     """Chunk the documents in Parquet or JSON Lines files, and write a file of chunks for each shard to a folder.
 
     A shard is a row group of a Parquet file, or a file of JSON Lines. Its file appears when it is complete, so that the same
-    call resumes a run that was killed. Rows are those of `chunk_batches`. All ids are read first, into memory.
+    call resumes a run that was killed; failed documents of complete shards are not tried again. Rows are those of
+    `chunk_batches`; all documents with an id that others have are errors. All ids are read first, into memory: some 130 MB
+    for a million. Two runs must not write to a folder at the same time.
 
     Parameters
     ----------
@@ -92,29 +94,32 @@ def chunk_shards(
 
     Raises
     ------
-    ConfigurationError : no input, or a folder with the chunks of other inputs or parameters.
+    ConfigurationError : no input, a missing column, or a folder with the chunks of other inputs or parameters.
+    WorkerDied : 100 workers died over one shard.
     """
-    require(workers >= 1, "workers must be >= 1", workers)
+    check_workers(workers)
     require(max_deaths >= 1, "max_deaths must be >= 1", max_deaths)
     require(engine in _ENGINES, f"engine must be one of {sorted(_ENGINES)}", engine)
     require(form in ("parquet", "jsonl"), "form must be 'parquet' or 'jsonl'", form)
-    paths = [inputs] if isinstance(inputs, str | Path) else list(inputs)
-    fragments = [fragment for path in paths for fragment in open_fragments(path)]
-    require(bool(fragments), "inputs must have a Parquet or JSON Lines file", paths)
-    columns = {"id": id, "text": text, "metadata": None if metadata is None else list(metadata)}
-    target = OutputFolder(str(folder), form)
-    fingerprint = create(method, **params).fingerprint()
-    target.claim({"inputs": [facts(item) for item in fragments], "parameters": [fingerprint, columns, form]})
-    done, number = target.names(), len(fragments)
-    shards = [_Shard(f"part-{i:05}-of-{number:05}.{form}", pickle.dumps(item)) for i, item in enumerate(fragments)]
+    paths, target = [inputs] if isinstance(inputs, str | Path) else list(inputs), OutputFolder(str(folder), form)
+    parts = list(dict.fromkeys(part for path in paths for part in find_parts(path)))
+    require(bool(parts), "inputs must have a Parquet or JSON Lines file with documents", paths)
+    for part in parts:
+        require(not target.contains(part.path), "the output folder must not contain an input", part.path)
+    columns = Columns(id, text, metadata if metadata is None else tuple(metadata))
+    chunker = create(method, **params)
+    chunker.load()  # its errors come before the folder is claimed
+    target.claim({"inputs": [part.facts for part in parts], "parameters": [chunker.fingerprint(), *columns, form]})
+    done, number = target.names(), len(parts)
+    shards = [_Shard(f"part-{i:05}-of-{number:05}.{form}", part) for i, part in enumerate(parts)]
     todo = [shard for shard in shards if shard.name not in done]
     chunks = failures = 0
     with ProgressReporter(progress, number, "shard") as reporter:
         for _ in range(number - len(todo)):
             reporter.update()
         if todo:
-            ids = (batch for item in fragments for batch in item.to_batches(columns=[id]))
-            task = _Task(target, columns, repeated_ids(ids, id), max_deaths, method, params)
+            repeated = repeated_ids(name for part in parts for name in part.ids(id))
+            task = _Task(target, columns, repeated, max_deaths, method, params)
             for counts in _ENGINES[engine](task, todo, workers):
                 chunks, failures = chunks + counts.chunks, failures + counts.failures
                 reporter.update()
@@ -128,31 +133,32 @@ class _ShardWorker:
         self._task, self._journal = task, journal
         chunker = create(task.method, **task.params)
         chunker.load()
-        self._chunk = partial(chunk_batches, chunker=chunker, repeated=task.repeated, **task.columns)
+        self._chunk = partial(chunk_documents, chunker=chunker)
 
     def run(self, shard: _Shard) -> _Counts:
-        """Write the chunks of a shard; return their number, and that of the documents that failed."""
-        pa, chunks, failures = import_extra("pyarrow", "arrow"), 0, 0
+        """Write the chunks of a shard."""
+        task, chunks, failures = self._task, 0, 0
 
         def batches() -> Iterator[Any]:
             nonlocal chunks, failures
-            for index, rows in enumerate(pickle.loads(shard.fragment).to_batches(batch_size=_BATCH)):
-                table, key = pa.Table.from_batches([rows]), f"{shard.name}-{index}"
-                id_column = self._task.columns["id"]
-                for batch in survive(table, self._chunk, id_column, self._journal, key, self._task.max_deaths):
+            documents = shard.part.documents(task.columns, set(task.repeated))
+            for index in count():
+                if not (together := list(islice(documents, _BATCH))):
+                    return
+                for batch in survive(together, self._chunk, self._journal, f"{shard.name}-{index}", task.max_deaths):
                     chunks += batch.column("error").null_count
                     failures += len(batch) - batch.column("error").null_count
                     yield batch
 
-        self._task.folder.write(shard.name, batches(), chunk_schema())
+        task.folder.write(shard.name, batches(), chunk_schema())
         return _Counts(chunks, failures)
 
 
 def _run_in_processes(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator[_Counts]:
-    """Yield the counts of shards. No shard is given up, since the journal knows at what its workers died."""
+    """Yield the counts of shards."""
     with TemporaryDirectory() as folder:
         process = _ShardProcess(task, FileJournal(Path(folder)))
-        for result in run_in_processes(process, shards, workers, lambda _: _ALONE, max_deaths=sys.maxsize):
+        for result in run_in_processes(process, shards, workers, lambda _: _ALONE, max_deaths=_MOST_DEATHS):
             if isinstance(result, WorkerDied):
                 raise result
             yield result
@@ -182,7 +188,7 @@ def _run_on_ray(task: _Task, shards: Sequence[_Shard], workers: int) -> Iterator
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init(include_dashboard=False, log_to_driver=False)
     journal = ray_journal()
-    actor = ray.remote(_ShardWorker).options(max_restarts=-1, max_task_retries=-1)
+    actor = ray.remote(_ShardWorker).options(max_restarts=_MOST_DEATHS, max_task_retries=_MOST_DEATHS)
     actors = [actor.remote(task, journal) for _ in range(min(workers, len(shards)))]
     yield from util.ActorPool(actors).map_unordered(lambda worker, shard: worker.run.remote(shard), shards)
 

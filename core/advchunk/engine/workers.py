@@ -51,7 +51,7 @@ def run_in_processes(
     workers: int,
     size: Callable[[_Item], int],
     setup: Callable[[], object] | None = None,
-    max_deaths: int = MAX_DEATHS,
+    max_deaths: int | None = None,
 ) -> Generator[_R | WorkerDied, None, None]:
     """Yield the result of each item, in order, or a `WorkerDied` for an item that kills its processes.
 
@@ -67,7 +67,7 @@ def run_in_processes(
     workers : number of processes, >= 1.
     size : returns the size of an item, such as its characters; a batch has a total of 2^14 at first, then up to 2^19.
     setup : called once in each process.
-    max_deaths : processes that an item may kill, alone, before it is given up, >= 1.
+    max_deaths : processes that an item may kill, alone, before it is given up, >= 1; None is 3.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def run_in_processes(
     """
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
-        pool = [_Worker[_Item, _R](shared, max_deaths) for _ in range(workers)]
+        pool = [_Worker[_Item, _R](shared, max_deaths or MAX_DEATHS) for _ in range(workers)]
         idle = SimpleQueue[_Worker[_Item, _R]]()
         for worker in pool:
             idle.put(worker)

@@ -29,7 +29,7 @@ from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import identity, model_name, own_identity, sentence_transformer
 from advchunk.models.static import default_embedder
 from advchunk.numerics.signals import unit_rows
-from advchunk.plugins import declared_plugins, load_plugin
+from advchunk.plugins import Plugins
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
 
@@ -198,23 +198,31 @@ _HOSTED = re.compile(
     re.IGNORECASE,
 )
 _LOADED: dict[str, Any] = {}
-_LOADING = threading.Lock()
+_LOADING = threading.RLock()  # a plugin's embedder may use another
 
 
 def named_embedder(name: str) -> Any:
     """Load the model of a name, once per process; raise the errors of `as_embedder`."""
-    check_spelling(name, (*_OWN, "minilm", *declared_plugins("embedders")))
+    if name in _PLUGINS.declared:
+        load = _PLUGINS.load(name)
+        require(load is not None, "an embedder of a plugin must load (the log says why it does not)", name)
+    else:
+        check_spelling(name, (*_NAMES, *_PLUGINS.declared))
+        load = _OWN.get(name) or partial(_load_named, name)
+    with _LOADING:
+        if name not in _LOADED:
+            _LOADED[name] = load()
+        return _LOADED[name]
+
+
+def _load_named(name: str) -> Any:
     if _HOSTED.match(name) and not Path(name).exists():
         msg = (
             f"no model {name!r} can be loaded on this machine: for a model behind an endpoint, pass "
             "advchunk.OpenAIEmbedder(base_url, model) or an embedder of LangChain or LlamaIndex"
         )
         raise ConfigurationError(msg)
-    with _LOADING:
-        if name not in _LOADED:
-            load = _OWN.get(name) or load_plugin("embedders", name) or partial(_load_sentence_transformer, name)
-            _LOADED[name] = load()
-        return _LOADED[name]
+    return _load_sentence_transformer(name)
 
 
 class HybridEmbedder:
@@ -311,6 +319,8 @@ class UniversalSentenceEncoder:
 
 
 _OWN: Mapping[str, Callable[[], Any]] = {"hybrid": HybridEmbedder, "usem3": UniversalSentenceEncoder}
+_NAMES = (*_OWN, "minilm")
+_PLUGINS = Plugins("embedders", _NAMES)
 
 
 def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:

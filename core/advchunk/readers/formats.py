@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Literal, TypeAlias, get_args
 
 from advchunk.errors import ConfigurationError, MissingExtra, did_you_mean, require
-from advchunk.plugins import declared_plugins, load_plugin
+from advchunk.plugins import Plugins
 from advchunk.readers import markdown
 from advchunk.readers.code.languages import detect_language, is_installed
 from advchunk.records import Document
@@ -20,6 +20,7 @@ Markup: TypeAlias = Literal["auto", Format]
 """A format, or "auto" to detect it (`detect_document_format`)."""
 
 _log = logging.getLogger("advchunk")
+_PLUGINS = Plugins("readers", get_args(Markup))
 _READERS = {
     "code": "code", "html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling", "xml": "generic",
 }  # fmt: skip
@@ -96,7 +97,8 @@ def detect_file_format(name: str, text: str) -> str:
     if language := detect_language(name, text):
         return _code_format(language)
     suffix = PurePath(name).suffix.lower()
-    if fixed := _SUFFIXES.get(suffix, _plugin_suffixes().get(suffix, "plain")):
+    fixed = _SUFFIXES[suffix] if suffix in _SUFFIXES else _plugin_suffixes().get(suffix, "plain")
+    if fixed:
         return fixed
     detected = detect_format(text)
     if detected == "markdown" and suffix in _XML and text.lstrip("\ufeff \t\r\n").startswith("<"):
@@ -111,13 +113,20 @@ def is_supported(name: str) -> bool:
     (True, True, False)
     """
     suffix = PurePath(name).suffix.lower()
-    return suffix in {*_SUFFIXES, *_plugin_suffixes(), ".txt", ".pdf"} or bool(detect_language(name))
+    return suffix in {*_SUFFIXES, ".txt", ".pdf"} or bool(detect_language(name)) or suffix in _plugin_suffixes()
 
 
 @cache
 def _plugin_suffixes() -> Mapping[str, str]:
-    readers = {name: load_plugin("readers", name) for name in declared_plugins("readers")}
-    return {suffix: name for name, reader in readers.items() for suffix in getattr(reader, "suffixes", ())}
+    suffixes = dict[str, str]()
+    for name, point in _PLUGINS.declared.items():
+        own = getattr(_PLUGINS.load(name), "suffixes", ())
+        taken = {*_SUFFIXES, *suffixes, ".txt", ".pdf"}
+        if isinstance(own, str) or any(suffix in taken or not suffix.startswith(".") for suffix in own):
+            _PLUGINS.warn(point, f"its suffixes must be a tuple of new ones with a dot, got {own!r}")
+        else:
+            suffixes |= dict.fromkeys(own, name)
+    return suffixes
 
 
 def _code_format(language: str) -> Format:
@@ -134,8 +143,8 @@ def _report_missing() -> None:
 
 def check_markup(markup: str) -> None:
     """Raise `ConfigurationError` unless ``markup`` is a format, "auto", or the name of a plugin's reader."""
-    if markup not in get_args(Markup) and markup not in declared_plugins("readers"):
-        names = *get_args(Markup), *declared_plugins("readers")
+    if markup not in get_args(Markup) and markup not in _PLUGINS.declared:
+        names = *get_args(Markup), *_PLUGINS.declared
         msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(str(markup), names)}"
         raise ConfigurationError(msg)
 
@@ -164,9 +173,11 @@ def read(document: Document, markup: str) -> Document:
         return replace(document, blocks=())
     if name == "markdown":
         return replace(document, blocks=markdown.blocks(document.text))
-    reader = import_module(f"advchunk.readers.{_READERS[name]}") if name in _READERS else load_plugin("readers", name)
-    require(reader is not None, "the reader of markup must load", name)
-    return compose_offsets(document, reader.read(document.text, id=document.id, metadata=document.metadata))
+    reader = import_module(f"advchunk.readers.{_READERS[name]}") if name in _READERS else _PLUGINS.load(name)
+    require(hasattr(reader, "read"), "a reader of a plugin must load, and have a function read", name)
+    derived = reader.read(document.text, id=document.id, metadata=document.metadata)
+    require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
+    return compose_offsets(document, derived)
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:
