@@ -178,7 +178,7 @@ def main() -> None:
 
 def print_table(head: str, rows: list[list[Any]]) -> None:
     """Print a Markdown table."""
-    for row in [head, "|".join("-" * len(rows[0])), *(" | ".join(map(str, row)) for row in rows)]:
+    for row in [head, " | ".join(["---"] * len(rows[0])), *(" | ".join(map(str, row)) for row in rows)]:
         print(f"| {row} |")
 
 
