@@ -330,9 +330,10 @@ class Chunker(Params, ABC):
         return ChunkVectors(self.vectors, self.embedder, self.batch_size, self.cache)
 
     def _sentences(self, explanation: Explanation) -> Units:
-        """Return the sentences of a document: the algorithm's own units, if those are sentences."""
-        if explanation.units is not None and type(self).tile is Chunker.tile:
-            return explanation.units
+        """Return the sentences of a document: the algorithm's own units, if those are sentences and not the whole text."""
+        units = explanation.units
+        if units is not None and len(units) > 1 and type(self).tile is Chunker.tile:
+            return units
         return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
     def _describe(self, explanation: Explanation, failed: str) -> list[Chunk]:
