@@ -17,7 +17,7 @@ A plugin that cannot be loaded, or has a name of ours, is not used, which is log
 
 import logging
 from collections.abc import Collection, Mapping
-from functools import cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from advchunk.errors import first_line
@@ -41,12 +41,21 @@ class Plugins:
     def __init__(self, kind: PluginKind, ours: Collection[str]) -> None:
         self._kind, self._ours = kind, ours
         self._loaded: dict[str, Any] = {}
-        self._points = cache(self._find)
 
-    @property
+    @cached_property
     def declared(self) -> Mapping[str, "EntryPoint"]:
-        """The entry points by name, which need not be loaded."""
-        return self._points()
+        """The entry points by name; reading them does not load the plugins."""
+        from importlib.metadata import entry_points  # slow, and rarely needed
+
+        points = dict[str, "EntryPoint"]()
+        for point in entry_points(group=f"advchunk.{self._kind}"):
+            if point.name in self._ours:
+                self.warn(point, "this is a name of advchunk")
+            elif point.name in points:
+                self.warn(point, f"{_package(points[point.name])} has the same name")
+            else:
+                points[point.name] = point
+        return points
 
     def load(self, name: str) -> Any:
         """Return the object of a plugin; None, with a warning, if it cannot be loaded."""
@@ -65,19 +74,6 @@ class Plugins:
     def source(self, name: str) -> str:
         """Return the package of a plugin, with its version."""
         return _package(self.declared[name], with_version=True)
-
-    def _find(self) -> Mapping[str, "EntryPoint"]:
-        from importlib.metadata import entry_points  # slow, and needed for names that are not ours
-
-        points = dict[str, "EntryPoint"]()
-        for point in entry_points(group=f"advchunk.{self._kind}"):
-            if point.name in self._ours:
-                self.warn(point, "this is a name of advchunk")
-            elif point.name in points:
-                self.warn(point, f"{_package(points[point.name])} has the same name")
-            else:
-                points[point.name] = point
-        return points
 
 
 def _package(point: "EntryPoint", *, with_version: bool = False) -> str:

@@ -679,4 +679,4 @@ def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
     (part,) = out.glob("part-*.jsonl")
     assert [json.loads(line)["document_id"] for line in part.read_text().splitlines()] == ["a", "b"]
     assert "needs files and a folder" in run("chunk", source, "--engine", "ray").stderr
-    assert "goes without some options" in run("chunk", source, "--engine", "ray", "-o", out, "--resume").stderr
+    assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, "--resume").stderr

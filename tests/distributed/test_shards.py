@@ -57,7 +57,7 @@ def test_the_files_have_the_rows_of_one_process(tmp_path):
 def test_json_lines_in_and_out(tmp_path):
     lines = tmp_path / "in.jsonl"
     lines.write_text("".join(json.dumps(row) + "\n" for row in TABLE.to_pylist()), encoding="utf-8")
-    chunk_shards(lines, tmp_path / "out", "recursive", form="jsonl", workers=1)
+    chunk_shards(lines, tmp_path / "out", "recursive", format="jsonl", workers=1)
     (part,) = (tmp_path / "out").glob("part-*")
     rows = [json.loads(line) for line in part.read_text("utf-8").splitlines()]
     assert rows == expected().to_pylist()
@@ -83,6 +83,12 @@ def test_hidden_files_and_folders_are_not_read(tmp_path):
     for name in ("_delta_log", ".cache"):
         write(source / name)
     assert chunk_shards([source, source / "a.parquet"], tmp_path / "out", "recursive", workers=1)[:1] == (3,)
+
+
+def test_the_output_may_be_in_a_folder_of_the_input(tmp_path):
+    source = write(tmp_path / "in")
+    first = chunk_shards(source, source / "chunks", "recursive", workers=1)
+    assert chunk_shards(source, source / "chunks", "recursive", workers=1) == (first.shards, first.shards, 0, 0)
 
 
 def test_a_run_that_failed_at_once_does_not_claim_the_folder(tmp_path):
@@ -159,7 +165,7 @@ def test_a_folder_belongs_to_one_task(tmp_path):
     pa.parquet.write_table(TABLE, source / "b.parquet")
     with pytest.raises(ConfigurationError, match="has the chunks of other inputs"):
         chunk_shards(source, tmp_path / "out", "recursive")
-    with pytest.raises(ConfigurationError, match="must not contain an input"):
+    with pytest.raises(ConfigurationError, match="outside the output folder"):
         chunk_shards(source, source, "recursive")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").touch()
@@ -172,11 +178,11 @@ def test_invalid_calls_are_explained(tmp_path):
     (tmp_path / "empty").mkdir()
     for inputs, options, says in [
         (tmp_path / "none.parquet", {}, "an input must exist"),
-        (tmp_path / "empty", {}, "must have a Parquet or JSON Lines file"),
+        (tmp_path / "empty", {}, "must have a Parquet or JSON Lines file outside"),
         (Path(__file__), {}, "the suffix of an input must be one of"),
         (source, {"workers": 0}, "workers must be a whole number >= 1"),
         (source, {"engine": "spark"}, "engine must be one of"),
-        (source, {"form": "csv"}, "form must be"),
+        (source, {"format": "csv"}, "format must be"),
         (source, {"max_token": 3}, "max_token"),
     ]:
         with pytest.raises(ConfigurationError, match=says):

@@ -95,7 +95,7 @@ class Chunker(Params, ABC):
 
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
     restarts: ClassVar[Literal["paragraph", "word"] | None] = None
-    """At the start of what a chunk that ends there leaves the rest of the text independent of what is before; None if nowhere."""
+    """The kind of boundary at which chunking can restart without the text before it; None if it cannot."""
 
     tokenizer: TokenizerLike = field(default=None, repr=False, metadata=RESOURCE)
     sentence_splitter: SplitterLike = field(default=None, repr=False, metadata=RESOURCE)

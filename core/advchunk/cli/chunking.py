@@ -80,12 +80,12 @@ def chunk_command(
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
     if engine:
         with report_errors():
-            unused = {"--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding}
-            set_here = [name for name, value in unused.items() if value]
-            require(not set_here, "--engine goes without some options", set_here)
+            others = {"--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding}
+            rule = f"--engine cannot be combined with {', '.join(others)}"
+            require(not any(others.values()), rule, [name for name, value in others.items() if value])
             require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
             _chunk_shards(
-                files, out, method, form="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
+                files, out, method, format="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
                 progress=not quiet, experimental=experimental or None, **params, **resources,
             )  # fmt: skip
         return

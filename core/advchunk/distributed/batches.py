@@ -228,7 +228,7 @@ def _chunk_rows(
     def refused() -> Iterator[dict[str, Any]]:
         while pending and isinstance(item := pending[0], Refused):
             pending.popleft()
-            yield error_row(item.id, item.reason)
+            yield _error_row(item.id, item.reason)
 
     def collect(failure: Failure) -> None:
         errors[failure.index] = failure.error
@@ -238,14 +238,13 @@ def _chunk_rows(
         yield from refused()
         document = pending.popleft()
         if error := errors.pop(index, None):
-            yield error_row(document.id, f"{type(error).__name__}: {first_line(error)}")
+            yield _error_row(document.id, f"{type(error).__name__}: {first_line(error)}")
         else:
             yield from (_row(document.id, chunk, chunks) for chunk in chunks)
     yield from refused()
 
 
-def error_row(document_id: str | None, reason: str) -> dict[str, Any]:
-    """Return the row of a document that failed."""
+def _error_row(document_id: str | None, reason: str) -> dict[str, Any]:
     return {"document_id": document_id, "error": reason}
 
 

@@ -14,7 +14,7 @@ from advchunk.records import Document
 
 FileFormat: TypeAlias = Literal["parquet", "jsonl"]
 
-_FORMATS = {".parquet": "parquet", ".jsonl": "json", ".ndjson": "json"}
+_FORMATS: dict[str, FileFormat] = {".parquet": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _ROWS = 1024  # that are read together
 _MANIFEST = "_manifest.json"  # readers of folders skip names with "_"
 
@@ -95,7 +95,7 @@ def find_parts(path: str | Path) -> list[InputPart]:
     return [part for name in sorted(shown) for part in _parts_of(f"{str(path).rstrip('/')}/{name}", _format(name))]
 
 
-def _parts_of(path: str, kind: str | None) -> list[InputPart]:
+def _parts_of(path: str, kind: FileFormat | None) -> list[InputPart]:
     if kind != "parquet":
         return [InputPart(path)] if kind else []
     system, inner = file_system(path)
@@ -104,7 +104,7 @@ def _parts_of(path: str, kind: str | None) -> list[InputPart]:
     return [InputPart(path, group) for group in range(groups)]
 
 
-def _format(name: str) -> str | None:
+def _format(name: str) -> FileFormat | None:
     return _FORMATS.get(PurePosixPath(name).suffix.lower())
 
 
@@ -115,11 +115,11 @@ class OutputFolder:
     Parameters
     ----------
     uri : path or URI.
-    form : format of the files.
+    format : of the files.
     """
 
     uri: str
-    form: FileFormat
+    format: FileFormat
 
     def claim(self, manifest: Mapping[str, Any]) -> None:
         """Create the folder for a task; raise `ConfigurationError` if it is another task's."""
@@ -149,7 +149,7 @@ class OutputFolder:
 
     def write(self, name: str, batches: Iterable[Any], schema: Any) -> None:
         """Write record batches to a file."""
-        self._replace(name, lambda file: _WRITERS[self.form](file, batches, schema))
+        self._replace(name, lambda file: _WRITERS[self.format](file, batches, schema))
 
     def _replace(self, name: str, write: Callable[[Any], object]) -> None:
         system, inner = file_system(self.uri)

@@ -66,7 +66,7 @@ def chunk_shards(
     id: str = "id",
     text: str = "text",
     metadata: Sequence[str] | None = None,
-    form: FileFormat = "parquet",
+    format: FileFormat = "parquet",
     engine: Literal["processes", "ray"] = "processes",
     workers: int = 2,
     max_deaths: int = 3,
@@ -82,11 +82,12 @@ def chunk_shards(
 
     Parameters
     ----------
-    inputs : files, folders, or URIs of any file system that pyarrow reads, such as ``s3://bucket/folder``.
+    inputs : files, folders, or URIs of any file system that pyarrow reads, such as ``s3://bucket/folder``. Hidden files, and
+        those in the output folder, are not read.
     folder : path or URI of the output.
     method, **params : name and parameters of a chunker (`advchunk.create`). Name models instead of passing them.
     id, text, metadata : see `chunk_batches`.
-    form : format of the output.
+    format : of the output.
     engine : "processes" of this machine; "ray", the cluster that ``ray.init`` connects to, which must reach the files.
     workers : processes or actors, >= 1, each with its own chunker and models.
     max_deaths : see `chunk_dataset`; of a batch of 256 documents.
@@ -100,18 +101,17 @@ def chunk_shards(
     check_workers(workers)
     require(max_deaths >= 1, "max_deaths must be >= 1", max_deaths)
     require(engine in _ENGINES, f"engine must be one of {sorted(_ENGINES)}", engine)
-    require(form in ("parquet", "jsonl"), "form must be 'parquet' or 'jsonl'", form)
-    paths, target = [inputs] if isinstance(inputs, str | Path) else list(inputs), OutputFolder(str(folder), form)
-    parts = list(dict.fromkeys(part for path in paths for part in find_parts(path)))
-    require(bool(parts), "inputs must have a Parquet or JSON Lines file with documents", paths)
-    for part in parts:
-        require(not target.contains(part.path), "the output folder must not contain an input", part.path)
+    require(format in ("parquet", "jsonl"), "format must be 'parquet' or 'jsonl'", format)
+    paths, target = [inputs] if isinstance(inputs, str | Path) else list(inputs), OutputFolder(str(folder), format)
+    every_part = dict.fromkeys(part for path in paths for part in find_parts(path))
+    parts = [part for part in every_part if not target.contains(part.path)]
+    require(bool(parts), "inputs must have a Parquet or JSON Lines file outside the output folder", paths)
     columns = Columns(id, text, metadata if metadata is None else tuple(metadata))
     chunker = create(method, **params)
     chunker.load()  # its errors come before the folder is claimed
-    target.claim({"inputs": [part.facts for part in parts], "parameters": [chunker.fingerprint(), *columns, form]})
+    target.claim({"inputs": [part.facts for part in parts], "parameters": [chunker.fingerprint(), *columns, format]})
     done, number = target.names(), len(parts)
-    shards = [_Shard(f"part-{i:05}-of-{number:05}.{form}", part) for i, part in enumerate(parts)]
+    shards = [_Shard(f"part-{i:05}-of-{number:05}.{format}", part) for i, part in enumerate(parts)]
     todo = [shard for shard in shards if shard.name not in done]
     chunks = failures = 0
     with ProgressReporter(progress, number, "shard") as reporter:

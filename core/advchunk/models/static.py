@@ -20,7 +20,7 @@ from advchunk.records import Floats
 
 BLOCK = 8192  # tokens gathered at once: 8 MB
 _LOADING = Lock()
-_GIVEN = list[NDArray[np.float32]]()
+_shared_table = list[NDArray[np.float32]]()  # of another process
 
 
 class StaticEmbedder:
@@ -75,12 +75,12 @@ def loaded_table() -> NDArray[np.float32] | None:
 
 def use_table(table: NDArray[np.float32]) -> None:
     """Give the embedded model the table that another process has loaded, before it loads its own."""
-    _GIVEN[:] = [table]
+    _shared_table[:] = [table]
 
 
 @cache
 def _load() -> StaticEmbedder:
-    return StaticEmbedder(default_wordpiece(), _GIVEN[0] if _GIVEN else _read_table())
+    return StaticEmbedder(default_wordpiece(), _shared_table[0] if _shared_table else _read_table())
 
 
 def _read_table() -> NDArray[np.float32]:
