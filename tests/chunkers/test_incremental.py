@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from unittest.mock import patch
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, MSTSemanticChunker, RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers import incremental
+from memory import peaks
 
 BLOCKS = [
     "# Tea", "## Green", "### Leaves", "Title\n---", "One two three. Four five six seven! Eight?", "A short one.", "x",
@@ -75,17 +75,12 @@ def test_a_long_block_is_cut_with_a_warning(caplog):
 
 
 def test_memory_does_not_grow_with_a_stream():
-    def peak(times):
-        tracemalloc.start()
-        try:
-            for _ in RecursiveChunker(max_tokens=20).chunk_stream((PROSE for _ in range(times)), window=4000):
-                pass
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+    def stream(times):
+        chunks = f"RecursiveChunker(max_tokens=20).chunk_stream(({PROSE!r} for _ in range({times})), window=4000)"
+        return f"for _ in {chunks}: pass"
 
-    peak(20)  # what is loaded once
-    assert peak(600) < peak(150) + 450 * 2 * 200  # digests of ids
+    short, long = peaks("from advchunk import RecursiveChunker", stream(150), stream(600))
+    assert long - short < 450 * 2 * 200  # digests of ids
 
 
 def test_only_the_text_around_an_edit_is_chunked(monkeypatch):

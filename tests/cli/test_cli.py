@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import tracemalloc
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +20,7 @@ from advchunk import Document, RecursiveChunker
 from advchunk.chunkers import registry
 from advchunk.cli import files, main
 from advchunk.models.static import StaticEmbedder
+from memory import peaks
 from pdfs import Paper
 from stand_ins import STAND_INS
 
@@ -165,18 +165,14 @@ def test_resuming_needs_lines_in_a_file_and_the_same_settings(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_number_of_lines(tmp_path):
-    def peak(number):
+    def chunk(number):
         path = tmp_path / f"{number}.jsonl"
-        write_jsonl(path, number, 4000)
-        tracemalloc.start()
-        try:
-            assert run("chunk", path, "-m", "recursive", "-f", "jsonl", "-o", tmp_path / "out").exit_code == 0
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        write_jsonl(path, number, 20_000)
+        args = ["chunk", str(path), "-m", "recursive", "-f", "jsonl", "-o", str(tmp_path / "out")]
+        return f"main({args}, standalone_mode=False)"
 
-    peak(2)  # what is loaded once
-    assert peak(80) < peak(20) + 60 * 1000
+    few, many = peaks("from advchunk.cli import main", chunk(10), chunk(40))
+    assert many - few < 30 * 20_000 / 2
 
 
 def test_levels_are_a_list_of_names_and_sizes():
