@@ -22,7 +22,7 @@ import advchunk
 from advchunk.errors import ConfigurationError
 from advchunk.models import static, wordpiece
 from advchunk.models.static import StaticEmbedder, default_embedder
-from advchunk.models.wordpiece import WordPiece
+from advchunk.models.wordpiece import KeepingWordPiece, WordPiece, default_wordpiece
 
 FRAGMENTS = [
     "The", "transformers", "unaffable", "can't", "naïve", "İstanbul", "ΣΊΣΥΦΟΣ", "Straße", "37°C", "±5mm", "x≮y", "µg",
@@ -95,6 +95,29 @@ def test_a_lone_surrogate_is_removed():
     assert tokenizer("\udfff") == 0
 
 
+@given(some_texts, st.integers(1, 9))
+def test_many_texts_are_encoded_in_blocks_as_one_at_a_time(texts, block):
+    tokenizer = default_wordpiece()
+    alone = [tokenizer.encode(text) for text in texts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wordpiece, "FEW", -1)
+        patch.setattr(wordpiece, "BLOCK", block)
+        ids, bounds = tokenizer.encode_many(texts)
+    assert [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())] == alone
+
+
+@given(some_texts, some_texts, st.integers(0, 40))
+def test_tokens_kept_from_counting_are_those_of_the_texts(texts, others, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wordpiece, "FEW", 0)
+        patch.setattr(wordpiece, "MAX_KEPT", most)
+        plain, keeping = default_wordpiece(), KeepingWordPiece(default_wordpiece())
+        for some in (texts, others, texts[::-1]):
+            assert keeping.counts(some).tolist() == plain.counts(some).tolist()
+            assert sum(map(len, keeping._kept.values())) <= most
+            assert [x.tolist() for x in keeping.encode_many(texts)] == [x.tolist() for x in plain.encode_many(texts)]
+
+
 @given(texts=some_texts)
 def test_the_cache_is_bounded_and_changes_nothing(texts):
     with pytest.MonkeyPatch.context() as patch:
@@ -102,8 +125,10 @@ def test_the_cache_is_bounded_and_changes_nothing(texts):
         patch.setattr(wordpiece, "MAX_CACHED_LENGTH", 5)
         forgetful = WordPiece(with_its_vocabulary().vocabulary[:3000])
         result = [forgetful.encode(text) for text in texts]
-        assert len(forgetful._pieces) <= 2
-        assert all(len(piece) <= 5 for piece in forgetful._pieces)
+        forgetful.encode("")
+        assert len(forgetful._pieces) < 2
+        assert all(len(piece) < 2 * 16 for piece in forgetful._pieces)
+        assert all(len(word) <= 5 for word in forgetful._pieces.words)
     assert result == [WordPiece(forgetful.vocabulary).encode(text) for text in texts]
 
 
@@ -165,6 +190,8 @@ def test_a_row_depends_on_its_text_alone_to_the_last_bit(texts, block, random):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(static, "BLOCK", block)
         assert [row.tobytes() for row in embedder.embed(texts)] == [alone[text] for text in texts]
+        patch.setattr(static, "MANY", 0)
+        assert [row.tobytes() for row in embedder.embed(texts)] == [alone[text] for text in texts]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200b", "[UNK]", "[PAD] [SEP]", "ᚠᚢᚦ"])
@@ -207,10 +234,10 @@ def test_the_default_is_loaded_once_however_many_threads_ask(monkeypatch):
 
 
 def test_threads_share_an_embedder_without_disturbing_each_other():
-    embedder = default_embedder()
+    default = default_embedder()
     texts = [f"Sentence {i} about subject{i} and matter{i % 7}." for i in range(300)]
-    right = embedder.embed(texts).tobytes()
-    embedder.tokenizer._pieces.clear()
+    right = default.embed(texts).tobytes()
+    embedder = StaticEmbedder(WordPiece(default.tokenizer.vocabulary), default.table)
     with ThreadPoolExecutor(4) as pool:
         assert {rows.tobytes() for rows in pool.map(embedder.embed, [texts] * 8)} == {right}
 
@@ -233,7 +260,7 @@ def test_a_long_text_needs_little_memory():
     assert peak < 40e6
 
 
-def test_numpy_is_all_it_loads():
+def test_numpy_is_all_it_loads_for_a_few_texts():
     code = (
         "import sys; from advchunk.models.static import default_embedder; default_embedder().embed(['Some text.']); "
         "print({'torch', 'scipy', 'tokenizers', 'regex'} & set(sys.modules))"

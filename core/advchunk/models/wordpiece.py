@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, islice, pairwise
 from threading import Lock
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ _T = TypeVar("_T")
 UNKNOWN = "[UNK]"
 MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
 CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: about 16 MB
+FEW, BLOCK = 64, 2**16  # texts up to which arrays are slower; pieces looked up at once
+MAX_KEPT = 2**21  # tokens of counted texts: 16 MB, and half as much text
 PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is zero, so vectors do not change
 
 _LOADING = Lock()
@@ -74,9 +77,9 @@ class WordPiece:
         require(UNKNOWN in vocabulary, f"a vocabulary must have {UNKNOWN}", f"{len(vocabulary)} tokens")
         require(per_unknown is None or per_unknown >= 1, "per_unknown must be >= 1 or None", per_unknown)
         self.vocabulary, self.per_unknown = tuple(vocabulary), per_unknown
-        self._pieces = _Pieces(self.vocabulary, per_unknown)
+        self._pieces = _Pieces(_Words(self.vocabulary, per_unknown))
 
-    def __reduce__(self) -> tuple[type[WordPiece], tuple[tuple[str, ...], int | None]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return WordPiece, (self.vocabulary, self.per_unknown)
 
     def __call__(self, text: str) -> int:
@@ -85,22 +88,67 @@ class WordPiece:
 
     def counts(self, texts: Sequence[str]) -> Ints:
         """Return the number of tokens in each of n texts, (n,)."""
-        tokens = self._pieces.__getitem__
-        numbers = (sum(map(len, map(tokens, text.split()))) for text in splittable(texts))
+        pieces = self._usable_pieces()
+        number, length = pieces.__getitem__, pieces.lengths.__getitem__
+        numbers = (sum(map(length, map(number, text.split()))) for text in splittable(texts))
         return np.fromiter(numbers, np.int64, len(texts))
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of the tokens in ``text``, without adding special tokens."""
-        return [i for piece in splittable((text,))[0].split() for i in self._pieces[piece]]
+        pieces = self._usable_pieces()
+        return [i for piece in splittable((text,))[0].split() for i in pieces.tokens[pieces[piece]]]
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
-        tokens = self._pieces.__getitem__
-        ids, bounds = list[int](), [0]
-        for text in splittable(texts):
-            ids.extend(chain.from_iterable(map(tokens, text.split())))
-            bounds.append(len(ids))
-        return np.array(ids, np.int64), np.array(bounds, np.int64)
+        if len(texts) <= FEW:
+            tokens = [self.encode(text) for text in texts]
+            return np.array([*chain.from_iterable(tokens)], np.int64), np.cumsum([0, *map(len, tokens)])
+        numbers_of_pieces = list[int]()
+        pieces = chain.from_iterable(_split_each(splittable(texts), numbers_of_pieces))
+        blocks = [(np.zeros(0, np.int64), np.zeros(1, np.int64))]
+        while block := list(islice(pieces, BLOCK)):
+            blocks.append(self._usable_pieces().encode(block))
+        ids, lengths = map(np.concatenate, zip(*blocks, strict=True))
+        return ids, np.cumsum(lengths)[np.cumsum([0, *numbers_of_pieces])]
+
+    def _usable_pieces(self) -> _Pieces:
+        if self._pieces.is_full:
+            self._pieces = _Pieces(self._pieces.words)
+        return self._pieces
+
+
+class KeepingWordPiece(WordPiece):
+    """The WordPiece of an embedder, which keeps the tokens of the texts counted last, because most are embedded next.
+
+    It shares the cache of ``tokenizer``.
+    """
+
+    def __init__(self, tokenizer: WordPiece) -> None:
+        self.__dict__.update(tokenizer.__dict__)
+        self._kept, self._n_kept = dict[str, Ints](), 0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeepingWordPiece, (WordPiece(self.vocabulary, self.per_unknown),)
+
+    def counts(self, texts: Sequence[str]) -> Ints:
+        """Return the number of tokens in each of n texts, (n,), and keep the tokens of many."""
+        if len(texts) <= FEW:
+            return super().counts(texts)
+        ids, bounds = super().encode_many(texts)
+        if self._n_kept + len(ids) > MAX_KEPT:
+            self._kept, self._n_kept = {}, 0  # not cleared, because another thread may read it
+        if len(ids) <= MAX_KEPT:
+            self._kept.update(zip(texts, (ids[a:b] for a, b in pairwise(bounds.tolist())), strict=True))
+            self._n_kept += len(ids)
+        return np.diff(bounds)
+
+    def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
+        kept = self._kept
+        if not texts or not all(map(kept.__contains__, texts)):
+            return super().encode_many(texts)
+        tokens = [kept[text] for text in texts]
+        return np.concatenate(tokens), np.cumsum([0, *map(len, tokens)])
 
 
 @cache
@@ -136,16 +184,45 @@ class PieceCache(dict[str, tuple[_T, ...]], Generic[_T]):
         return parts
 
 
-class _Pieces(PieceCache[int]):
-    """The token ids of each piece of text between two white spaces."""
+def _split_each(texts: Iterable[str], numbers_of_pieces: list[int]) -> Iterator[list[str]]:
+    """Yield the pieces of each text, and append their number to a list."""
+    for text in texts:
+        pieces = text.split()
+        numbers_of_pieces.append(len(pieces))
+        yield pieces
 
-    def __init__(self, vocabulary: Iterable[str], per_unknown: int | None) -> None:
+
+class _Pieces(dict[str, int]):
+    """A cache: a number for each piece of text between two white spaces, and the token ids of each number."""
+
+    def __init__(self, words: _Words) -> None:
         super().__init__()
-        self._words = _Words(vocabulary, per_unknown)
+        self.words, self._adding, self._characters, self.is_full = words, Lock(), 0, False
+        self.tokens, self.lengths = list[tuple[int, ...]](), list[int]()
+        self._ids, self._lengths = array("i"), array("i")
 
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        words = map(self._words.__getitem__, basic_words(piece))
-        return self.store(piece, tuple(chain.from_iterable(words)))
+    def __missing__(self, piece: str) -> int:
+        tokens = tuple(chain.from_iterable(map(self.words.__getitem__, basic_words(piece))))
+        with self._adding:
+            number = len(self.tokens)
+            self.tokens.append(tokens)
+            self.lengths.append(len(tokens))
+            self._ids.extend(tokens)
+            self._lengths.append(len(tokens))
+            self._characters += len(piece)
+            self.is_full = number + 1 >= CACHE_SIZE or self._characters >= CACHE_SIZE * 16  # a new cache is due
+        self[piece] = number
+        return number
+
+    def encode(self, pieces: Sequence[str]) -> tuple[Ints, Ints]:
+        """Return the concatenated token ids of n pieces, and the number of ids of each, (n,)."""
+        numbers = np.fromiter(map(self.__getitem__, pieces), np.intc, len(pieces))
+        length, ids = (
+            np.frombuffer(values.tobytes(), np.intc).astype(np.int64) for values in (self._lengths, self._ids)
+        )
+        starts, lengths = (np.cumsum(length) - length)[numbers], length[numbers]
+        ends = np.cumsum(lengths)
+        return ids[np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1])], lengths
 
 
 class _Words(PieceCache[int]):
