@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from advchunk.text import sentences as splitting
 from advchunk.text import tiling
-from advchunk.text.sentences import _is_common, plain_sentences, sentences
-from advchunk.text.sentences.stops import MAX_WORD, STOP, Paragraph, Stop
+from advchunk.text.sentences import plain_sentences, sentences
+from advchunk.text.sentences.stops import MAX_WORD, STOP, Paragraph, Stop, get_habits
 from advchunk.text.sentences.words import get_words
 from growing import check_growth, repeated
 
@@ -209,15 +210,28 @@ def test_text_without_stops_and_spaces_is_lossless(text):
     assert "".join(sentences(text).strings()) == text
 
 
-@given(TEXTS)
-def test_the_common_case_agrees_with_the_rules(text):
-    paragraph = Paragraph(text, 0, len(text), get_words("en"))
+@given(TEXTS, st.sampled_from(["en", "de", "fr", "sv"]))
+def test_habits_agree_with_the_rules(text, language):
+    paragraph, habits = Paragraph(text, 0, len(text), get_words(language)), get_habits(language)
     for match in STOP.finditer(text):
         before = text[max(0, match.start() - MAX_WORD) : match.start()].rpartition(" ")[2]
-        if _is_common(match, before, paragraph.words.special):
+        if match["following"] and match[0] == ".":
             stop = Stop(paragraph, match, 0, before)
-            assert stop.ends_sentence()
+            may_end = habits[before] is not False or match["following"].lower() in paragraph.words.openers
+            assert stop.ends_sentence() in ({True} if habits[before] else {may_end, False})
             assert stop.end == match.end()
+
+
+def is_enclosed_slowly(text: str, first: int, at: int, end: int) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "_may_be_open", lambda *_: True)
+        return splitting._is_enclosed(text, first, at, end)
+
+
+@given(st.text('()"“”„«» ａa.「」（）`', max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_marks_that_are_closed_enclose_nothing(text, first, at):
+    first, at = sorted((min(first, len(text)), min(at, len(text))))
+    assert splitting._is_enclosed(text, first, at, len(text)) == is_enclosed_slowly(text, first, at, len(text))
 
 
 @given(TEXTS)

@@ -20,7 +20,7 @@ Tiler: TypeAlias = Callable[[str], Units]
 # Each pattern matches at the end of a unit, with the white space that the unit owns. (?>...) keeps "\r\n" whole.
 OWN_SPACE = r"(?:\s++\Z|\s*[\r\n]|\s++)"
 _LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
-_PARAGRAPH_END = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{_LINES_OWN}")
+_PARAGRAPH_END = re.compile(rf"[\r\n](?:(?<=\r)\n)?+[^\S\r\n]*{_LINES_OWN}")
 _LINE_END = re.compile(_LINES_OWN)
 _CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”’」』）]*{OWN_SPACE}?|{_LINES_OWN}""")
 _CODE_LINE = re.compile(

@@ -7,11 +7,11 @@ from itertools import chain, pairwise
 from typing import Any
 
 from advchunk.records import Units
-from advchunk.text.sentences.stops import MAX_WORD, NEAR, STOP, Paragraph, Stop
+from advchunk.text.sentences.stops import MAX_WORD, NEAR, STOP, Habits, Paragraph, Stop, get_habits
 from advchunk.text.sentences.words import Words, get_words
 from advchunk.text.tiling import OWN_SPACE, after, next_non_space, owning_space, paragraphs
 
-_PLAIN_SENTENCE_END = re.compile(rf"(?<=[.!?]){OWN_SPACE}")
+_PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A list item or the header of a message is not the continuation of the line before.
 _LINE = re.compile(r"(?:\r\n?|\n)(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))")
@@ -97,10 +97,10 @@ def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterator[i
     White space after a sentence may belong to it or not. ``language`` is a two- or three-letter code. The result depends on
     nothing outside the paragraph.
     """
-    paragraph = Paragraph(text, start, end, get_words(language))
+    paragraph, habits = Paragraph(text, start, end, get_words(language)), get_habits(language)
     at = start
     for first, last in pairwise(_parts(text, start, end)):
-        for stop in chain(_stop_ends(paragraph, first, last), [last]):
+        for stop in chain(_stop_ends(paragraph, first, last, habits), [last]):
             if stop - at > _MAX_SENTENCE:
                 yield from _breaks(text, at, stop, paragraph.words)
             yield (at := stop)
@@ -136,13 +136,18 @@ def _parts(text: str, start: int, end: int) -> Iterator[int]:
     yield end
 
 
-def _stop_ends(paragraph: Paragraph, start: int, end: int) -> Iterator[int]:
+def _stop_ends(paragraph: Paragraph, start: int, end: int, habits: Habits) -> Iterator[int]:
     """Yield the ends of the sentences in ``text[start:end]`` that end with a stop."""
-    first, text, special = start, paragraph.text, paragraph.words.special
+    first, text, openers = start, paragraph.text, paragraph.words.openers
     for match in STOP.finditer(text, start, end):
         at, stop_end = match.span()
         before = text[max(first, at - MAX_WORD) : at].rpartition(" ")[2]
-        if not _is_common(match, before, special):
+        following = match["following"]
+        is_plain = following and stop_end == at + 1 and text[at] == "."
+        habit = habits[before] if is_plain else None
+        if habit is False and following.lower() not in openers:
+            continue
+        if not habit:
             stop = Stop(paragraph, match, first, before)
             if not stop.ends_sentence():
                 continue
@@ -154,7 +159,7 @@ def _stop_ends(paragraph: Paragraph, start: int, end: int) -> Iterator[int]:
 def _is_enclosed(text: str, first: int, at: int, end: int) -> bool:
     """Return True if ``at`` is between brackets or quotes, opened in the sentence from ``first`` on and closed soon."""
     low = max(first, at - NEAR)
-    if not _MARK.search(text, low, at):  # much faster than the search for those that open
+    if not any(_may_be_open(text, mark, low, at) for mark in {*_MARK.findall(text, low, at)}):
         return False
     last = {match[0]: match.end() for match in _OPENING.finditer(text, low, at)}
     for opening, opened in last.items():
@@ -166,16 +171,9 @@ def _is_enclosed(text: str, first: int, at: int, end: int) -> bool:
     return False
 
 
-def _is_common(match: re.Match[str], before: str, special: frozenset[str]) -> bool:
-    """Return True for an ordinary word, one full stop, white space and a word, where all rules agree that a sentence ends."""
-    return (
-        match.end() == match.start() + 1
-        and bool(match["following"])
-        and match.string[match.start()] == "."
-        and len(before) > 1
-        and before.isalpha()
-        and before.lower() not in special
-    )
+def _may_be_open(text: str, mark: str, low: int, at: int) -> bool:
+    """Return False if the last of a mark in ``text[low:at]`` is closed there; much faster than a search for those that open."""
+    return mark in '"`' or text.find(_CLOSING[mark], text.rfind(mark, low, at), at) < 0
 
 
 def spacy_documents(text: str, nlp: Any) -> Iterator[tuple[int, Any]]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeAlias
 
-from advchunk.text.sentences.words import Words
+from advchunk.text.sentences.words import Words, get_words
 
 NEAR = 300  # maximum characters between a bracket or quote and its match
 MAX_WORD = 32
+_MAX_HABITS = 2**14
 
 # Stops that need no space after them, and Unicode's Sentence_Break=STerm of living scripts, which often have none.
 _WIDE = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿\u037e"
@@ -52,8 +53,8 @@ _SEPARATOR = re.compile(r"[-–—/(\[,]")
 _MARKS_AFTER_WIDE = tuple(",;:、，；：.")
 _MARKS_AFTER = "\"'”’»"
 _MARKS_BEFORE = "([{\"'“‘„«‹*_`¿¡–—-"
-_GLUED = re.compile(r"[^\W\d_A-Z]{3}[.!?][A-Z][a-z]*\s")
-_SPACED = re.compile(r"[^\W\d_]{3}[.!?]\s++\w")
+_GLUED = re.compile(r"[.!?](?<=[^\W\d_A-Z]{3}.)[A-Z][a-z]*\s")
+_SPACED = re.compile(r"[.!?](?<=[^\W\d_]{3}.)\s++\w")
 _QUOTES = frozenset("\"'”’»›“‘`)]")
 _VOWELS = frozenset("aeiouyäöüáéíóúàèêôåæøаеиоуыэюяіїєαεηιουω")
 
@@ -90,8 +91,8 @@ class Stop:
         self.mark = f"{self.text[self.at]}{match['mark'] or ''}"
         self.closers, self.opener = match["closers"] or "", match["opener"] or ""
         self.following = match["following"] or match["glued"] or ""
-        self.before = "" if before[-1:].isspace() else before.rsplit(maxsplit=1)[-1] if before else ""
-        self.name = self.before.lstrip(_MARKS_BEFORE).lower()
+        self.before = _last_word(before)
+        self.name = _name(self.before)
 
     @property
     def previous(self) -> str:
@@ -135,6 +136,35 @@ class Stop:
             return True
         is_continued = self.end > inner and self.text.startswith(self.words.continuing, self.end)
         return is_continued or self.text[self.end : min(self.end + 1, self.match.endpos)] in _MARKS_AFTER_WIDE
+
+
+def _last_word(text: str) -> str:
+    return "" if text[-1:].isspace() else text.rsplit(maxsplit=1)[-1] if text else ""
+
+
+def _name(word: str) -> str:
+    return word.lstrip(_MARKS_BEFORE).lower()
+
+
+def _is_number(name: str) -> bool:
+    return name[0].isdigit() or name.replace(".", "").isdigit()
+
+
+def _is_marker(name: str) -> bool:
+    """Return True for the letter or Roman numeral of an item."""
+    return len(name) == 1 or (len(name) <= 4 and not name.strip("ivx"))
+
+
+def _may_abbreviate(name: str, words: Words) -> bool:
+    """Return True for an abbreviation, or a word that looks like one: dotted, or of one letter."""
+    last, parts = _SEPARATOR.split(name)[-1], name.split(".")
+    is_dotted = len(parts) > 1 and all(len(part) <= 2 for part in parts) and name.replace(".", "").isalpha()
+    return is_dotted or not words.abbreviations.isdisjoint({name, last}) or (len(last) == 1 and last.isalpha())
+
+
+def _ends_before_capital(name: str, words: Words) -> bool:
+    """Return True for an abbreviation that may end a sentence before any capital."""
+    return not (words.nouns_capital or words.before_capital.isdisjoint({name, _SEPARATOR.split(name)[-1]}))
 
 
 _Rule: TypeAlias = Callable[[Stop], bool | None]
@@ -182,9 +212,9 @@ def _closed(stop: Stop) -> bool | None:
 
 def _number(stop: Stop) -> bool | None:
     """Continue after the number of an item, "1. Wash", and after ordinals where they have a stop, "3. Oktober"."""
-    digits = stop.name.replace(".", "").isdigit()
-    if not (stop.name[0].isdigit() or digits):
+    if not _is_number(stop.name):
         return None
+    digits = stop.name.replace(".", "").isdigit()
     start = stop.at - len(stop.before)
     ahead = stop.text[max(stop.first, start - 20) : start].strip()
     if (not ahead or ahead[-1] in ":;") and len(stop.name) <= 3 and stop.name.isdigit():
@@ -196,9 +226,8 @@ def _number(stop: Stop) -> bool | None:
 
 def _item(stop: Stop) -> bool | None:
     """Continue after the letter of an item: "a. First", "iv. Fourth"."""
-    is_marker = len(stop.name) == 1 or (len(stop.name) <= 4 and not stop.name.strip("ivx"))
     is_first = stop.at - stop.first < MAX_WORD and stop.text[stop.first : stop.at].strip() == stop.before
-    return False if is_marker and is_first else None
+    return False if _is_marker(stop.name) and is_first else None
 
 
 def _label(stop: Stop) -> bool | None:
@@ -216,10 +245,8 @@ def _never_last(stop: Stop) -> bool | None:
 
 def _ordinary(stop: Stop) -> bool | None:
     """End after a word that is no abbreviation; a short one without a vowel, before lower case, is one."""
-    name, last = stop.name, _SEPARATOR.split(stop.name)[-1]
-    parts = name.split(".")
-    is_dotted = len(parts) > 1 and all(len(part) <= 2 for part in parts) and name.replace(".", "").isalpha()
-    if is_dotted or not stop.words.abbreviations.isdisjoint({name, last}) or (len(last) == 1 and last.isalpha()):
+    name = stop.name
+    if _may_abbreviate(name, stop.words):
         return None
     return not (stop.precedes_lower and len(name) <= 4 and name.isalpha() and _VOWELS.isdisjoint(name))
 
@@ -231,7 +258,7 @@ def _abbreviation(stop: Stop) -> bool:
         return False
     if not stop.is_cased:
         return following in stop.words.strong_starters
-    if stop.words.before_capital.isdisjoint({stop.name, _SEPARATOR.split(stop.name)[-1]}) or stop.words.nouns_capital:
+    if not _ends_before_capital(stop.name, stop.words):
         return stop.following[:1].isupper() and stop.precedes_starter
     return stop.following[:1].isupper() and following not in stop.words.calendar
 
@@ -290,3 +317,41 @@ def _after_word(stop: Stop) -> bool:
 
 
 _GLUED_RULES: tuple[_Rule, ...] = (_before_quotation, _after_mark, _unspaced, _after_number, _after_word)
+
+
+class Habits(dict[str, bool | None]):
+    """What the rules say of a full stop after a word and before white space and a next word, whatever else is around it.
+
+    True if a sentence ends there, False if none ends unless the next word is one of ``words.openers``, None if it depends.
+    It is faster to look this up than to ask the rules, which agree (see the tests).
+    """
+
+    def __init__(self, words: Words) -> None:
+        super().__init__()
+        self._words = words
+
+    def __missing__(self, before: str) -> bool | None:
+        if len(self) >= _MAX_HABITS:
+            self.clear()
+        self[before] = habit = self._find(before)
+        return habit
+
+    def _find(self, before: str) -> bool | None:
+        words = self._words
+        if len(before) > 1 and before.isalpha() and before.lower() not in words.special:
+            return True
+        name = _name(_last_word(before))
+        if not name:
+            return None
+        if _is_number(name):
+            return None if words.ordinals or (len(name) <= 3 and name.isdigit()) else True
+        if _may_abbreviate(name, words):
+            return None if _ends_before_capital(name, words) else False
+        is_clear = len(name) > 4 or not name.isalpha() or not _VOWELS.isdisjoint(name)
+        return True if is_clear and not _is_marker(name) and name not in words.before_number else None
+
+
+@cache
+def get_habits(code: str) -> Habits:
+    """Return the habits of a language by its two- or three-letter code."""
+    return Habits(get_words(code))

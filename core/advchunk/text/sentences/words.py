@@ -38,6 +38,11 @@ class Words:
         """All words after which a stop may not end the sentence."""
         return self.abbreviations | self.before_number
 
+    @cached_property
+    def openers(self) -> frozenset[str]:
+        """All words before which a sentence may end with an abbreviation, except with those that end it before any capital."""
+        return self.starters | self.strong_starters
+
 
 @cache
 def get_words(code: str) -> Words:
