@@ -1,6 +1,7 @@
 """Words, stems and stop words."""
 
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, MissingExtra
 from advchunk.chunkers.bayesseg import BayesSegChunker
+from advchunk.text import terms
 from advchunk.text.terms import make_stemmer, stop_words, terms_of, word_tokens
 
 
@@ -114,3 +116,20 @@ def test_a_language_may_have_a_region(language):
 def test_unsupported_languages_raise_an_error(params, rule):
     with pytest.raises(ConfigurationError, match=rule):
         BayesSegChunker(**params)
+
+
+@given(st.text("aZ09'’_- \n.\x1f", max_size=20), st.sampled_from([r"\p{L}", r"[\p{L}\p{N}]"]))
+def test_words_of_ascii_are_those_of_any_text(text, content):
+    mixed = terms._patterns(content)[2]
+    assert terms._words(text, content) == mixed.findall(text.replace("’", "'"))
+
+
+@given(st.lists(st.lists(st.sampled_from(["Cat", "cat", "the", "The", "dog"]))))
+def test_terms_are_numbered_in_order_of_appearance(texts):
+    numbers, ids = dict[str, int](), list[list[int]]()
+    for text in texts:
+        numbered = [(word.lower(), numbers.setdefault(word.lower(), len(numbers))) for word in text]
+        ids.append([number for word, number in numbered if word != "the"])
+    found = terms_of(texts, str.lower, {"the"})
+    assert [found.ids[a:b].tolist() for a, b in pairwise(found.edges.tolist())] == ids
+    assert found.size == len(numbers)
