@@ -260,7 +260,6 @@ def test_time_grows_with_the_text():
     def process(x):
         evidence.self_consistent(x, np.full(len(x), 20), free)
 
-    def free(first):
-        return (np.zeros(end - start) for end, start in enumerate(first.tolist(), start=1))
+    free = costs.by_blocks(lambda block: np.zeros([part.stop - part.start for part in block]))
 
     check_growth(process, lambda n: planted(0, [50] * (n // 50), 0.3, 16), 2000)

@@ -6,6 +6,7 @@ a cost may compute each row from the previous one.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -42,19 +43,34 @@ def by_length(values: Floats, block: Block) -> Floats:
     return windows[::-1]
 
 
-def by_blocks(cost: Callable[[Block], Floats]) -> SegmentCost:
-    """Return the cost whose values ``cost`` returns for a block, (ends, starts); those of no segment are ignored.
+@dataclass(frozen=True, slots=True)
+class BlockCost:
+    """A `SegmentCost` whose values are computed for a block at once.
 
-    It is called for each block in the order of `block_slices`.
+    Parameters
+    ----------
+    start : returns a function of a block that returns its costs, (ends, starts); those of no segment are ignored. It is
+        called for each block in the order of `block_slices`, and may keep what it needs for the next one.
     """
 
-    def rows(first: Ints) -> Iterator[Floats]:
-        for block in block_slices(first):
-            (ends, starts), values = block, cost(block)
-            for end, row in enumerate(values, start=ends.start):
-                yield row[first[end - 1] - starts.start : end - starts.start]
+    start: Callable[[], Callable[[Block], Floats]]
 
-    return rows
+    def blocks(self, first: Ints) -> Iterator[tuple[Block, Floats]]:
+        """Yield each block with its costs."""
+        values = self.start()
+        return ((block, values(block)) for block in block_slices(first))
+
+    def __call__(self, first: Ints) -> Iterator[Floats]:
+        """Yield the costs of the segments that end at each unit."""
+        lows = first.tolist()
+        for (ends, starts), values in self.blocks(first):
+            for end, row in enumerate(values, start=ends.start):
+                yield row[lows[end - 1] - starts.start : end - starts.start]
+
+
+def by_blocks(cost: Callable[[Block], Floats]) -> BlockCost:
+    """Return the cost of a function that keeps nothing from one block to the next."""
+    return BlockCost(lambda: cost)
 
 
 def evidence(rows: Floats) -> SegmentCost:
@@ -123,7 +139,7 @@ def dirichlet(terms: Terms, pseudo: float | Floats) -> SegmentCost:
     return _count_cost(terms, np.log(prior), growth, gammaln(counts + mass) - gammaln(mass))
 
 
-def utiyama_isahara(terms: Terms) -> SegmentCost:
+def utiyama_isahara(terms: Terms) -> BlockCost:
     """Return the negative log-probability of a segment and its terms, with Laplace's estimator.
 
     For counts n_w with sum N, in a text of M terms, V of them distinct:
@@ -141,7 +157,7 @@ def utiyama_isahara(terms: Terms) -> SegmentCost:
 
 def _count_cost(
     terms: Terms, first_value: Floats, growth: Callable[[Ints, Ints], Floats], length_cost: Floats
-) -> SegmentCost:
+) -> BlockCost:
     """Return ``length_cost[N] - sum over w of value(w, n_w)`` as the cost of a segment of N terms with counts n_w.
 
     The first occurrence of w has the value ``first_value[w]``; each later one adds ``growth(k, w)`` to the value of the
@@ -155,7 +171,7 @@ def _count_cost(
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
 
-    def cost(first: Ints) -> Iterator[Floats]:
+    def start() -> Callable[[Block], Floats]:
         value = np.zeros(n)
 
         def values(block: Block) -> Floats:
@@ -176,9 +192,9 @@ def _count_cost(
             value[starts] = sums[-1]
             return np.asarray(length_cost[edges[1:, None] - terms.edges[starts]] - sums)
 
-        return by_blocks(values)(first)
+        return values
 
-    return cost
+    return BlockCost(start)
 
 
 def add_length_cost(cost: SegmentCost, length_cost: Floats) -> SegmentCost:

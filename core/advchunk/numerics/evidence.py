@@ -5,13 +5,13 @@ sentences within a topic, too, which that model takes for more topics. `learn_no
 inside the segments found so far, `discounted` discounts the evidence by it, and both alternate until the segments stay.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from advchunk.numerics import search
-from advchunk.numerics.costs import Block, SegmentCost, block_slices, by_blocks, by_length, effective_coordinates
+from advchunk.numerics.costs import Block, BlockCost, by_blocks, by_length, effective_coordinates
 from advchunk.numerics.signals import deviations
 from advchunk.records import Floats, Ints
 
@@ -38,6 +38,7 @@ class Sums:
     mass : (n + 1,) prefix sums of weights.
     spread : weighted mean of the squared lengths of rows.
     coordinates : effective number of independent coordinates (`costs.effective_coordinates`).
+    products : for each lag from 0, (n - lag,) products of each row with the one so many units after it.
     """
 
     rows: Floats
@@ -47,6 +48,7 @@ class Sums:
     mass: Floats
     spread: float
     coordinates: float
+    products: tuple[Floats, ...]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -86,7 +88,9 @@ def weighted_sums(rows: Floats, sizes: Ints) -> Sums:
     spread = float(np.einsum("ij,ij->", weighted, rows)) / len(rows) or 1.0
     coordinates = effective_coordinates(np.sqrt(weights)[:, None] * rows)
     powers, mass = np.einsum("ij,ij->i", total, total), np.r_[0.0, np.cumsum(weights)]
-    return Sums(rows, weights, total, powers, mass, spread, coordinates)
+    lags = range(min(_LAGS + 1, len(rows)))
+    products = tuple(np.einsum("ij,ij->i", rows[: len(rows) - lag], rows[lag:]) for lag in lags)
+    return Sums(rows, weights, total, powers, mass, spread, coordinates, products)
 
 
 def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Floats:
@@ -107,11 +111,16 @@ def discounted(sums: Sums, noise: Noise, block: Block, squares: Floats) -> Float
     ends, starts = block
     ratio, phi = noise.shared / noise.variance, noise.inflation
     kind, mass = squares.dtype, ratio * (sums.mass - sums.mass[starts.start])
-    signal = np.subtract.outer(mass[ends].astype(kind), mass[starts].astype(kind))
-    variances = np.maximum(signal, 0) + by_length(phi.astype(kind), block)
-    explained = squares * by_length((ratio / noise.variance / phi).astype(kind), block) / variances
-    values = np.log(variances) - by_length(np.log(phi).astype(kind), block) - explained
-    return np.asarray(sums.coordinates / 2 * values)
+    variances = np.subtract.outer(mass[ends].astype(kind), mass[starts].astype(kind))
+    np.maximum(variances, 0, out=variances)
+    variances += by_length(phi.astype(kind), block)
+    explained = squares * by_length((ratio / noise.variance / phi).astype(kind), block)
+    explained /= variances
+    values = np.log(variances, out=variances)
+    values -= by_length(np.log(phi).astype(kind), block)
+    values -= explained
+    values *= sums.coordinates / 2
+    return values
 
 
 def first_noise(sums: Sums) -> Noise:
@@ -146,21 +155,23 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
     n, lengths, weights = len(sums), np.diff(cuts), sums.weights
     segment = np.repeat(np.arange(len(lengths)), lengths)
     segment_sums, masses = np.diff(sums.total[cuts], axis=0), np.diff(sums.mass[cuts])
-    residuals = sums.rows - (segment_sums / masses[:, None])[segment]
+    means = segment_sums / masses[:, None]
+    along = np.einsum("ij,ij->i", sums.rows, means[segment])
+    square = np.einsum("ij,ij->i", means, means)[segment]
     phi = float(before.inflation[min(n, 2 * _LAGS)])
-    scatter = float(weights @ np.einsum("ij,ij->i", residuals, residuals))
+    scatter = float(weights @ (sums.products[0] - 2 * along + square))
     measured = scatter / max(n - len(lengths) * phi, _MIN_FREEDOM * n)
     variance = max(measured, _MIN_SHARED * sums.spread)
     own = (measured * phi / lengths)[segment]
     count, inflation = np.maximum(np.arange(n + 1.0), 1), np.ones(n + 1)
-    for lag in range(1, min(_LAGS + 1, n)):
+    for lag, products in enumerate(sums.products[1:], start=1):
         inside = segment[lag:] == segment[:-lag]
         pairs = int(inside.sum())
         if not pairs:
             break
         scale = inside * np.sqrt(weights[:-lag] * weights[lag:])
-        products = np.einsum("ij,ij->i", residuals[:-lag], residuals[lag:]) + own[:-lag]
-        rho = float(scale @ products) / float(scale.sum()) / variance * pairs / (pairs + _FEW_PAIRS)
+        residual = products - along[:-lag] - along[lag:] + square[:-lag] + own[:-lag]
+        rho = float(scale @ residual) / float(scale.sum()) / variance * pairs / (pairs + _FEW_PAIRS)
         inflation += 2 * rho * np.maximum(1 - lag / count, 0)
     inflation = np.maximum(inflation, 1)
     excess = np.einsum("ij,ij->i", segment_sums, segment_sums) - masses * inflation[lengths] * variance
@@ -168,7 +179,7 @@ def learn_noise(sums: Sums, cuts: Ints, before: Noise) -> Noise:
     return Noise(variance, shared, inflation)
 
 
-def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[SegmentCost, Noise]:
+def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockCost, Noise]:
     """Return the cost of a segment by its vectors and words, with noise that agrees with the segments it leads to.
 
     The penalty is 2 ln(n) a segment, and half of it in the first round: coherence inside coarse segments may be topics, so
@@ -186,7 +197,7 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     stored = list(stored_blocks(sums, words, np.maximum(np.arange(1, n + 1) - _REACH, 0)))
     noise, price, cuts = first_noise(sums), _PENALTY / 2 * np.log(n), np.arange(n + 1)
     for _ in range(_ROUNDS + 1):
-        costs = ((block, _VECTORS * discounted(sums, noise, block, seen) + lexical) for block, seen, lexical in stored)
+        costs = ((block, _weighted(discounted(sums, noise, block, seen), lexical)) for block, seen, lexical in stored)
         result = search.cheapest_path(n, costs, price)
         if len(result) == 2 or np.array_equal(result, cuts):
             break
@@ -196,25 +207,30 @@ def self_consistent(rows: Floats, sizes: Ints, words: SegmentCost) -> tuple[Segm
     return both(vectors, words), noise
 
 
-def stored_blocks(sums: Sums, words: SegmentCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
+def _weighted(vectors: Floats, words: Floats) -> Floats:
+    """Return the sum of the costs by vectors, which are overwritten, and the weighted costs by words."""
+    vectors *= _VECTORS
+    vectors += words
+    return vectors
+
+
+def stored_blocks(sums: Sums, words: BlockCost, first: Ints) -> Iterator[tuple[Block, Floats, Floats]]:
     """Yield each block, its squares, and the weighted costs of its words, infinite where there is no segment.
 
     In single precision: a cost of 1,000 nats is exact to .0001, and the noise is learned four times as fast.
     """
-    costs = words(first)
-    for block in block_slices(first):
-        ends, starts = block
-        lexical = np.full((ends.stop - ends.start, starts.stop - starts.start), np.inf, dtype=np.float32)
-        for end, row in enumerate(lexical, start=ends.start):
-            row[first[end - 1] - starts.start : end - starts.start] = _WORDS * next(costs)
+    for block, values in words.blocks(first):
+        ends, starts = (np.arange(part.start, part.stop) for part in block)
+        lexical = (_WORDS * values).astype(np.float32)
+        lexical[(starts < first[ends - 1, None]) | (starts >= ends[:, None])] = np.inf
         yield block, sums.squares(block).astype(np.float32), lexical
 
 
-def both(vectors: SegmentCost, words: SegmentCost) -> SegmentCost:
+def both(vectors: BlockCost, words: BlockCost) -> BlockCost:
     """Return the weighted sum of the costs by vectors and by words."""
 
-    def cost(first: Ints) -> Iterator[Floats]:
-        for semantic, lexical in zip(vectors(first), words(first), strict=True):
-            yield _VECTORS * semantic + _WORDS * lexical
+    def start() -> Callable[[Block], Floats]:
+        semantic, lexical = vectors.start(), words.start()
+        return lambda block: _weighted(semantic(block), _WORDS * lexical(block))
 
-    return cost
+    return BlockCost(start)
