@@ -55,7 +55,11 @@ def as_counter(tokenizer: TokenizerLike = None, embedder: object = None) -> Coun
 
 def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,17 +138,24 @@ class KeepingWordPiece(WordPiece):
         if self._n_kept + len(ids) > MAX_KEPT:
             self._kept, self._n_kept = {}, 0  # not cleared, because another thread may read it
         if len(ids) <= MAX_KEPT:
-            self._kept.update(zip(texts, (ids[a:b] for a, b in pairwise(bounds.tolist())), strict=True))
+            self._kept.update(zip(texts, _divide(ids, bounds), strict=True))
             self._n_kept += len(ids)
         return np.diff(bounds)
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """Return the concatenated ids of n texts, and (n + 1,) bounds: text i is ``ids[b[i]:b[i+1]]``."""
         kept = self._kept
-        if not texts or not all(map(kept.__contains__, texts)):
-            return super().encode_many(texts)
-        tokens = [kept[text] for text in texts]
+        new = [text for text in texts if text not in kept]
+        encoded = super().encode_many(new)
+        if len(new) == len(texts):
+            return encoded
+        added = dict(zip(new, _divide(*encoded), strict=True))
+        tokens = [added[text] if text in added else kept[text] for text in texts]
         return np.concatenate(tokens), np.cumsum([0, *map(len, tokens)])
+
+
+def _divide(ids: Ints, bounds: Ints) -> Iterator[Ints]:
+    return (ids[start:end] for start, end in pairwise(bounds.tolist()))
 
 
 @cache

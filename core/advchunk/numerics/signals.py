@@ -21,7 +21,7 @@ def unit_rows(x: Floats) -> Floats:
         largest = np.abs(x).max(axis=-1, keepdims=True)
         x = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0)
         norm = np.linalg.norm(x, axis=-1, keepdims=True)
-    return np.asarray(np.divide(x, norm, out=np.zeros_like(x), where=norm > 0))
+    return np.asarray(x / np.where(norm > 0, norm, 1))
 
 
 def center_rows(x: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """MST semantic chunking: paragraphs grouped by a minimum spanning tree."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
@@ -15,7 +15,7 @@ from advchunk.engine import Plan
 from advchunk.layout import fit_to_blocks, protected, tile_prose
 from advchunk.numerics import graphs, runs, signals
 from advchunk.numerics.graphs import Edges
-from advchunk.records import Document, Explanation, Floats, Ints, Segmentation, Strength, Units
+from advchunk.records import Document, Explanation, Floats, Ints, Segmentation, Span, Strength, Units
 from advchunk.sizes import Limits
 from advchunk.text import splitters, tiling
 from advchunk.text.splitters import SplitterLike
@@ -142,29 +142,27 @@ def tile_pieces(
     """
     tiler = sentences if granularity == "sentence" else tiling.paragraphs
     pieces = fit_to_blocks(tile_prose(document, tiler), document)
-    protected_starts = {start for start, _ in protected(document).spans}
-    counts = limits.counter.counts(pieces.strings())
-    edges, sizes = [0], list[int]()
-    for (start, end), size in zip(pairwise(pieces.edges.tolist()), counts.tolist(), strict=True):
-        if size <= limits.max_tokens or start in protected_starts:
-            edges.append(end)
-            sizes.append(size)
-        else:
-            parts = _split_paragraph(document.text[start:end], sentences, limits)
-            edges += (parts.edges[1:] + start).tolist()
-            sizes += parts.token_counts().tolist()
-    return Units(document.text, np.array(edges, dtype=np.int64), np.array(sizes, dtype=np.int64))
+    units = Units(document.text, pieces.edges, limits.counter.counts(pieces.strings()))
+    whole = {start for start, _ in protected(document).spans}
+    return _split_long(_split_long(units, _soft_lines, whole, limits), sentences, whole, limits)
 
 
-def _split_paragraph(paragraph: str, sentences: Tiler, limits: Limits) -> Units:
-    """Return the pieces of a long paragraph, with their tokens."""
+def _split_long(units: Units, tiler: Tiler, whole: Collection[int], limits: Limits) -> Units:
+    """Split units over ``max_tokens``, except those that start at offsets in ``whole``; return units with their tokens."""
+    text, edges, parts = units.text, units.edges.tolist(), list[Span]()
+    size_to = dict(zip(edges[1:], units.token_counts().tolist(), strict=True))
+    for start, end in pairwise(edges):
+        if size_to[end] > limits.max_tokens and start not in whole:
+            inner = (tiler(text[start:end]).edges + start).tolist()
+            parts += [Span(*part) for part in pairwise(inner) if len(inner) > 2]
+    counts = limits.counter.counts([text[start:end] for start, end in parts])
+    size_to |= zip((end for _, end in parts), counts.tolist(), strict=True)
+    ends = sorted(size_to)
+    return Units(text, np.array([0, *ends], dtype=np.int64), np.array([size_to[end] for end in ends], dtype=np.int64))
+
+
+def _soft_lines(paragraph: str) -> Units:
+    """Return the lines of a paragraph, or all of it if it is hard-wrapped."""
     lines = tiling.lines(paragraph)
-    if max(map(len, lines.strings())) <= _HARD_WRAP:
-        lines = Units(paragraph, lines.edges[[0, -1]])
-    sizes = limits.counter.counts(lines.strings())
-    long = np.flatnonzero(sizes > limits.max_tokens).tolist()
-    if not long:
-        return Units(paragraph, lines.edges, sizes)
-    inner = [sentences(paragraph[a:b]).edges + a for a, b in (lines.edges[i : i + 2].tolist() for i in long)]
-    parts = Units(paragraph, np.unique(np.concatenate([lines.edges, *inner])))
-    return Units(paragraph, parts.edges, limits.counter.counts(parts.strings()))
+    is_wrapped = max(map(len, lines.strings())) <= _HARD_WRAP
+    return Units(paragraph, lines.edges[[0, -1]]) if is_wrapped else lines
