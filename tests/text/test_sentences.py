@@ -235,6 +235,14 @@ def test_marks_that_are_closed_enclose_nothing(text, first, at):
 
 
 @given(TEXTS)
+def test_patterns_that_search_for_a_character_first_match_the_same(text):
+    blank_line = re.compile(rf"(?>\r\n?|\n)[^\S\r\n]*{tiling._LINES_OWN}")
+    assert tiling.paragraphs(text).edges.tolist() == tiling.after(text, blank_line).edges.tolist()
+    plain_end = re.compile(rf"(?<=[.!?]){tiling.OWN_SPACE}")
+    assert plain_sentences(text).edges.tolist() == tiling.after(text, plain_end).edges.tolist()
+
+
+@given(TEXTS)
 def test_a_blank_line_ends_a_sentence(text):
     assert set(tiling.paragraphs(text).edges.tolist()) <= set(sentences(text).edges.tolist())
 

@@ -130,6 +130,6 @@ def test_terms_are_numbered_in_order_of_appearance(texts):
     for text in texts:
         numbered = [(word.lower(), numbers.setdefault(word.lower(), len(numbers))) for word in text]
         ids.append([number for word, number in numbered if word != "the"])
-    found = terms_of(texts, str.lower, {"the"})
-    assert [found.ids[a:b].tolist() for a, b in pairwise(found.edges.tolist())] == ids
-    assert found.size == len(numbers)
+    result = terms_of(texts, str.lower, {"the"})
+    assert [result.ids[a:b].tolist() for a, b in pairwise(result.edges.tolist())] == ids
+    assert result.size == len(numbers)

@@ -1,4 +1,4 @@
-"""The embedded default embedder: a table of token vectors, in numpy alone.
+"""The embedded default embedder: a table of token vectors, in numpy, and in scipy once there is much to embed.
 
 A text's vector is the sum of its tokens' vectors, scaled to length 1. The table was distilled from all-MiniLM-L6-v2;
 see assets/MODEL_CARD.md for the method and the quality.

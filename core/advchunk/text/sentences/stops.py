@@ -320,10 +320,10 @@ _GLUED_RULES: tuple[_Rule, ...] = (_before_quotation, _after_mark, _unspaced, _a
 
 
 class Habits(dict[str, bool | None]):
-    """What the rules say of a full stop after a word and before white space and a next word, whatever else is around it.
+    """The answer of the rules to a full stop between a word and white space and a next word, if little else matters.
 
-    True if a sentence ends there, False if none ends unless the next word is one of ``words.openers``, None if it depends.
-    It is faster to look this up than to ask the rules, which agree (see the tests).
+    True if a sentence ends there, False if none ends unless the next word is one of ``words.openers``, None if it depends on
+    more. A look-up is faster than the rules, which give the same answer.
     """
 
     def __init__(self, words: Words) -> None:
