@@ -162,6 +162,17 @@ def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, pena
     assert search.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
 
 
+@given(some, st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
+def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(seed, n, penalty, vary):
+    rng = np.random.default_rng(seed)
+    table, sizes = rng.integers(0, 3, (n + 1, n)).astype(float), rng.integers(1, 9, n)  # many ties
+    budget = rng.integers(5, 30, n) if vary else np.full(n, 20)
+    rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
+    cuts, total = search.cheapest_cuts(rows, sizes, budget, penalty=penalty)
+    slow, slow_total = search.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
+    assert (cuts.tolist(), total) == (slow.tolist(), slow_total)
+
+
 def test_the_noise_is_that_of_the_search_row_by_row():
     """In single precision, and in blocks."""
     n, x = 300, planted(4, [80, 40, 100, 80], 0.3)

@@ -359,6 +359,22 @@ def test_a_line_that_is_still_too_long_falls_back_to_its_sentences():
     assert "".join(pieces) == "".join(before) + UNWRAPPED
 
 
+def pieces_one_by_one(text, most):
+    """Return the pieces of plain paragraphs, each split by itself."""
+    for paragraph in tiling.paragraphs(text).strings():
+        parts = tiling.lines(paragraph).strings() if max(map(len, paragraph.splitlines())) > 120 else [paragraph]
+        for part in parts if WORDS(paragraph) > most else [paragraph]:
+            yield from sentences.sentences(part).strings() if WORDS(part) > most else [part]
+
+
+@given(
+    st.lists(st.sampled_from([UNWRAPPED, "One two. Three four.\n", "Five.\n", "\n"]), min_size=1), st.integers(1, 50)
+)
+def test_long_paragraphs_are_split_together_as_one_by_one(lines, most):
+    text = "Zero.\n\n" + "".join(lines) + "End."
+    assert cut(text, most=most) == list(pieces_one_by_one(text, most))
+
+
 def test_a_long_hard_wrapped_paragraph_falls_back_to_its_sentences():
     wrapped = "One two three. Four\nfive six seven. Eight\nnine ten."
     assert cut(wrapped, most=4) == ["One two three. ", "Four\nfive six seven. ", "Eight\nnine ten."]
