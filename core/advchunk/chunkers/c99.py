@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.numerics import bands, search, signals
 from advchunk.records import Document, Floats, Segmentation, Units
@@ -19,7 +20,7 @@ _KERNEL = np.array([1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0])  # the original code's; 
 
 
 @dataclass(kw_only=True)
-class C99Params(LexicalParams):
+class C99Params(WindowedParams, LexicalParams):
     """Split the text recursively where the density of locally ranked word similarity grows most.
 
     Sentences are compared by the cosine similarity of their word counts. For short texts only the order of these values
@@ -78,7 +79,7 @@ class C99Params(LexicalParams):
 
 
 @dataclass(kw_only=True)
-class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
+class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
     """Split where the density of ranked similarity grows most (`C99Params`).
 
     >>> text = "Cats purr. Cats nap. Cats purr and nap. Courts rule. Judges rule courts. Courts judge."

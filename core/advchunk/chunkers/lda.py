@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import RESOURCE, at_least
+from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.models import topics
 from advchunk.models.topics import TopicModel, Topics
@@ -22,7 +23,7 @@ _DECIMALS = 9  # to which divergences are rounded, so that ties are exact
 
 
 @dataclass(kw_only=True)
-class LDATopicParams(LexicalParams):
+class LDATopicParams(WindowedParams, LexicalParams):
     """Cut where the topic distributions before and after a gap differ most.
 
     Latent Dirichlet allocation learns ``num_topics`` topics from the sentences of the document (or of a collection, see
@@ -113,7 +114,7 @@ class LDATopicParams(LexicalParams):
 
 
 @dataclass(kw_only=True)
-class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
+class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunker):
     """Cut where the topic distributions before and after a gap differ most (`LDATopicParams`).
 
     Parameters
