@@ -37,7 +37,8 @@ class C99Params(WindowedParams, LexicalParams):
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
     holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
-    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. From
+    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. Time is
+    O(n window + n^2) for n sentences up to ``max_units``, and in proportion to the text beyond. From
     Choi 2000, "Advances in domain independent linear text segmentation", NAACL, sections 3.1 to 3.3; C99 1.2, his code.
 
     Parameters
@@ -53,7 +54,7 @@ class C99Params(WindowedParams, LexicalParams):
     min_segment_length : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
         max_tokens. A chunk is smaller only if no neighbor can be divided anew with it.
     window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
-        sentence. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
+        sentence, of at most ``max_units``. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
     """
 
     algorithm: ClassVar[str] = "c99"

@@ -58,8 +58,9 @@ class LDATopicParams(WindowedParams, LexicalParams):
 
     Parameters
     ----------
-    num_topics : number of topics of a document, 2..10,000; a ``model`` has its own. Memory is about 50 bytes * topics *
-        distinct words of the sentences.
+    num_topics : number of topics of a document (of a window, in one of more than ``max_units`` sentences), 2..10,000; a
+        ``model`` has its own. Memory is about 15 bytes * topics * distinct words of each sentence, summed over at most
+        ``max_units`` sentences.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
     step : sentences between scored gaps, >= 1; ``block_size`` compares disjoint blocks. Gaps that are skipped have the

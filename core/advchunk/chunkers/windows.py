@@ -33,7 +33,7 @@ class WindowedParams(Params):
         at_least(8, self, "max_units")
 
 
-class Window(NamedTuple):
+class _Window(NamedTuple):
     """A segmentation of the units from ``start`` on, which is used up to ``stop``."""
 
     start: int
@@ -84,12 +84,12 @@ def segment_windows(
         return segment(chunker, 0, n)
     _log.warning("%s segments %d sentences in windows of max_units = %d", chunker.algorithm, n, most)
     left = getattr(chunker, number) if number else None
-    windows, start = list[Window](), 0
+    windows, start = list[_Window](), 0
     while start < n:
         end = min(start + most, n)
         share = None if left is None else max(round(left * (end - start) / (n - start)), 1)
         segmentation = segment(chunker if share is None else varied(chunker, **{number: share}), start, end)
-        window = Window(start, n if end == n else start + _last_cut(segmentation.cuts, most), segmentation)
+        window = _Window(start, n if end == n else start + _last_cut(segmentation.cuts, most), segmentation)
         left = None if left is None else left - len(window.cuts)
         windows.append(window)
         start = window.stop
@@ -102,7 +102,7 @@ def _last_cut(cuts: Ints, length: int) -> int:
     return int(third[-1]) if len(third) else length * 3 // 4
 
 
-def _join(windows: Sequence[Window]) -> Segmentation:
+def _join(windows: Sequence[_Window]) -> Segmentation:
     n, parts = windows[-1].stop, [window.segmentation for window in windows]
     labels = _join_labels(windows) if parts[0].labels is not None else None
     inner = np.concatenate([window.cuts for window in windows])
@@ -118,7 +118,7 @@ def _join(windows: Sequence[Window]) -> Segmentation:
     )
 
 
-def _join_labels(windows: Sequence[Window]) -> Ints:
+def _join_labels(windows: Sequence[_Window]) -> Ints:
     joined, used = list[Ints](), 0
     for start, stop, segmentation in windows:
         own = np.asarray(segmentation.labels)[: stop - start] + used
