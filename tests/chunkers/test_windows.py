@@ -150,10 +150,10 @@ def test_planted_topics_are_found_in_windows(label):
     params = FINDERS[label] | (
         {"embedder": near_topics(text)} if name in ("semantic-cluster", "graph-partition") else {}
     )
-    found = create(name, experimental=True, fallback=None, max_units=150, **params).segmentation(text.units)
-    check_segmentation(text.units, found)
-    assert ("windows" in found.figures) == (label != "semantic-cluster")
-    assert boundary_scores(text.cuts, found.cuts, tolerance=1).f1 > 0.9
+    segmentation = create(name, experimental=True, fallback=None, max_units=150, **params).segmentation(text.units)
+    check_segmentation(text.units, segmentation)
+    assert ("windows" in segmentation.figures) == (label != "semantic-cluster")
+    assert boundary_scores(text.cuts, segmentation.cuts, tolerance=1).f1 > 0.9
 
 
 @pytest.mark.parametrize("contiguous", [True, False])
