@@ -1,21 +1,30 @@
-"""Measure how the published segmenters scale with text length, and compare with other libraries. Prints JSON.
+"""Measure how chunkers scale with text length. Prints JSON, or a table of all chunkers.
 
 python benchmarks/growth.py [--only NAME ...] [--sizes 500 1000 ...] [--plot FILE]
+python benchmarks/growth.py --data DIR [--only NAME ...] [--sizes 100000 1000000 ...]
+
+Without ``--data``, the published segmenters decide on sentences, and are compared with other libraries.
 
 C99 is compared with uts (pip install --no-build-isolation uts==0.0.4); --plot needs matplotlib. Each run has its own
 process, to measure its peak memory; vectors are precomputed, so no embedder is measured. The exponent is fitted to the
 larger half of the sizes. The exit status is 1 if a limit is exceeded (`MOST`) or a speedup is too small (`AT_LEAST`).
+
+With ``--data``, each chunker that needs no language model chunks the texts of DIR/*.md, joined, and repeated up to each
+number of characters: processor seconds after a first short text, and what they are per character relative to the smallest
+size; the memory that is in use at most beyond that of the short text, divided by the largest text. A size that would take more than
+two minutes is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,11 +32,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advchunk import create
+from advchunk import create, names
 from advchunk.evaluation import SegmentedText, synthetic
 from algorithms import ALGORITHMS, Growth
 
 SIZES = (250, 500, 1000, 2500, 5000, 10000)
+LENGTHS = (100_000, 1_000_000, 10_000_000)  # characters
+LONGEST = 120.0  # seconds
 WORDS = 12  # per sentence
 SEGMENT = 20  # sentences per segment
 DIMENSIONS = 256
@@ -92,9 +103,47 @@ def run_once(label: str, n: int) -> dict[str, float]:
     return {"seconds": seconds, "MB": peak, "segments": len(segmentation.cuts) - 1}
 
 
-def run_in_subprocess(label: str, n: int) -> dict[str, float]:
-    """Run `run_once` in a separate process."""
-    command = [sys.executable, __file__, "--one", label, str(n)]
+def chunk_once(name: str, length: int, data: Path) -> dict[str, float]:
+    """Chunk a text of a length in this process."""
+    logging.disable(logging.WARNING)  # windows are logged
+    whole = "\n\n".join(file.read_text(encoding="utf-8") for file in sorted(data.glob("*.md")))
+    text = (whole * (length // len(whole) + 1))[:length]
+    markup = {} if name == "biomedical-abstract" else {"markup": "markdown"}  # a reader of its own
+    chunker = build(name, **markup)
+    chunker.chunk(text[:30_000])  # import modules and load models
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    chunks = len(chunker.chunk(text))
+    seconds, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"seconds": seconds, "memory / text": (peak - before) * 1024 / length, "chunks": chunks}
+
+
+def measure_chunkers(only: Iterable[str], lengths: Iterable[int], data: Path) -> dict[str, dict[int, dict[str, float]]]:
+    """Return the figures of `chunk_once` for each chunker and length."""
+    results: dict[str, dict[int, dict[str, float]]] = {}
+    for name in only:
+        runs: dict[int, dict[str, float]] = {}
+        for length in sorted(lengths):
+            rate = max((run["seconds"] / size for size, run in runs.items()), default=0.0)
+            if rate * length < LONGEST:
+                runs[length] = run_in_subprocess(name, length, "--data", str(data))
+        results[name] = runs
+    return results
+
+
+def print_table(results: Mapping[str, Mapping[int, Mapping[str, float]]], lengths: Sequence[int]) -> None:
+    """Print a Markdown table of the figures of `measure_chunkers`."""
+    columns = ["seconds: " + " / ".join(f"{length:,}" for length in lengths), "exponent", "x linear", "memory / text"]
+    print("| " + " | ".join(["chunker", *columns]) + " |", "|---" * (len(columns) + 1) + "|", sep="\n")
+    for name, runs in results.items():
+        seconds = " / ".join(f"{runs[length]['seconds']:.2f}" if length in runs else "–" for length in lengths)
+        first, last = min(runs), max(runs)
+        ratio = runs[last]["seconds"] / last / (runs[first]["seconds"] / first)
+        print(f"| {name} | {seconds} | {exponent(runs):.2f} | {ratio:.2f} | {runs[last]['memory / text']:.0f} |")
+
+
+def run_in_subprocess(label: str, n: int, *options: str) -> dict[str, float]:
+    """Run `run_once`, or with ``--data`` `chunk_once`, in a separate process."""
+    command = [sys.executable, __file__, "--one", label, str(n), *options]
     figures: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     print(f"{label}, {n}: {figures}", file=sys.stderr)
     return figures
@@ -169,18 +218,25 @@ def plot(results: Mapping[str, Mapping[str, Any]], file: Path) -> None:
 def main() -> None:
     """Measure, print, and check the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), metavar="NAME")
-    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    without_models = [name for name in names() if not ALGORITHMS[name].models]
+    parser.add_argument("--data", type=Path, metavar="DIR")
+    parser.add_argument("--only", nargs="+", choices=[*CASES, *without_models], metavar="NAME")
+    parser.add_argument("--sizes", nargs="+", type=int)
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(run_once(args.one[0], int(args.one[1]))))
+        label, n = args.one[0], int(args.one[1])
+        print(json.dumps(chunk_once(label, n, args.data) if args.data else run_once(label, n)))
+        return
+    if args.data:
+        lengths = args.sizes or LENGTHS
+        print_table(measure_chunkers(args.only or without_models, lengths, args.data), lengths)
         return
     results: dict[str, dict[str, Any]] = {}
-    for label in args.only:
-        sizes = {n: run_in_subprocess(label, n) for n in args.sizes if n <= CASES[label].growth.most}
+    for label in args.only or CASES:
+        sizes = {n: run_in_subprocess(label, n) for n in args.sizes or SIZES if n <= CASES[label].growth.most}
         results[label] = {"sizes": sizes, "exponent": exponent(sizes)}
     peers = {} if args.no_peers else compare_with_peers()
     print(json.dumps({"growth": results, "compared with peers, 400 sentences": peers}, indent=1))

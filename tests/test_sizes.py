@@ -16,6 +16,7 @@ from advchunk.sizes import Limits, assemble, assemble_groups, fit
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter
 from chats import every_fourth_line
+from growing import check_growth
 from stand_ins import STAND_INS
 
 
@@ -287,6 +288,13 @@ def test_prose_is_counted_once(name):
 )
 def test_overlap_costs_a_bit_more(name, count, adds_up, most):
     assert shown_per_character(name, LONG["prose"](8000), count, adds_up, overlap_tokens=8) <= most
+
+
+def test_many_segments_take_time_in_proportion_to_their_number():
+    def many(n):
+        return Units("a " * n, np.arange(0, 2 * n + 1, 2), np.ones(n, dtype=np.int64))
+
+    check_growth(lambda units: assemble(units, np.arange(len(units) + 1), Limits(4, 0, 0, WORDS)), many, 2000)
 
 
 @pytest.mark.parametrize("top", [64, 512])

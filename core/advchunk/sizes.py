@@ -370,7 +370,7 @@ def pack(
     if they are not their edges.
     """
     strength, starts = sizes.strength, sizes.edges if at is None else at.tolist()
-    alike = len({*strength}) == 1
+    alike = len({*strength[start + 1 : end]}) < 2
     while start < end:
         budget = limits.budget(starts[start])
         stop = sizes.furthest(start, end, budget)

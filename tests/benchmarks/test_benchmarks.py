@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -115,6 +116,15 @@ def test_quality_reports_regressions_on_real_texts(choi):
     assert list_regressions({"lectures": noise}) == [
         "lectures: optimal-semantic: Pk is not below that of no boundary, but up to +0.010 from it"
     ]
+
+
+def test_growth_of_chunkers(tmp_path):
+    (tmp_path / "cats.md").write_text("Cats purr and nap. Judges sit in court. " * 50)
+    command = [sys.executable, SCRIPT.with_name("growth.py"), "--data", tmp_path, "--sizes", "2000", "6000"]
+    process = subprocess.run([*command, "--only", "recursive"], capture_output=True, text=True, check=True)
+    assert re.search(
+        r"^\| recursive \| [\d.]+ / [\d.]+ \| -?[\d.]+ \| [\d.]+ \| -?\d+ \|$", process.stdout, re.MULTILINE
+    )
 
 
 def test_growth():

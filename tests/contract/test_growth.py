@@ -81,6 +81,13 @@ def test_chunkers_by_layout_take_time_in_proportion_to_the_blocks(name, token):
     check_growth(chunker.chunk, repeated(token), 2000)  # blocks take much longer than characters
 
 
+@pytest.mark.parametrize("name", ["bayesseg", "c99", "lda-topic", "graph-partition", "semantic-cluster"])
+def test_windows_take_time_in_proportion_to_the_sentences(name):
+    params = {"method": "hdbscan"} if name == "semantic-cluster" else {}
+    chunker = create(name, experimental=True, fallback=None, max_units=100, **params)
+    check_growth(chunker.chunk, repeated("Cats purr, nap and purr. Judges sit in court. "), 16_000)
+
+
 @pytest.mark.parametrize("element", ["<p>A b.</p>", "<div><head>A</head><p>B c.</p></div>"])
 def test_chunking_tei_takes_time_in_proportion_to_the_elements(element):
     def text(length):

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import NotConverged, require
 from advchunk.numerics import costs, search
 from advchunk.numerics.costs import SegmentCost
@@ -24,7 +25,7 @@ _MAX_LOG = 10.0  # bound on the logarithm of learned parameters, as in the refer
 
 
 @dataclass(kw_only=True)
-class BayesSegParams(LexicalParams):
+class BayesSegParams(WindowedParams, LexicalParams):
     """Find the exact segmentation whose segments most likely each have a word distribution of their own.
 
     Each segment draws its words from its own distribution, which is integrated out. For a segment of N words with
@@ -38,7 +39,7 @@ class BayesSegParams(LexicalParams):
         ln G(r + z) - ln z! - ln G(r) + r ln(k / (k + 1)) - z ln(k + 1)
 
     Dynamic programming finds the optimum over all segmentations, or over those of ``n_segments``. Time is O(n^2) for n
-    sentences, or O(n_segments n^2), memory O(n); 10,000 sentences take a few seconds.
+    sentences, or O(n_segments n^2), up to ``max_units``, and in proportion to the text beyond; memory is O(n).
 
     Departs from the paper: unless ``n_segments`` is given, a segment costs ``segment_cost`` * ln(words), without which
     the model cuts two or three times too often (0 is the original). The reference implementation has a duration prior
@@ -111,7 +112,7 @@ class BayesSegParams(LexicalParams):
 
 
 @dataclass(kw_only=True)
-class BayesSegChunker(BayesSegParams, ExperimentalChunker, LexicalChunker):
+class BayesSegChunker(BayesSegParams, ExperimentalChunker, WindowedLexicalChunker):
     """Find the segmentation whose word distributions are most likely (`BayesSegParams`).
 
     >>> text = "Cats purr. Cats nap. Cats eat. Stocks fell. Stocks rose. Stocks fell."

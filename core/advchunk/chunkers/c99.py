@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import at_least, at_most_chunk
+from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.numerics import bands, search, signals
 from advchunk.records import Document, Floats, Segmentation, Units
@@ -19,7 +20,7 @@ _KERNEL = np.array([1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0])  # the original code's; 
 
 
 @dataclass(kw_only=True)
-class C99Params(LexicalParams):
+class C99Params(WindowedParams, LexicalParams):
     """Split the text recursively where the density of locally ranked word similarity grows most.
 
     Sentences are compared by the cosine similarity of their word counts. For short texts only the order of these values
@@ -36,7 +37,8 @@ class C99Params(LexicalParams):
 
     Reproduces every boundary of the original code, given its words, ``min_segment_length=0`` and a ``window`` that
     holds the text. Departs from it: words are normalized as in the other lexical chunkers; splits respect a minimum
-    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. From
+    length (the threshold is still computed without it); a window for long texts; optional smoothing of the ranks. Time is
+    O(n window + n^2) for n sentences up to ``max_units``, and in proportion to the text beyond. From
     Choi 2000, "Advances in domain independent linear text segmentation", NAACL, sections 3.1 to 3.3; C99 1.2, his code.
 
     Parameters
@@ -52,7 +54,7 @@ class C99Params(LexicalParams):
     min_segment_length : minimum tokens of a segment, 0..max_tokens; the default shrinks in proportion to a smaller
         max_tokens. A chunk is smaller only if no neighbor can be divided anew with it.
     window : distance in sentences at which pairs are no longer compared, >= 2; limits memory to 16 bytes * window per
-        sentence. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
+        sentence, of at most ``max_units``. None compares all. With a window shorter than about ten segments, a long text may not be cut at all.
     """
 
     algorithm: ClassVar[str] = "c99"
@@ -78,7 +80,7 @@ class C99Params(LexicalParams):
 
 
 @dataclass(kw_only=True)
-class C99Chunker(C99Params, ExperimentalChunker, LexicalChunker):
+class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
     """Split where the density of ranked similarity grows most (`C99Params`).
 
     >>> text = "Cats purr. Cats nap. Cats purr and nap. Courts rule. Judges rule courts. Courts judge."

@@ -11,6 +11,7 @@ import numpy as np
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least, is_given, one_at_most
+from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import import_extra, require
 from advchunk.numerics import runs, signals
 from advchunk.records import Floats, Ints, Segmentation, Units
@@ -20,13 +21,12 @@ Linkage: TypeAlias = Literal["ward", "average", "complete"]
 
 _DIGITS = 9  # to which distances are rounded, so that ties are broken deterministically
 _IDENTICAL = 1e-6  # distance up to which sentences are identical and never separated
-_MAX_UNITS = 5_000  # in a full distance matrix: 200 MB
 _BLOCK_PAIRS = 2**20  # compared at once
 _HDBSCAN = "sklearn.cluster", "cluster"  # module and extra
 
 
 @dataclass(kw_only=True)
-class SemanticClusterParams(GroupedParams):
+class SemanticClusterParams(WindowedParams, GroupedParams):
     """Cluster sentences by their vectors, and cut where the cluster changes.
 
     Hierarchical agglomerative clustering (HAC) merges the two nearest clusters, starting from single sentences, down to
@@ -45,10 +45,10 @@ class SemanticClusterParams(GroupedParams):
     clusters are passages from the start. It is better if the order of sentences matters, and for long texts: 10,000
     sentences take 0.2 seconds.
 
-    Unrestricted HAC takes O(n^2) memory and time, so texts of more than 5,000 sentences are first merged along the
-    chain, by ward, to 5,000 runs. ``linkage="complete"`` on the chain takes O(n^2) time, but not memory. On the chain a
-    merge can have a smaller distance than an earlier one; merging stops at the first above ``distance_threshold``.
-    Identical sentences are never separated.
+    Unrestricted HAC takes O(n^2) memory and time, so texts of more than ``max_units`` sentences are first merged along the
+    chain, by ward, to as many runs (5,000 take 200 MB). HDBSCAN, and ``linkage="complete"`` on the chain, take O(n^2) time,
+    and work in windows beyond ``max_units``. On the chain a merge can have a smaller distance than an earlier one; merging
+    stops at the first above ``distance_threshold``. Identical sentences are never separated.
 
     Ward 1963, "Hierarchical grouping to optimize an objective function"; Murtagh & Legendre 2014, "Ward's hierarchical
     agglomerative clustering method" (this is its Ward2). On the chain: Grimm 1987, "CONISS"; Randriamihamison,
@@ -74,6 +74,9 @@ class SemanticClusterParams(GroupedParams):
     min_cluster_size : minimum sentences of a passage (of a cluster, unless ``contiguous``), >= 1; also of HDBSCAN's
         clusters, >= 2.
     center : True subtracts the document's mean vector first.
+    max_units : maximum number of sentences, >= 8, that are clustered one by one. More are first merged along the chain or,
+        with HDBSCAN and with ``linkage="complete"`` on the chain, clustered in windows (`windows.segment_windows`). None is
+        unlimited.
     """
 
     algorithm: ClassVar[str] = "semantic-cluster"
@@ -128,9 +131,23 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
             import_extra(*_HDBSCAN)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
-        """Cluster the units, and project the clusters to passages."""
+        """Cluster the units at once or in windows."""
+        sizes = units.token_counts()
+
+        def segment(chunker: SemanticClusterChunker, start: int, end: int) -> Segmentation:
+            return chunker._passages(vectors[start:end], int(sizes[start:end].sum()))
+
+        in_windows = self.method == "hdbscan" or (self.connectivity, self.linkage) == ("chain", "complete")
+        return (
+            segment_windows(self, len(units), segment, number="n_clusters")
+            if in_windows
+            else segment(self, 0, len(units))
+        )
+
+    def _passages(self, vectors: Floats, tokens: int) -> Segmentation:
+        """Cluster units, and project the clusters to passages."""
         rows = signals.center_rows(vectors) if self.center else vectors
-        labels, gaps = self._cluster(rows, int(units.token_counts().sum()))
+        labels, gaps = self._cluster(rows, tokens)
         figures = {"labels": labels, "clusters": int(labels.max()) + 1, "noise": int((labels < 0).sum())}
         projected = runs.project_labels(labels, rows, self.min_cluster_size, contiguous=self.contiguous)
         return runs.segment_labels(projected, contiguous=self.contiguous, gaps=gaps, figures=figures)
@@ -142,23 +159,27 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         if threshold is None:
             clusters, threshold = max(self.n_clusters or ceil(tokens / self.max_tokens_per_segment), 1), inf
         if self.connectivity == "none":
-            return agglomerate(rows, self.linkage, clusters=clusters, threshold=threshold), None
+            most = self.max_units or len(rows)
+            return agglomerate(rows, self.linkage, clusters=clusters, threshold=threshold, max_rows=most), None
         cuts, gaps = agglomerate_chain(rows, self.linkage, clusters=clusters, threshold=threshold)
         return np.repeat(np.arange(len(cuts) - 1), np.diff(cuts)), gaps
 
 
-def agglomerate(rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf) -> Ints:
+def agglomerate(
+    rows: Floats, linkage: Linkage, *, clusters: int = 1, threshold: float = inf, max_rows: int = 5_000
+) -> Ints:
     """Merge the two nearest clusters until ``clusters`` remain or none are within ``threshold``: (n,) labels from 0.
 
-    There may be fewer than ``clusters`` if distances are tied.
+    There may be fewer than ``clusters`` if distances are tied. More than ``max_rows`` rows are first merged along the chain.
     """
     from scipy.cluster import hierarchy
     from scipy.spatial.distance import pdist
 
-    if len(rows) > _MAX_UNITS:
-        cuts, _ = agglomerate_chain(rows, "ward", clusters=_MAX_UNITS)
+    if len(rows) > max_rows:
+        cuts, _ = agglomerate_chain(rows, "ward", clusters=max_rows)
         means = signals.unit_rows(np.add.reduceat(rows, cuts[:-1]))
-        return np.repeat(agglomerate(means, linkage, clusters=clusters, threshold=threshold), np.diff(cuts))
+        labels = agglomerate(means, linkage, clusters=clusters, threshold=threshold, max_rows=max_rows)
+        return np.repeat(labels, np.diff(cuts))
     distances = pdist(rows, "euclidean" if linkage == "ward" else "cosine")
     distances[np.isnan(distances)] = 1.0  # rows of zeros have no direction
     distances[distances < _IDENTICAL] = 0.0

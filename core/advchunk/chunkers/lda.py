@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
+from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import RESOURCE, at_least
+from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.models import topics
 from advchunk.models.topics import TopicModel, Topics
@@ -22,7 +23,7 @@ _DECIMALS = 9  # to which divergences are rounded, so that ties are exact
 
 
 @dataclass(kw_only=True)
-class LDATopicParams(LexicalParams):
+class LDATopicParams(WindowedParams, LexicalParams):
     """Cut where the topic distributions before and after a gap differ most.
 
     Latent Dirichlet allocation learns ``num_topics`` topics from the sentences of the document (or of a collection, see
@@ -57,8 +58,9 @@ class LDATopicParams(LexicalParams):
 
     Parameters
     ----------
-    num_topics : number of topics of a document, 2..10,000; a ``model`` has its own. Memory is about 50 bytes * topics *
-        distinct words of the sentences.
+    num_topics : number of topics of a document (of a window, in one of more than ``max_units`` sentences), 2..10,000; a
+        ``model`` has its own. Memory is about 15 bytes * topics * distinct words of each sentence, summed over at most
+        ``max_units`` sentences.
     block_size : number of sentences compared on each side of a gap, >= 1; fewer at the ends of the text.
     divergence_threshold : divergence in bits above which a gap is a boundary with ``rule="threshold"``, 0..1.
     step : sentences between scored gaps, >= 1; ``block_size`` compares disjoint blocks. Gaps that are skipped have the
@@ -113,7 +115,7 @@ class LDATopicParams(LexicalParams):
 
 
 @dataclass(kw_only=True)
-class LDATopicChunker(LDATopicParams, ExperimentalChunker, LexicalChunker):
+class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunker):
     """Cut where the topic distributions before and after a gap differ most (`LDATopicParams`).
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.params import RESOURCE, Params
+from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import require
 from advchunk.records import Segmentation, Units
 from advchunk.sizes import Limits
@@ -83,3 +84,17 @@ class LexicalChunker(LexicalParams, LinearChunker):
     def terms(self, texts: Sequence[str]) -> Terms:
         """Return the normalized words of each text."""
         return self.wording.encode(texts, self.word_splitter)[0]
+
+
+@dataclass(kw_only=True)
+class WindowedLexicalChunker(WindowedParams, LexicalChunker):
+    """Base of the chunkers that count words and segment long texts in windows."""
+
+    def segment(self, units: Units, limits: Limits) -> Segmentation:
+        """Segment the units at once, or each window with the words in it; ``limits`` are not shifted."""
+        return segment_windows(
+            self,
+            len(units),
+            lambda chunker, start, end: LexicalChunker.segment(chunker, units.part(start, end), limits),
+            number="n_segments",
+        )

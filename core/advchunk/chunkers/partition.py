@@ -9,6 +9,7 @@ import numpy as np
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import GroupedParams, at_least
+from advchunk.chunkers.windows import WindowedParams, segment_windows
 from advchunk.errors import require
 from advchunk.numerics import graphs, runs, signals
 from advchunk.numerics.graphs import CommunityMethod
@@ -17,7 +18,7 @@ from advchunk.sizes import Limits
 
 
 @dataclass(kw_only=True)
-class GraphPartitionParams(GroupedParams):
+class GraphPartitionParams(WindowedParams, GroupedParams):
     """Find communities of similar sentences, and cut where the community changes.
 
     Sentences are the nodes of a graph, connected if their cosine similarity exceeds ``threshold``, which is the weight
@@ -34,8 +35,9 @@ class GraphPartitionParams(GroupedParams):
     better (Pk .12 instead of .43 on Choi's group 3-11). The graph ignores the order of the text, so communities
     alternate; ``min_run`` merges short runs.
 
-    Similarities are computed in blocks, so memory grows with sentences and edges only. More than a million edges raise
-    an error, and the fallback takes over: raise ``threshold``, or use ``neighbors``.
+    Comparing n sentences takes O(n^2) time, up to ``max_units`` (in proportion to the text beyond). Similarities are
+    computed in blocks, so memory grows with sentences and edges only. More than a million edges in a window raise an error,
+    and the fallback takes over: raise ``threshold``, lower ``max_units``, or use ``neighbors``.
 
     Blondel, Guillaume, Lambiotte & Lefebvre 2008, "Fast unfolding of communities in large networks". Traag, Waltman &
     van Eck 2019, "From Louvain to Leiden: guaranteeing well-connected communities". Newman 2004, "Analysis of weighted
@@ -96,8 +98,12 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
         graphs.import_library(self.method)
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
+        """Partition the units at once or in windows."""
+        return segment_windows(self, len(units), lambda _, start, end: self._partition(vectors[start:end]))
+
+    def _partition(self, vectors: Floats) -> Segmentation:
         """Connect similar sentences, detect communities, and project them to passages."""
-        n, rows = len(units), signals.center_rows(vectors) if self.center else vectors
+        n, rows = len(vectors), signals.center_rows(vectors) if self.center else vectors
         k, threshold = self.neighbors, self.threshold
         edges = graphs.similarity_edges(rows, threshold) if k is None else graphs.neighbor_edges(rows, k, threshold)
         labels = graphs.detect_communities(n, edges, self.method, self.resolution, self.seed)

@@ -24,6 +24,7 @@ from advchunk.text.terms import Terms, Wording, WordSplitter
 
 _FORMAT = "advchunk topic model 1"
 _TOLERANCE = 1e-3  # change of a probability below which inference stops
+_BLOCK = 2048  # distinct words of units whose topics are inferred together
 _MAX_ROUNDS = 100  # of inference; a word that is still undecided then has equally likely topics
 
 
@@ -52,20 +53,44 @@ class Topics:
         -------
         Two (n, K) arrays whose rows sum to the words of the unit. Ties go to the first topic.
         """
+        counts = words.counts()
+        block = np.minimum(counts.indptr[:-1], counts.nnz - _BLOCK) // _BLOCK  # of each unit; the last has the rest
+        starts = np.unique(block, return_index=True)[1].tolist()
+        blocks = [_Inference(self, counts[start:end]) for start, end in pairwise([*starts, len(words)])]
+        for _ in range(_MAX_ROUNDS):
+            if max([block.update() for block in blocks]) < _TOLERANCE:
+                break
+        expected, likeliest = zip(*(block.totals() for block in blocks), strict=True)
+        return np.concatenate(expected), np.concatenate(likeliest)
+
+
+class _Inference:
+    """The inference of the topics of a block of units, small enough for the processor's cache.
+
+    Parameters
+    ----------
+    counts : (units, terms) counts of words, sparse.
+    """
+
+    def __init__(self, topics: Topics, counts: Any) -> None:
         from scipy.sparse import csr_array
 
-        counts = words.counts()
-        share = self.shares[:, counts.indices].T  # a row for each distinct word of a unit
-        unit = np.repeat(np.arange(len(words)), np.diff(counts.indptr))
-        total = csr_array((counts.data, np.arange(len(unit)), counts.indptr), shape=(len(words), len(unit)))
-        topics = _normalize(share * self.prior)
-        for _ in range(_MAX_ROUNDS):
-            others = np.maximum((total @ topics)[unit] - topics, 0)  # rounding may make it negative
-            before, topics = topics, _normalize(share * (self.prior + others))
-            if np.abs(topics - before).max(initial=0) < _TOLERANCE:
-                break
-        likeliest = np.eye(len(self.prior))[topics.argmax(axis=1)]
-        return np.asarray(total @ topics), np.asarray(total @ likeliest)
+        self._share, self._prior = topics.shares[:, counts.indices].T, topics.prior  # a row for each word of a unit
+        n, many = counts.shape[0], counts.nnz
+        self._unit = np.repeat(np.arange(n), np.diff(counts.indptr))
+        self._total = csr_array((counts.data, np.arange(many), counts.indptr), shape=(n, many))
+        self._topics = _normalize(self._share * self._prior)
+
+    def update(self) -> float:
+        """Update the probabilities of topics once; return the largest change."""
+        others = np.maximum((self._total @ self._topics)[self._unit] - self._topics, 0)  # rounding may make it negative
+        before, self._topics = self._topics, _normalize(self._share * (self._prior + others))
+        return float(np.abs(self._topics - before).max(initial=0))
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Return the results of `Topics.infer`."""
+        likeliest = np.eye(len(self._prior))[self._topics.argmax(axis=1)]
+        return np.asarray(self._total @ self._topics), np.asarray(self._total @ likeliest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

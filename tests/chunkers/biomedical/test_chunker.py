@@ -1,6 +1,7 @@
 """Biomedical abstracts: each step of the strategy, on small abstracts."""
 
 import re
+from hashlib import sha256
 from uuid import UUID, uuid5
 
 import pytest
@@ -336,6 +337,14 @@ def test_a_title_that_is_too_long_is_cut():
 
 
 # Sources, frameworks, tokenizers, settings.
+
+
+def test_the_content_of_a_document_without_an_id_is_hashed_once(monkeypatch):
+    hashed = []
+    monkeypatch.setattr("advchunk.chunkers.biomedical.chunker.sha256", lambda text: hashed.append(text) or sha256(text))
+    chunks = chunker(max_tokens=20, overlap_tokens=0).chunk(section("Results", *[10] * 9))
+    assert len(chunks) > 3
+    assert len({chunk.metadata["parent_uid"] for chunk in chunks}) == len(hashed) == 1
 
 
 def test_both_frameworks_keep_texts_and_metadata():

@@ -96,12 +96,11 @@ def test_chain_by_ward_is_scikit_learns_with_connectivity():
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
-def test_long_texts_are_merged_along_the_chain_first(linkage, monkeypatch):
-    monkeypatch.setattr(clusters, "_MAX_UNITS", 20)
+def test_long_texts_are_merged_along_the_chain_first(linkage):
     topic = np.repeat([0, 1, 0, 2, 1], [20, 14, 9, 30, 11])
     x = unit_rows(np.eye(3)[topic] + np.random.default_rng(0).normal(size=(84, 3)) * 0.1)
-    assert adjusted_rand_score(topic, clusters.agglomerate(x, linkage, clusters=3)) == 1.0
-    assert len(set(clusters.agglomerate(x, linkage, threshold=0.0))) == 20
+    assert adjusted_rand_score(topic, clusters.agglomerate(x, linkage, clusters=3, max_rows=20)) == 1.0
+    assert len(set(clusters.agglomerate(x, linkage, threshold=0.0, max_rows=20))) == 20
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)

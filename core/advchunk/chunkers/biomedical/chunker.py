@@ -118,13 +118,14 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         """Add the metadata of each chunk, and put the title's chunk first."""
         document, contexts = explanation.document, self._contexts(explanation.document)
         sections, previous_end, prefix = contexts.sections, 0, "s" if contexts.sections.labels else "w"
+        parent = _parent(document)
         chunks = [] if contexts.with_title else self._title_chunks(document, title_lines(document))
         edges = [] if explanation.units is None else explanation.units.edges.tolist()
         is_sentence = np.array([edge not in sections.labels for edge in edges])
         for number, chunk in enumerate(explanation.chunks):
             first, last = bisect_right(edges, chunk.start) - 1, bisect_left(edges, chunk.end)
             written = (
-                self._metadata(document, chunk, len(chunks), f"{prefix}{number}")
+                self._metadata(document, parent, chunk, len(chunks), f"{prefix}{number}")
                 | {
                     "section": ", ".join(sections.names(previous_end, chunk.end)),  # without those of repeated text
                     "n_sentences": int(is_sentence[first:last].sum()),
@@ -142,16 +143,13 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         fitting = (text for text in ("\n".join(lines), lines[0]) if counter(text) <= self.max_tokens)
         context = next(fitting, None) or _truncate_words(lines[0], self.max_tokens, counter)
         chunk = Chunk("", (), counter(context), context=context)
-        metadata = write_metadata(document.metadata, self._metadata(document, chunk, 0, "title"))
+        metadata = write_metadata(document.metadata, self._metadata(document, _parent(document), chunk, 0, "title"))
         return [replace(chunk, metadata=metadata)] if context else []
 
-    def _metadata(self, document: Document, chunk: Chunk, index: int, chunk_id: str) -> dict[str, Any]:
+    def _metadata(self, document: Document, parent: str, chunk: Chunk, index: int, chunk_id: str) -> dict[str, Any]:
         """Return the metadata of a chunk; a parent or source that the document names is not repeated."""
-        metadata = document.metadata
-        pmid = metadata.get("pmid")
-        parent = str(metadata.get("parent_uid") or (f"pubmed:{pmid}" if pmid else document.id or _hash(document)))
         of_document = {"parent_uid": parent, "source": "pubmed"}
-        return {key: value for key, value in of_document.items() if not metadata.get(key)} | {
+        return {key: value for key, value in of_document.items() if not document.metadata.get(key)} | {
             "chunk_id": chunk_id,
             "uuid": str(uuid5(UUID(self.namespace), f"{parent}:{chunk_id}")),
             "chunk_idx": index,
@@ -178,6 +176,12 @@ def _shift(limits: Limits, origin: int, start: int, own: tuple[str, int], other:
     """Return limits of a text that begins at ``origin``, with a chunk of it at ``start``; it repeats whole sentences only."""
     whole = SpanSet([Span(0, sys.maxsize)])
     return replace(limits, context=lambda at: own if at + origin == start else other, verbatim=whole)
+
+
+def _parent(document: Document) -> str:
+    """Return the ``parent_uid`` of the chunks of a document."""
+    pmid = document.metadata.get("pmid")
+    return str(document.metadata.get("parent_uid") or (f"pubmed:{pmid}" if pmid else document.id or _hash(document)))
 
 
 def _hash(document: Document) -> str:

@@ -1,0 +1,127 @@
+"""Windows: a long text is segmented in parts, so that time and memory stay in proportion to its length."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from advchunk.chunkers.params import Params, at_least, varied
+from advchunk.numerics import search
+from advchunk.records import Floats, Ints, Segmentation
+
+_log = logging.getLogger("advchunk")
+
+
+@dataclass(kw_only=True)
+class WindowedParams(Params):
+    """Hyper-parameters of the chunkers whose time or memory grows faster than the text.
+
+    Parameters
+    ----------
+    max_units : maximum number of sentences that are segmented together, >= 8. A longer text is segmented in windows, with a
+        warning in the log: each window starts at a cut of the one before, and is segmented as a text of its own
+        (`windows.segment_windows`). None segments any text at once.
+    """
+
+    max_units: int | None = 5_000
+
+    def check(self) -> None:
+        """Add the rule for windows."""
+        super().check()
+        at_least(8, self, "max_units")
+
+
+class _Window(NamedTuple):
+    """A segmentation of the units from ``start`` on, which is used up to ``stop``."""
+
+    start: int
+    stop: int
+    segmentation: Segmentation
+
+    @property
+    def cuts(self) -> Ints:
+        """The inner cuts that are used, as units of the whole text."""
+        inner = self.segmentation.cuts[1:-1] + self.start
+        return np.asarray(inner[inner <= self.stop])
+
+    @property
+    def reasons(self) -> list[str]:
+        """The reason of each of these cuts."""
+        reason, number = self.segmentation.reason, len(self.cuts)
+        return [reason] * number if isinstance(reason, str) else [*reason[:number]]
+
+    @property
+    def gaps(self) -> Floats:
+        """The scores of the gaps from ``start`` to ``stop``, nan if there are none."""
+        scores, length = self.segmentation.gaps, self.stop - self.start
+        return np.full(length, np.nan) if scores is None else scores[:length]
+
+
+def segment_windows(
+    chunker: Any, n: int, segment: Callable[[Any, int, int], Segmentation], *, number: str = ""
+) -> Segmentation:
+    """Segment n units at once, or in windows of ``chunker.max_units`` if there are more.
+
+    Cuts in the last quarter of a window lack the text that follows, and are discarded. The next window starts at the last
+    cut before, so that no boundary is put at a border. If there is no cut in the third quarter, the window is used up to
+    the end of that quarter, where its last segment goes on in the next one. All windows together have less than twice as
+    many units as the text.
+
+    Parameters
+    ----------
+    segment : called with the chunker for a window, its first unit, and the unit after its last.
+    number : the chunker's parameter for the number of segments, if any: each window gets its share of those that are left.
+
+    Returns
+    -------
+    The segmentation of the whole text. Labels are those of one window only. ``figures["windows"]`` has the figures of each
+    window, with its ``start`` and ``stop``.
+    """
+    most = chunker.max_units or n
+    if n <= most:
+        return segment(chunker, 0, n)
+    _log.warning("%s segments %d sentences in windows of max_units = %d", chunker.algorithm, n, most)
+    left = getattr(chunker, number) if number else None
+    windows, start = list[_Window](), 0
+    while start < n:
+        end = min(start + most, n)
+        share = None if left is None else max(round(left * (end - start) / (n - start)), 1)
+        segmentation = segment(chunker if share is None else varied(chunker, **{number: share}), start, end)
+        window = _Window(start, n if end == n else start + _last_cut(segmentation.cuts, most), segmentation)
+        left = None if left is None else left - len(window.cuts)
+        windows.append(window)
+        start = window.stop
+    return _join(windows)
+
+
+def _last_cut(cuts: Ints, length: int) -> int:
+    """Return the last cut in the third quarter of a window, or the end of that quarter."""
+    third = cuts[(cuts >= length // 2) & (cuts <= length * 3 // 4)]
+    return int(third[-1]) if len(third) else length * 3 // 4
+
+
+def _join(windows: Sequence[_Window]) -> Segmentation:
+    n, parts = windows[-1].stop, [window.segmentation for window in windows]
+    labels = _join_labels(windows) if parts[0].labels is not None else None
+    inner = np.concatenate([window.cuts for window in windows])
+    reasons = [reason for window in windows for reason in window.reasons]
+    thresholds = {part.threshold for part in parts}
+    return Segmentation(
+        search.cuts_at(inner, n) if labels is None else search.run_cuts(labels),
+        labels,
+        reason=reasons if len({*reasons}) > 1 else parts[0].reason,
+        gaps=None if all(part.gaps is None for part in parts) else np.concatenate([w.gaps for w in windows])[: n - 1],
+        threshold=thresholds.pop() if len(thresholds) == 1 else None,
+        figures={"windows": [{"start": w.start, "stop": w.stop, **w.segmentation.figures} for w in windows]},
+    )
+
+
+def _join_labels(windows: Sequence[_Window]) -> Ints:
+    joined, used = list[Ints](), 0
+    for start, stop, segmentation in windows:
+        own = np.asarray(segmentation.labels)[: stop - start] + used
+        joined.append(own)
+        used = int(own.max()) + 1
+    return np.concatenate(joined)
