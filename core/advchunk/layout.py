@@ -1,6 +1,6 @@
 """The layout of a document: where its chunks may end, which headings they are under, and on which pages they are."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -65,24 +65,30 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     -------
     Units with the ``strength`` of their edges.
     """
-    text, blocks = document.text, document.blocks or ()
-    # From a first to a last offset, only blocks begin: in white space before one, and inside one that is kept whole.
-    first, last = [0], [next_non_space(text, 0)]
-    candidates, strength_at, above = {*units.edges.tolist()}, dict[int, int](), 0
+    text, blocks, lead = document.text, document.blocks or (), next_non_space(document.text, 0)
+    # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept whole.
+    spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
     for block in blocks:
         start, end = block.span
-        first.append(_text_end(text, above, start))
-        last.append(max(next_non_space(text, start), end - 1 if block.kind in _WHOLE else 0))
+        last = max(next_non_space(text, start), end - 1 if block.kind in _WHOLE else 0)
+        spans.append((_text_end(text, starts[-1], start), last))
+        starts.append(start)
         strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if _is_titled(block) else Strength.BLOCK
         if block.kind in _PROTECTED:
             after = max(end, unit_end(text, _text_end(text, start, end)))
-            candidates.add(after)
+            ends.append(after)
             strength_at.setdefault(after, Strength.BLOCK)
-        above = start
-    inner = [edge for edge in candidates if edge > last[bisect_right(first, edge) - 1]]
-    starts = [block.span.start for block in blocks if block.span.start > last[0]]
-    edges = sorted({0, *inner, *starts, len(text)})
-    strength = [strength_at.get(edge, Strength.SENTENCE) for edge in edges]
+    candidates = sorted({*units.edges.tolist(), *ends}) if ends else units.edges.tolist()
+    places = [*(bisect_left(candidates, first) for first, _ in spans), len(candidates)]
+    edges = list[int]()
+    for start, (_, last), (i, j) in zip(starts, spans, pairwise(places), strict=True):
+        edges += [start] if start > lead or not edges else []
+        edges += candidates[bisect_right(candidates, last, i) : j]
+    edges += [len(text)] if edges[-1] < len(text) else []
+    strength = [int(Strength.SENTENCE)] * len(edges)
+    for offset, value in strength_at.items():
+        if edges[place := bisect_left(edges, offset)] == offset:
+            strength[place] = value
     for block, below in pairwise(blocks):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)

@@ -144,7 +144,7 @@ class RunSizes:
         self._total: list[int] = [0, *accumulate(sizes.tolist())]
         # The number of edges so far that are not at white space: across those, counts may not add up.
         text, inner = units.text, self.edges[1:-1]
-        glued = (text[edge - 1] not in _SPACE for edge in inner) if counter.adds_up else repeat(True, len(inner))
+        glued = [text[edge - 1] not in _SPACE for edge in inner] if counter.adds_up else repeat(True, len(inner))
         self._glued = [0, *accumulate(glued)]
 
     def size(self, start: int, end: int) -> int:
@@ -503,7 +503,7 @@ def assemble_groups(units: Units, labels: Ints, limits: Limits, vectors: Floats 
             pieces += [members[a:b] for a, b in runs]
     chunks = []
     for piece in _join_short(sizes, sorted(pieces, key=lambda piece: piece[0]), limits, vectors):
-        spans = _spans(units, piece)
+        spans = _spans(sizes.edges, piece)
         tokens = sizes.size(piece[0], piece[-1] + 1) if len(spans) == 1 else None
         chunks.append(_chunk(units.text, spans, limits, spans[0].start, tokens))
     return sorted(chunks, key=lambda chunk: chunk.spans)
@@ -652,8 +652,7 @@ def _make_adjacent(units: Units, members: Sequence[int]) -> Units:
     return Units(_text(units, members), np.r_[0, np.cumsum(lengths)], sizes, strength)
 
 
-def _spans(units: Units, members: Sequence[int]) -> list[Span]:
-    index = np.asarray(members)
-    breaks = np.flatnonzero(np.diff(index) > 1)
-    first, last = index[np.r_[0, breaks + 1]], index[np.r_[breaks, len(index) - 1]]
-    return [Span(int(a), int(b)) for a, b in zip(units.edges[first], units.edges[last + 1], strict=True)]
+def _spans(edges: Sequence[int], members: Sequence[int]) -> list[Span]:
+    starts = [i for before, i in pairwise([-2, *members]) if i > before + 1]
+    ends = [i + 1 for i, after in pairwise([*members, members[-1] + 2]) if after > i + 1]
+    return [Span(edges[a], edges[b]) for a, b in zip(starts, ends, strict=True)]

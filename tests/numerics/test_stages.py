@@ -248,6 +248,29 @@ def test_no_unit_ends_in_the_white_space_before_a_block(tiler, pieces):
         assert [edge for edge in edges if edge in space] == [start if start > leading else 0]
 
 
+@pytest.mark.parametrize("tiler", [tiling.words, sentences.sentences, tiling.characters])
+@given(
+    st.lists(st.sampled_from(["a. B", "- ", "```", "\n```\n", "|a|\n|-|\n", "# ", "Table 1. ", "   ", "\n", "\n\n"]))
+)
+def test_each_edge_of_a_unit_is_kept_unless_it_is_in_a_protected_block_or_above_one(tiler, pieces):
+    text = "".join(pieces)
+    document, units = markdown.read(text), tiler(text)
+
+    def text_end(end):
+        return len(text[:end].rstrip())
+
+    spans, edges, ends = [range(len(text) - len(text.lstrip()) + 1)], {0, len(text)}, set()
+    for block in document.blocks:
+        start, end = block.span
+        is_whole = block.kind in ("code", "table", "formula", "figure", "heading")
+        below = len(text) - len(text[start:].lstrip())
+        spans.append(range(text_end(start), max(below + 1, end if is_whole else 0)))
+        edges |= {start} if start not in spans[0] else set()
+        ends |= {tiling.unit_end(text, text_end(end))} if is_whole and block.kind != "heading" else set()
+    edges |= {edge for edge in {*units.edges.tolist(), *ends} if not any(edge in span for span in spans)}
+    assert fit_to_blocks(units, document).edges.tolist() == sorted(edges)
+
+
 def test_blocks_without_their_indentation_have_no_white_space_before_them_cut_off():
     text = "One.\n\n    a = 1\n\n  Two."
     code, two = (Span(text.index(start), text.index(end) + 1) for start, end in [("a", "1"), ("T", "o.")])

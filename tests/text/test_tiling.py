@@ -74,6 +74,15 @@ def test_empty_text_has_no_units(tiler):
     assert tiler("").edges.tolist() == [0]
 
 
+@given(TEXTS)
+def test_words_end_after_the_white_space_that_they_own(text):
+    last = (i + 1 for i, (a, b) in enumerate(pairwise(text)) if not a.isspace() and b.isspace())
+    assert (
+        tiling.words(text).edges.tolist()
+        == tiling.from_ends(text, (tiling.unit_end(text, i) for i in last)).edges.tolist()
+    )
+
+
 @pytest.mark.parametrize("tiler", TILERS)
 @given(TEXTS)
 def test_any_text_is_tiled(tiler, text):

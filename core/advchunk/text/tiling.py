@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ _CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”�
 _CODE_LINE = re.compile(
     r"(?P<margin>[^\S\r\n]*+)(?P<closing>[)\]}>]|(?:end|else|elif|elsif|except|catch|finally|done|fi|esac|then|do)\b)?"
 )
-_WORD_END = re.compile(rf"(?<=\S){OWN_SPACE}")
+_WORD = re.compile(rf"\s*+\S++{OWN_SPACE}?|\s++")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
 _SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")
@@ -139,7 +140,7 @@ def words(text: str) -> Units:
     >>> words("to  be or").strings()
     ['to  ', 'be ', 'or']
     """
-    return after(text, _WORD_END)
+    return from_ends(text, accumulate(map(len, _WORD.findall(text))))
 
 
 def graphemes(text: str) -> Units:
