@@ -82,6 +82,7 @@ class _Part:
     def __init__(self, chunker: Any, text: str, above: tuple[tuple[int, str], ...], is_first: bool) -> None:
         self.text, self._restarts, self._is_plain = text, chunker.restarts, chunker.markup == "plain"
         blocks = () if self._is_plain else markdown.blocks(text, is_start=is_first)
+        self.is_front_matter_open = is_first and not self._is_plain and markdown.front_matter_end(text) is None
         self.document = Document(text, blocks=blocks, above=above)
         self._starts = [block.span.start for block in blocks]
         paragraphs = {match.end() for match in _AFTER_BLANK.finditer(text)}
@@ -162,7 +163,12 @@ class _Parts:
             text = "".join(parts)
             part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
             is_forced = len(text) >= self._window
-            end = len(text) if is_complete else part.last_end(start) or (len(text) if is_forced else None)
+            if is_complete:
+                end = len(text)
+            elif is_forced:
+                end = part.last_end(start) or len(text)
+            else:
+                end = None if part.is_front_matter_open else part.last_end(start)
             chunks = self._chunk(part, start, end) if end else []
             starts = [0, *(chunk.end for chunk in chunks)]
             self.restarts = {self._base + start + offset for offset in starts if part.is_restart(start + offset)}
@@ -171,20 +177,22 @@ class _Parts:
                 return
             last = len(chunks) - self._open - self._repeats
             place = next((i for i in range(last, 0, -1) if part.is_restart(start + starts[i])), 0)
-            at = start + starts[place]
+            at, repeats = start + starts[place], self._repeats
             anchor = part.anchor(at)
-            if not place and is_forced and last > 0:
-                place, at = last, start + starts[last]
+            if not place and is_forced:
+                last = len(chunks) - self._open
+                place = next((i for i in range(last, 0, -1) if not text[start + starts[i] :].isspace()), 0)
+                at, repeats = start + starts[place], 0
                 anchor = at
                 message = "%r: cut at %d as at a paragraph, because a block is longer than the window of %d characters"
                 _log.warning(message, self._of.source, self._base + at, self._window)
             if not place:
                 target = 2 * (len(text) - start)
                 continue
-            yield from self._shifted(chunks[self._skip : place + self._repeats], start)
+            yield from self._shifted(chunks[self._skip : place + repeats], start)
             self._above = headings_above(part.document, anchor)
             self._base += anchor
-            self._skip = self._repeats
+            self._skip = repeats
             text, start, target = text[anchor:], at - anchor, self._target
 
     def _chunk(self, part: _Part, start: int, end: int) -> list[Chunk]:
@@ -228,6 +236,10 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     if before is None:
         return None
     same = _common_length(before, after)
+    if chunker.markup == "markdown":
+        front = markdown.front_matter_end(after)
+        if front != markdown.front_matter_end(before) or (front or 0) > same:
+            return None
     edited = len(after) - _common_length(before[same:], after[same:], at_end=True)
     shift, repeats = len(after) - len(before), int(chunker.size("overlap_tokens") > 0)
     ends = [chunk.end for chunk in old]
