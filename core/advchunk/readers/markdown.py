@@ -34,9 +34,7 @@ _DEEPEST = 40
 # YAML as in Pandoc and Jekyll, whose first line is a key or a comment (else --- is a thematic break). TOML as in Hugo.
 _YAML, _TOML = r"---[ \t]*\n(?=#|[^\n:]+:)", r"\+\+\+[ \t]*\n"
 _FRONT_OPENS = re.compile(f"{_YAML}|{_TOML}")
-_FRONT_MATTER = re.compile(
-    rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))"
-)
+_FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))")
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
 _FORMULA = (
@@ -226,10 +224,12 @@ def _parse_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: i
     if silent or not head:
         return head
     ends, line = state.md.block.ruler.getRules("blockquote"), start + 2
+    parent, state.parentType = state.parentType, "table"  # else a list ends it only if no paragraph is before
     while line < end and state.sCount[line] >= state.blkIndent and not state.isEmpty(line):
         if state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
             break
         line += 1
+    state.parentType = parent
     return _push_block(state, "table", start, line)
 
 
