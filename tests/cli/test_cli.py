@@ -689,4 +689,5 @@ def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
     (part,) = out.glob("part-*.jsonl")
     assert [json.loads(line)["document_id"] for line in part.read_text().splitlines()] == ["a", "b"]
     assert "needs files and a folder" in run("chunk", source, "--engine", "ray").stderr
-    assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, "--resume").stderr
+    for option in (["--resume"], ["-f", "json"]):
+        assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, *option).stderr

@@ -188,7 +188,7 @@ class _Parts:
                 place = next((i for i in range(last, 0, -1) if not text[start + starts[i] :].isspace()), 0)
                 at, repeats = start + starts[place], 0
                 anchor = at
-                message = "%r: cut at %d as at a paragraph, because a block is longer than the window of %d characters"
+                message = "%r: cut at %d, because no chunk ends with a paragraph in the window of %d characters"
                 _log.warning(message, self._of.source, self._base + at, self._window)
             if not place:
                 target = 2 * (len(text) - start)

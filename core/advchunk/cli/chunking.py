@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import textwrap
 import time
 from collections import deque
@@ -80,13 +81,15 @@ def chunk_command(
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
     if engine:
         with report_errors():
-            others = {"--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding}
+            others: dict[str, object] = {
+                "--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding, "--format json": form == "json",
+            }  # fmt: skip
             rule = f"--engine cannot be combined with {', '.join(others)}"
             require(not any(others.values()), rule, [name for name, value in others.items() if value])
             require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
             _chunk_shards(
                 files, out, method, format="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
-                progress=not quiet, experimental=experimental or None, **params, **resources,
+                progress=not quiet and sys.stderr.isatty(), experimental=experimental or None, **params, **resources,
             )  # fmt: skip
         return
     with report_errors():
