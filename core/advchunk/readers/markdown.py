@@ -114,7 +114,7 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
 
 
 def front_matter_end(text: str) -> int | None:
-    r"""Return where the front matter of a text ends: 0 if it has none, None if it is open at the end of the text.
+    r"""Return the end of the front matter of a text: 0 if it has none, None if it is still open.
 
     >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
     (18, 0, None)
