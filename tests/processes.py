@@ -4,6 +4,7 @@ import logging
 import mmap
 import os
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ class Deadly:
             while isinstance(base, np.ndarray):
                 base = base.base
             return isinstance(memoryview(base).obj, mmap.mmap), self.array.sum()
+        if item == "endless":
+            while True:
+                time.sleep(1)
         if item.startswith("log"):
             logging.getLogger("advchunk").warning("said %s", item)
         if item.startswith("deadly"):
@@ -35,6 +39,14 @@ class Deadly:
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return item.upper()
+
+
+def die_until(folder: Path, times: int) -> None:
+    """Die in each of a number of processes, before any that lives on."""
+    deaths = len(list(folder.glob("death*")))
+    if deaths < times:
+        (folder / f"death{deaths}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 class OddError(Exception):

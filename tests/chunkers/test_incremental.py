@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, MSTSemanticChunker, RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers import incremental
+from advchunk.readers import markdown
+from advchunk.records import Span
 from memory import peaks
 
 BLOCKS = [
@@ -18,17 +21,20 @@ BLOCKS = [
     "> a quote of words\n> in two lines", "```\ncode here\n\nmore code\n\n# no heading\n```", "```\nopen fence", "---",
     "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", "$$\nx = y\n$$", "    indented code\n\n    of two", "<div>\nhtml text\n</div>",
     "<!-- a comment\n\nof several -->", "key: value", "+++\na = 1\n+++", "Lower case continues. and so on, with commas, here.",
+    "---\nkey: value\n\nmore: values", "```py\nx\n\ny\n~~~", "<pre>\npre\n\nformatted", "\u3000|a|b|\n|-|-|\n|1|2|\n3. third",
     "Dr. Smith (see Fig. 3. or not) left. \"Why?\" he said.", "Ein Satz。日本語の文です。もう一つ。", "word " * 30,
 ]  # fmt: skip
-texts = st.lists(
-    st.tuples(st.sampled_from(BLOCKS), st.sampled_from(["\n\n", "\n", "\n\n\n", "\r\n\r\n", " \n \n", "\n\n  "])),
-    max_size=25,
-).map(lambda pairs: "".join(block + gap for block, gap in pairs))
+gaps = st.sampled_from(["\n\n", "\n", "\n\n\n", "\r\n\r\n", " \n \n", "\n\n  ", "\r\r", "\n\x0c\n", "\n\n\u3000"])
+texts = st.builds(
+    lambda start, pairs: start + "".join(block + gap for block, gap in pairs),
+    st.sampled_from(["", "", "", "\ufeff", "\n \n", "---\nkey: value\n\n", "+++\na = 1\n\n"]),
+    st.lists(st.tuples(st.sampled_from(BLOCKS), gaps), max_size=25),
+)
 chunkers = st.builds(
     lambda kind, **params: kind(**params),
     st.sampled_from([RecursiveChunker, SlidingWindowChunker]),
     max_tokens=st.sampled_from([6, 12, 25]),
-    overlap_tokens=st.sampled_from([0, 0, 3]),
+    overlap_tokens=st.sampled_from([0, 0, 3, 5]),
     min_tokens=st.sampled_from([0, 0, 4]),
     include_context=st.booleans(),
     add_scores=st.booleans(),
@@ -63,6 +69,49 @@ def test_an_edited_text_has_the_chunks_of_chunking_anew(chunker, text, new, data
     assert result.removed == tuple(name for name in before if name not in set(ids))
 
 
+@settings(max_examples=60, deadline=None)
+@given(chunkers, texts, st.integers(1, 40), st.sampled_from([1, 2, 20, 100, 1000]))
+def test_no_window_loses_text(chunker, text, length, window):
+    pieces = [text[i : i + length] for i in range(0, len(text), length)]
+    with patch.object(incremental._log, "warning") as warning:
+        chunks = list(chunker.chunk_stream(pieces, id="d", window=window))
+    if not warning.called:
+        assert chunks == chunker.chunk(Document(text, "d"))
+    end = 0
+    for chunk in chunks:
+        assert chunk.text == text[chunk.start : chunk.end]
+        assert chunk.start <= end < chunk.end
+        end = chunk.end
+    assert end == len(text) or not text.strip()
+    assert len({chunk.id for chunk in chunks}) == len(chunks)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts, st.integers(0, 400))
+def test_a_layout_can_be_read_from_any_paragraph(text, place):
+    whole = markdown.blocks(text)
+    part = incremental._Part(RecursiveChunker(), text, (), is_first=True)
+    anchor = part.anchor(min(place, len(text)))
+    assert markdown.blocks(text[anchor:], is_start=anchor == 0) == tuple(
+        replace(block, span=Span(block.span.start - anchor, block.span.end - anchor))
+        for block in whole
+        if block.span.start >= anchor
+    )
+
+
+@pytest.mark.parametrize("chunker", [RecursiveChunker(max_tokens=6), SlidingWindowChunker(max_tokens=6, min_tokens=3)])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("One two.\n\nThree four.\n\n---\n\nFive.", "---\nkey: value\n\nOne two.\n\nThree four.\n\n---\n\nFive."),
+        ("A b\n\nc `` d e f g h\n```\ni j k l m n", "A b\n\n<!-- c `` d e f g h\n```\ni j k l m n"),
+    ],
+)
+def test_an_edit_may_change_the_layout_of_what_follows(chunker, before, after):
+    with patch.object(incremental, "_NEAR", 1):
+        assert chunker.rechunk(chunker.chunk(before), after).chunks == chunker.chunk(after)
+
+
 PROSE = "One two three. Four five six seven!\n\n# Head\n\nEight nine ten.\n\n"
 
 
@@ -71,7 +120,7 @@ def test_a_long_block_is_cut_with_a_warning(caplog):
     chunks = list(RecursiveChunker(max_tokens=20).chunk_stream([text], window=2000))
     assert "".join(chunk.text for chunk in chunks) == text
     assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
-    assert "longer than the window of 2000 characters" in caplog.text
+    assert "no chunk ends with a paragraph in the window of 2000 characters" in caplog.text
 
 
 def test_memory_does_not_grow_with_a_stream():

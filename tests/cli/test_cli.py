@@ -97,19 +97,32 @@ def test_each_line_of_a_jsonl_file_is_a_document(tmp_path):
 
 def test_bad_lines_are_reported_and_skipped(tmp_path):
     path = tmp_path / "docs.jsonl"
-    path.write_text('{"id": "a", "text": "Cats."}\n\nno\n{"id": "b"}\n{"text": "x"}\n{"id": "a", "text": "Again."}\n')
+    path.write_text(
+        '{"id": "a", "text": "Cats."}\n\nno\n{"id": "b"}\n{"text": "x"}\n{"id": "a", "text": "Again."}\n'
+        f'{{"id": true, "text": "x"}}\n{"[" * 99_999}\n{{"id": {"1" * 9_999}, "text": "x"}}\n'
+    )
     result = run("chunk", path, tmp_path / "none.jsonl", "-m", "recursive", "-f", "jsonl")
     assert [row["document"] for row in lines(result.stdout)] == ["a"]
     assert result.exit_code == 1
     messages = result.stderr.splitlines()
-    assert len(messages) == 5
+    assert len(messages) == 8
     for expected in (
         f"advchunk: {path}:3: a line must be JSON (Expecting value: line 1 column 1 (char 0))",
         f"""advchunk: {path}:4: a line must be an object with "text", got {{'id': 'b'}}""",
         f"""advchunk: {path}:5: a line must have an "id", text or a whole number, got ''""",
         "advchunk: a: another document has the same name",
+        f"""advchunk: {path}:7: a line must have an "id", text or a whole number, got True""",
     ):
         assert expected in messages
+
+
+def test_a_folder_has_files_of_documents_too(tmp_path):
+    write_jsonl(tmp_path / "docs.jsonl", 2)
+    (tmp_path / "a.md").write_text("Cats.")
+    (tmp_path / "gone.md").symlink_to(tmp_path / "none.md")
+    result = run("chunk", tmp_path, "-m", "recursive", "-f", "jsonl")
+    assert [row["document"] for row in lines(result.stdout)] == [str(tmp_path / "a.md"), "0", "1"]
+    assert result.stderr == f"advchunk: {tmp_path / 'gone.md'}: No such file or directory\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="workers are slow to start")
@@ -158,6 +171,7 @@ def test_resuming_needs_lines_in_a_file_and_the_same_settings(tmp_path):
     out = tmp_path / "chunks.jsonl"
     for args in (["-o", out], ["-f", "jsonl"]):
         assert "--resume needs --format jsonl and --out" in run("chunk", TOWN, "--resume", *args).stderr
+    assert "Is a directory" in run("chunk", TOWN, "--resume", "-f", "jsonl", "-o", tmp_path).stderr
     (tmp_path / "chunks.jsonl.01234567.partial").touch()
     result = run("chunk", TOWN, "-m", "recursive", "--resume", "-f", "jsonl", "-o", out)
     assert result.exit_code == 2
@@ -675,4 +689,5 @@ def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
     (part,) = out.glob("part-*.jsonl")
     assert [json.loads(line)["document_id"] for line in part.read_text().splitlines()] == ["a", "b"]
     assert "needs files and a folder" in run("chunk", source, "--engine", "ray").stderr
-    assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, "--resume").stderr
+    for option in (["--resume"], ["-f", "json"]):
+        assert "cannot be combined with" in run("chunk", source, "--engine", "ray", "-o", out, *option).stderr

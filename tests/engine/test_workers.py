@@ -12,7 +12,8 @@ import pytest
 from advchunk import ConfigurationError, Document, MSTSemanticChunker, RecursiveChunker, WorkerDied, create
 from advchunk.engine import workers
 from advchunk.engine.workers import run_in_processes
-from processes import Deadly, count_words
+from processes import Deadly, count_words, die_until
+from servers import LONG
 
 needs_signals = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by signals")
 
@@ -46,6 +47,46 @@ def test_items_are_read_as_they_are_needed(tmp_path):
     assert len(read) <= 8
 
 
+@needs_signals
+def test_a_process_killed_as_it_starts_is_started_again(tmp_path, monkeypatch):
+    setup = partial(die_until, tmp_path, 2)
+    results = list(run_in_processes(Deadly(tmp_path), ["a"], 1, len, setup))
+    assert results == ["A"]
+    monkeypatch.setattr(workers, "MAX_DEATHS", 2)
+    with pytest.raises(ConfigurationError, match="were killed as they started"):
+        list(run_in_processes(Deadly(tmp_path), ["a"], 1, len, partial(die_until, tmp_path, 9)))
+
+
+def test_errors_of_a_process_are_raised_with_its_traceback(tmp_path):
+    with pytest.raises(AttributeError) as raised:
+        list(run_in_processes(Deadly(tmp_path), [1], 1, lambda _: 1))
+    assert "in _process" in raised.value.__notes__[0]
+    with pytest.raises(ConfigurationError, match="documents must be picklable"):
+        list(run_in_processes(Deadly(tmp_path), [lambda: 1], 1, lambda _: 1))
+
+
+@needs_signals
+def test_processes_end_with_a_caller_that_is_killed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(ENDLESS.format(folder=str(tmp_path)))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as caller:
+        assert caller.stdout.readline() == "STARTED\n"
+        caller.kill()
+        caller.communicate(timeout=LONG)  # until no process can write any more
+
+
+ENDLESS = """
+from pathlib import Path
+from advchunk.engine.workers import run_in_processes
+from processes import Deadly
+
+if __name__ == "__main__":
+    for result in run_in_processes(Deadly(Path({folder!r})), ["started", "endless"], 1, lambda _: 2**19):
+        print(result, flush=True)
+"""
+
+
 TEXTS = [
     "Cats purr. Cats nap.",
     "Cats purr. Cats nap.",
@@ -54,6 +95,7 @@ TEXTS = [
     "",
     Document("Judges sit in court. They rule.", "law"),
     Document("This is odd.", "odd"),
+    5,
 ]
 
 
@@ -69,12 +111,13 @@ def test_chunks_ids_and_failures_are_those_of_one_process():
     for chunks, expected in zip(many, alone, strict=False):
         for chunk, other in zip(chunks, expected, strict=True):
             np.testing.assert_array_equal(chunk.vector, other.vector)
-    unreadable, odd, died = many.failures
-    assert [(f.index, f.source) for f in many.failures[:2]] == [(f.index, f.source) for f in alone.failures]
+    unreadable, odd, number, died = many.failures
+    assert [(f.index, f.source) for f in many.failures[:3]] == [(f.index, f.source) for f in alone.failures]
     assert repr(unreadable.error) == repr(alone.failures[0].error)
     assert repr(odd.error) == "RuntimeError('OddError: 1 2')"
-    assert (died.place, type(died.error)) == ("document 7 ('last')", WorkerDied)
-    assert done == [*range(1, 9)]
+    assert repr(number.error) == repr(alone.failures[2].error)
+    assert (died.place, type(died.error)) == ("document 8 ('last')", WorkerDied)
+    assert done == [*range(1, 10)]
 
 
 def test_a_failure_is_raised_with_its_place(caplog):
@@ -114,5 +157,5 @@ def test_a_script_without_a_guard_says_what_is_missing(tmp_path):
     assert (
         run.stderr.strip()
         .splitlines()[-1]
-        .startswith("advchunk.errors.ConfigurationError: a worker process died as it")
+        .startswith("advchunk.errors.ConfigurationError: a worker process failed as it")
     )

@@ -80,6 +80,10 @@ def normalize(text):
             "a\n|x|y|\n|-|-|\n|1|2|\n\nb",
             [("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("paragraph", 0, "b")],
         ),
+        (
+            "# H\na\n\n|x|y|\n|-|-|\n|1|2|\n3. c",
+            [("heading", 1, "# H"), ("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("item", 1, "3. c")],
+        ),
         ("x|y\n-|-\n1|2\n# H", [("table", 0, "x|y\n-|-\n1|2"), ("heading", 1, "# H")]),
         ("Let\n$$\nx\n$$ (1)\nbe", [("paragraph", 0, "Let"), ("formula", 0, "$$\nx\n$$ (1)"), ("paragraph", 0, "be")]),
         ("$$x$$ is\n\n$$ y\n\n$$", [("paragraph", 0, "$$x$$ is"), ("paragraph", 0, "$$ y"), ("paragraph", 0, "$$")]),

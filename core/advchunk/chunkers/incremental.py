@@ -82,6 +82,7 @@ class _Part:
     def __init__(self, chunker: Any, text: str, above: tuple[tuple[int, str], ...], is_first: bool) -> None:
         self.text, self._restarts, self._is_plain = text, chunker.restarts, chunker.markup == "plain"
         blocks = () if self._is_plain else markdown.blocks(text, is_start=is_first)
+        self._is_open = is_first and not self._is_plain and markdown.front_matter_end(text) is None
         self.document = Document(text, blocks=blocks, above=above)
         self._starts = [block.span.start for block in blocks]
         paragraphs = {match.end() for match in _AFTER_BLANK.finditer(text)}
@@ -103,6 +104,8 @@ class _Part:
 
     def last_end(self, start: int) -> int | None:
         """Return the last place after ``start`` up to which what follows does not change the units."""
+        if self._is_open:
+            return None
         if self._is_plain and self._restarts == "word":
             last = _LAST_SPACE.search(self.text, start)
             return unit_end(self.text, last.start()) if last else None
@@ -113,6 +116,12 @@ class _Part:
         if self._is_plain:
             return offset
         return ([0, *self.paragraphs])[bisect_right(self.paragraphs, offset)]
+
+    def next_anchor(self, offset: int) -> int | None:
+        """Return the first place from an offset on from which the layout can be read; None if there is none."""
+        if self._is_plain:
+            return offset
+        return next(iter(self.paragraphs[bisect_left(self.paragraphs, offset) :]), None)
 
     def clip(self, start: int, end: int, of: Document) -> Document:
         """Return the text from ``start`` to ``end`` with its layout, as a document like ``of``."""
@@ -162,29 +171,32 @@ class _Parts:
             text = "".join(parts)
             part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
             is_forced = len(text) >= self._window
-            end = len(text) if is_complete else part.last_end(start) or (len(text) if is_forced else None)
-            chunks = self._chunk(part, start, end) if end else []
+            end = len(text) if is_complete else part.last_end(start)
+            chunks = self._chunk(part, start, end or len(text)) if end or is_forced else []
             starts = [0, *(chunk.end for chunk in chunks)]
             self.restarts = {self._base + start + offset for offset in starts if part.is_restart(start + offset)}
             if is_complete:
                 yield from self._shifted(chunks[self._skip :], start)
                 return
             last = len(chunks) - self._open - self._repeats
-            place = next((i for i in range(last, 0, -1) if part.is_restart(start + starts[i])), 0)
-            at = start + starts[place]
+            restarts = (i for i in range(last, 0, -1) if part.is_restart(start + starts[i]))
+            place = next(restarts, 0) if end else 0
+            at, repeats = start + starts[place], self._repeats
             anchor = part.anchor(at)
-            if not place and is_forced and last > 0:
-                place, at = last, start + starts[last]
+            if not place and is_forced:
+                last = len(chunks) - self._open
+                place = next((i for i in range(last, 0, -1) if not text[start + starts[i] :].isspace()), 0)
+                at, repeats = start + starts[place], 0
                 anchor = at
-                message = "%r: cut at %d as at a paragraph, because a block is longer than the window of %d characters"
+                message = "%r: cut at %d, because no chunk ends with a paragraph in the window of %d characters"
                 _log.warning(message, self._of.source, self._base + at, self._window)
             if not place:
                 target = 2 * (len(text) - start)
                 continue
-            yield from self._shifted(chunks[self._skip : place + self._repeats], start)
+            yield from self._shifted(chunks[self._skip : place + repeats], start)
             self._above = headings_above(part.document, anchor)
             self._base += anchor
-            self._skip = self._repeats
+            self._skip = repeats
             text, start, target = text[anchor:], at - anchor, self._target
 
     def _chunk(self, part: _Part, start: int, end: int) -> list[Chunk]:
@@ -228,6 +240,10 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
     if before is None:
         return None
     same = _common_length(before, after)
+    if chunker.markup == "markdown":
+        front = markdown.front_matter_end(after)
+        if front != markdown.front_matter_end(before) or (front or 0) > same:
+            return None
     edited = len(after) - _common_length(before[same:], after[same:], at_end=True)
     shift, repeats = len(after) - len(before), int(chunker.size("overlap_tokens") > 0)
     ends = [chunk.end for chunk in old]
@@ -249,7 +265,8 @@ def _around_edit(chunker: Any, old: Sequence[Chunk], document: Document) -> list
         place = bisect_left(ends, end - shift)
         if end < edited or ends[place : place + 1] != [end - shift] or end not in parts.restarts:
             return False
-        return regions[0].state(end - shift) == regions[1].state(end)
+        layouts = [region.layout_from(at) for region, at in zip(regions, (end - shift, end), strict=True)]
+        return layouts[0] is not None and layouts[0] == layouts[1]
 
     metadata = inherited_metadata(document.metadata)
     kept = [_with_metadata(chunk, metadata) for chunk in old[: first + repeats * bool(first)]]
@@ -278,13 +295,20 @@ class _Region:
         self._chunker, self._text, self._base, self._above = chunker, text, base, above
         self._part = _Part(chunker, "", above, is_first=False)
 
-    def state(self, offset: int) -> tuple[bool, tuple[tuple[int, str], ...]]:
-        """Return True if chunking can restart at an offset in the whole, and the headings above it."""
+    def layout_from(self, offset: int) -> tuple[object, ...] | None:
+        """Return the headings above an offset in the whole, and the blocks up to the next place to read the layout from.
+
+        None if chunking cannot restart at the offset, or if that place is far away.
+        """
         at = offset - self._base
         if at + self._BEYOND > len(self._part.text) < len(self._text):
             text = self._text[: 2 * at + self._BEYOND]
             self._part = _Part(self._chunker, text, self._above, is_first=self._base == 0)
-        return self._part.is_restart(at), headings_above(self._part.document, at)
+        end = self._part.next_anchor(at) if self._part.is_restart(at) else None
+        if end is None:
+            return None
+        between = self._part.clip(at, end, Document(""))
+        return between.above, between.blocks
 
 
 def _joined(chunks: Sequence[Chunk]) -> str | None:

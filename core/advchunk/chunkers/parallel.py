@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from advchunk.engine import drive
 from advchunk.engine.runner import Failure, IdGenerator, OnError, ProgressReporter, Runner, error_handler
-from advchunk.engine.workers import run_in_processes
+from advchunk.engine.workers import portable, run_in_processes
 from advchunk.errors import ConfigurationError, first_line
 from advchunk.models import static
 from advchunk.records import Chunk, Document, Explanation
@@ -40,7 +40,7 @@ def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[O
     outcomes = list[Outcome]()
     for (i, _), explanation in zip(documents, drive(jobs), strict=True):
         source = explanation.document.source
-        failure = replace(failures[i], error=_portable(failures[i].error)) if i in failures else None
+        failure = replace(failures[i], error=portable(failures[i].error)) if i in failures else None
         outcomes.append(Outcome(source, IdGenerator().assign(source, explanation.chunks), failure))
     return outcomes
 
@@ -98,8 +98,8 @@ def _prepare(chunker: Any, table: Any) -> None:
 
 
 def _size(numbered: tuple[int, _Input]) -> int:
-    document = numbered[1]
-    return len(document.text if isinstance(document, Document) else document) if document else 0
+    text = getattr(numbered[1], "text", numbered[1])
+    return len(text) if isinstance(text, str) else 0  # what is not a document fails when it is chunked
 
 
 def _check_picklable(chunker: Any) -> None:
@@ -110,15 +110,3 @@ def _check_picklable(chunker: Any) -> None:
         except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError) as error:
             msg = f"{name} must be picklable to be used with workers ({first_line(error)}), got {type(value).__name__}"
             raise ConfigurationError(msg) from error
-
-
-def _portable(error: Exception) -> Exception:
-    """Return an error that another process can unpickle, with its notes: the same if possible."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:  # noqa: BLE001 - of constructors that are not ours
-        replaced = RuntimeError(f"{type(error).__name__}: {error}")
-        for note in getattr(error, "__notes__", ()):
-            replaced.add_note(note)
-        return replaced
-    return error

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 import textwrap
 import time
 from collections import deque
@@ -67,7 +68,7 @@ def chunk_command(
 ) -> None:  # fmt: skip
     """Chunk Markdown, HTML, XML, JSON, PDF, source code and text files.
 
-    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it with the suffix of a format, except in hidden folders. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
+    Reads standard input if there is no FILE, or if FILE is -. A folder stands for the files in it with the suffix of a format, or .jsonl, except in hidden folders. Text must be UTF-8, or UTF-16 with its mark, unless --encoding names another; XML and HTML may declare theirs. Files that fail are reported and skipped, and the exit code is 1.
 
     The file name determines the format: .md, .markdown, .mdx, .qmd and .rmd are Markdown; .html, .htm and .xhtml are HTML; the content of .xml, .json and .nbib files is detected (TEI, JATS, PubMed, HTML, Docling, other XML); .py, .js, .ts, .java, .c, .cpp, .cs, .go, .rs, .rb, .php, .sql, .sh and the like are source code, with the extra "code"; all other files are plain text. Standard input is Markdown. Override it with --markup NAME, or detect the format of all files with --markup auto.
 
@@ -80,13 +81,15 @@ def chunk_command(
     params = parse_params(method, [*pairs, "add_scores=true"] if explain else pairs, options)
     if engine:
         with report_errors():
-            others = {"--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding}
+            others: dict[str, object] = {
+                "--fallback": fallback, "--resume": resume, "--jsonl": jsonl, "--encoding": encoding, "--format json": form == "json",
+            }  # fmt: skip
             rule = f"--engine cannot be combined with {', '.join(others)}"
             require(not any(others.values()), rule, [name for name, value in others.items() if value])
             require(bool(files) and out != "-", "--engine needs files and a folder, --out", out)
             _chunk_shards(
                 files, out, method, format="jsonl" if form == "jsonl" else "parquet", engine=engine, workers=workers,
-                progress=not quiet, experimental=experimental or None, **params, **resources,
+                progress=not quiet and sys.stderr.isatty(), experimental=experimental or None, **params, **resources,
             )  # fmt: skip
         return
     with report_errors():
@@ -96,11 +99,10 @@ def chunk_command(
         rule = f"--workers must be 1 for {method}, which chunks all documents together"
         require(workers == 1 or not chunker.is_corpus_level, rule, workers)
     process = _SourceChunker(chunker, form, "markup" not in params, encoding)
-    files = tuple(chain.from_iterable(map(expand_folder, files))) or ("-",)
+    files = tuple(chain.from_iterable(expand_folder(name, jsonl=True) for name in files)) or ("-",)
     with open_resumable(out, chunker.fingerprint()) if resume else _open(out) as (file, done):
-        run = _Run(process, files, jsonl, done, workers)
         # A bar would mix with chunks printed to a terminal.
-        run.show_progress(hide=quiet or file.isatty() or (len(files) < 2 and run.total is not None))
+        run = _Run(process, files, jsonl, done, workers, quiet=quiet or file.isatty())
         for text in _FRAMES[form](run.texts()):
             click.echo(text, file, nl=False)
     click.get_current_context().exit(1 if run.failed else 0)
@@ -191,33 +193,39 @@ class _Run:
     Parameters
     ----------
     done : hashes of the names of documents whose chunks are already written.
+    quiet : hide the progress bar.
     """
 
     def __init__(
-        self, process: _SourceChunker, files: Sequence[str], jsonl: bool, done: set[int], workers: int
+        self,
+        process: _SourceChunker,
+        files: Sequence[str],
+        jsonl: bool,
+        done: set[int],
+        workers: int,
+        *,
+        quiet: bool,
     ) -> None:
+        from tqdm import tqdm
+
         self.failed = False
         self._process, self._done, self._seen, self._workers = process, done, set[int](), workers
         self._files = [(name, jsonl or is_jsonl(name)) for name in files]
-        self.total = None if any(of_lines for _, of_lines in self._files) else len(files)
         self._names = deque[str]()
-
-    def show_progress(self, *, hide: bool) -> None:
-        """Show a progress bar on the standard error, if that is a terminal."""
-        from tqdm import tqdm
-
-        unit = "file" if self.total is not None else "doc"
-        self._bar = tqdm(total=self.total, unit=unit, disable=True if hide else None)
+        of_lines = any(of_lines for _, of_lines in self._files)
+        unit, total = ("doc", None) if of_lines else ("file", len(files))
+        hide = quiet or total == 1
+        self._bar = tqdm(total=total, unit=unit, disable=True if hide else None)  # None hides it but on a terminal
 
     def texts(self) -> Iterator[str]:
         """Yield the chunks of each document, as text, and report failures."""
         with self._bar, closing(self._results()) as results:
             for result in results:
                 name = self._names.popleft()
-                failed = [(name, str(result))] if isinstance(result, WorkerDied) else result.failures
-                for failure in failed:
+                documents, failures = ([], [(name, str(result))]) if isinstance(result, WorkerDied) else result
+                for failure in failures:
                     self._report(*failure)
-                for document, text in () if isinstance(result, WorkerDied) else result.documents:
+                for document, text in documents:
                     if not self._is_done(document):
                         yield text
                 self._bar.update()

@@ -21,12 +21,19 @@ from advchunk.readers.files import decode_text
 from advchunk.records import Document
 
 
-def expand_folder(name: str) -> Iterator[str]:
-    """Yield the files in a folder that can be read by their suffix, in order, without hidden ones; the name if there are none."""
+def expand_folder(name: str, *, jsonl: bool = False) -> Iterator[str]:
+    """Yield the files in a folder that can be read by their suffix, in order, without hidden ones; the name if there are none.
+
+    With ``jsonl``, those that hold a document a line are among them.
+    """
+
+    def is_input(item: str) -> bool:
+        return item[0] != "." and (formats.is_supported(item) or (jsonl and is_jsonl(item)))
+
     paths = list[str]()
     for folder, folders, names in os.walk(name):
         folders[:] = sorted(item for item in folders if not item.startswith("."))
-        paths += [str(Path(folder, item)) for item in sorted(names) if item[0] != "." and formats.is_supported(item)]
+        paths += [str(Path(folder, item)) for item in sorted(names) if is_input(item)]
     yield from paths or [name]
 
 
@@ -71,16 +78,18 @@ def read_source(chunker: Chunker, by_name: bool, encoding: str | None, source: F
 
 
 def read_record(line: bytes, encoding: str | None = None) -> Document:
-    """Return the document of a line: its ``id`` and ``text``; all else is its metadata."""
+    """Return the document of a line: its ``id`` and ``text``; all else is its metadata, in which NaN is null."""
+    text = decode_text(line, encoding=encoding)
     try:
-        record = json.loads(decode_text(line, encoding=encoding))
-    except json.JSONDecodeError as error:
+        record = json.loads(text, parse_constant=lambda _: None)
+    except (ValueError, RecursionError) as error:
         msg = f"a line must be JSON ({error})"
         raise ConfigurationError(msg) from None
     rule = 'a line must be an object with "text"'
     require(isinstance(record, dict) and isinstance(record.get("text"), str), rule, record)
     name = record.pop("id", "")
-    require(isinstance(name, str | int) and name != "", 'a line must have an "id", text or a whole number', name)
+    valid = isinstance(name, str | int) and not isinstance(name, bool) and name != ""
+    require(valid, 'a line must have an "id", text or a whole number', name)
     return Document(record.pop("text"), str(name), metadata=record)
 
 
@@ -138,6 +147,9 @@ def open_resumable(path: str, settings: str) -> Iterator[tuple[IO[str], set[int]
     The file, and the hashes of the names of the documents that are in it.
     """
     target = Path(path).resolve()
+    if target.is_dir():
+        msg = f"{path}: Is a directory"
+        raise click.ClickException(msg)
     partial = target.with_name(f"{target.name}.{settings[:8]}.partial")
     others = [file for file in target.parent.glob(f"{glob.escape(target.name)}.????????.partial") if file != partial]
     if others:

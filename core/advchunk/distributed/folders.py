@@ -75,7 +75,7 @@ class InputPart(NamedTuple):
 def _parse(line: bytes, place: str) -> dict[str, Any] | Refused:
     try:
         record = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Refused(None, f"{place}: a line must be JSON ({error})")
     return record if isinstance(record, dict) else Refused(None, f"{place}: a line must be an object")
 

@@ -8,18 +8,21 @@ import multiprocessing
 import os
 import pickle
 import signal
+import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from logging.handlers import QueueHandler
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from advchunk.errors import ConfigurationError, WorkerDied, require
+from advchunk.errors import ConfigurationError, WorkerDied, first_line, require
 
 _Item = TypeVar("_Item")
 _R = TypeVar("_R")
@@ -29,10 +32,11 @@ MAX_DEATHS = 3  # processes that an item may kill, alone, before it is given up
 _FIRST_BATCH, _MOST_BATCH = 2**14, 2**19  # of sizes: small batches first, so that few items occupy all processes
 _AHEAD = 3  # batches per process that wait or whose results wait
 _ALIGNMENT = 64  # bytes
-_DIED_AT_START = (
-    "a worker process died as it started: the main module must be importable without starting processes itself, so calls "
+_FAILED_AT_START = (
+    "a worker process failed as it started: the main module must be importable without starting processes itself, so calls "
     'with workers belong under `if __name__ == "__main__":`'
 )
+_KILLED_AT_START = f"{MAX_DEATHS} worker processes were killed as they started; workers may be too many for the memory"
 _NOT_LOADED = "worker processes must be able to import the classes and functions they are given, as from a module"
 _log = logging.getLogger("advchunk")
 
@@ -71,7 +75,7 @@ def run_in_processes(
 
     Raises
     ------
-    ConfigurationError : the processes cannot load ``process``, or die as they start.
+    ConfigurationError : the processes cannot load ``process``, fail as they start, or cannot be sent an item.
     """
     with TemporaryDirectory(prefix="advchunk-", ignore_cleanup_errors=True) as folder:
         shared = _write_shared((process, setup, _log.getEffectiveLevel()), Path(folder) / "arrays")
@@ -120,67 +124,87 @@ def _batches(items: Iterable[_Item], workers: int, size: Callable[[_Item], int])
         yield batch
 
 
+class _Died(Exception):  # noqa: N818
+    """A process is gone without an answer."""
+
+
 class _Worker(Generic[_Item, _R]):
     """A process that does one batch at a time, so that it is known what it died of; then another is started."""
 
     def __init__(self, shared: _Shared, max_deaths: int) -> None:
         self._shared, self._max_deaths = shared, max_deaths
-        self._pool: ProcessPoolExecutor | None = None
-        self._pid: int | None = None
+        self._process: BaseProcess | None = None
+        self._pipe: Connection[Any, Any] | None = None
         self._killed = False
 
     def run(self, batch: Sequence[_Item]) -> list[_R | WorkerDied]:
         """Return the results of a batch."""
         try:
             return [*self._call(batch)]
-        except BrokenProcessPool:
+        except _Died:
             return [self._run_alone(item) for item in batch]
 
     def _run_alone(self, item: _Item) -> _R | WorkerDied:
         for _ in range(self._max_deaths):
-            with suppress(BrokenProcessPool):
+            with suppress(_Died):
                 return self._call([item])[0]
         return WorkerDied(f"{self._max_deaths} worker processes died of it: killed, crashed, or out of memory")
 
     def _call(self, batch: Sequence[_Item]) -> Sequence[_R]:
-        pool = self._pool or self._start()
-        if self._killed:
-            raise CancelledError
         try:
-            results, records = pool.submit(_run, batch).result()
-        except BrokenProcessPool:
-            self.close()
-            raise
+            data = pickle.dumps(batch)
+        except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            msg = f"documents must be picklable to be used with workers ({first_line(error)})"
+            raise ConfigurationError(msg) from error
+        results, records = self._ask(self._pipe or self._start(), data)
         for record in records:
             logging.getLogger(record.name).handle(record)
-        return results
+        return results  # type: ignore[no-any-return]
 
-    def _start(self) -> ProcessPoolExecutor:
-        if self._killed:
-            raise CancelledError
-        pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    def _start(self) -> Connection[Any, Any]:
+        context = multiprocessing.get_context("spawn")
+        for _ in range(MAX_DEATHS):
+            pipe, other = context.Pipe()
+            process = context.Process(target=_serve, args=(other, self._shared), daemon=True)
+            process.start()
+            other.close()
+            self._process, self._pipe = process, pipe
+            if self._killed:
+                self.kill()
+            try:
+                self._ask(pipe)
+            except _Died:
+                if process.exitcode == 1:  # of an exception
+                    raise ConfigurationError(_FAILED_AT_START) from None
+            else:
+                return pipe
+        raise ConfigurationError(_KILLED_AT_START)
+
+    def _ask(self, pipe: Connection[Any, Any], data: bytes | None = None) -> Any:
+        """Return the answer of the process, or raise it if it is an error."""
         try:
-            self._pid = pool.submit(_load, self._shared).result()
-        except (BrokenProcessPool, AttributeError, ImportError) as error:
-            pool.shutdown()
-            died = isinstance(error, BrokenProcessPool)
-            raise ConfigurationError(_DIED_AT_START if died else f"{_NOT_LOADED}: {error}") from error
-        self._pool = pool
-        return pool
+            if data is not None:
+                pipe.send_bytes(data)
+            answer = pipe.recv()
+        except (EOFError, OSError) as error:
+            self.close()
+            raise CancelledError if self._killed else _Died from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def kill(self) -> None:
         """Kill the process, and start no other."""
-        self._killed = True
-        if self._pid is not None:
-            with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGTERM)
+        self._killed, process = True, self._process
+        if process is not None:
+            process.kill()
 
     def close(self) -> None:
         """End the process when it is idle."""
-        self._pid = None
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        if self._pipe is not None and self._process is not None:
+            self._pipe.close()
+            self._process.join()
+        self._pipe = self._process = None
 
 
 class _Shared(NamedTuple):
@@ -206,32 +230,67 @@ def _write_shared(value: Any, path: Path) -> _Shared:
 
 def _read_shared(shared: _Shared) -> Any:
     with shared.path.open("rb") as file:
-        pages = memoryview(
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        )  # who writes to a page gets a copy of it
+        # Who writes to a page gets a copy of it.
+        pages = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
     return pickle.loads(shared.data, buffers=[pages[start:end] for start, end in shared.spans])
 
 
 # In the other process.
 
-_loaded: list[Callable[[Any], Any]] = []
 _messages = SimpleQueue[logging.LogRecord]()
 
 
-def _load(shared: _Shared) -> int:
-    """Load the function and its setup, and return the id of the process."""
+def _serve(pipe: Connection[Any, Any], shared: _Shared) -> None:
+    """Answer each batch with its results, until the calling process closes the pipe or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the calling process decides what an interrupt means
-    process, setup, level = _read_shared(shared)
+    Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        process = _load(shared)
+    except Exception as error:  # noqa: BLE001 - raised in the calling process
+        pipe.send(portable(error))
+        return
+    pipe.send(None)
+    with suppress(EOFError, OSError):
+        while True:
+            data = pipe.recv_bytes()
+            try:
+                results = process(pickle.loads(data))
+                answer = pickle.dumps((results, [_messages.get() for _ in range(_messages.qsize())]))
+            except Exception as error:  # noqa: BLE001
+                error.add_note(f"in a worker process:\n{traceback.format_exc()}")
+                answer = pickle.dumps(portable(error))
+            pipe.send_bytes(answer)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the calling one is gone, even if it was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _load(shared: _Shared) -> Callable[[Any], Any]:
+    try:
+        process, setup, level = _read_shared(shared)
+    except (AttributeError, ImportError) as error:
+        msg = f"{_NOT_LOADED}: {error}"
+        raise ConfigurationError(msg) from error
     _log.addHandler(QueueHandler(_messages))
     _log.propagate = False
     _log.setLevel(level)
     if setup is not None:
         setup()
-    _loaded[:] = [process]
-    return os.getpid()
+    return process  # type: ignore[no-any-return]
 
 
-def _run(batch: Sequence[Any]) -> tuple[Sequence[Any], list[logging.LogRecord]]:
-    """Return the results of a batch, and the messages of the log."""
-    results = _loaded[0](batch)
-    return results, [_messages.get() for _ in range(_messages.qsize())]
+def portable(error: Exception) -> Exception:
+    """Return an error that another process can unpickle, with its notes: the same if possible."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # noqa: BLE001 - of constructors that are not ours
+        replaced = RuntimeError(f"{type(error).__name__}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            replaced.add_note(note)
+        return replaced
+    return error

@@ -32,9 +32,9 @@ _LEAVES: Mapping[str, BlockKind] = {
 _DEEPEST = 40
 
 # YAML as in Pandoc and Jekyll, whose first line is a key or a comment (else --- is a thematic break). TOML as in Hugo.
-_FRONT_MATTER = re.compile(
-    r"(?:---[ \t]*\n(?=#|[^\n:]+:)(?:[^\n]*\n)+?(?:---|\.\.\.)|\+\+\+[ \t]*\n(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))"
-)
+_YAML, _TOML = r"---[ \t]*\n(?=#|[^\n:]+:)", r"\+\+\+[ \t]*\n"
+_FRONT_OPENS = re.compile(f"{_YAML}|{_TOML}")
+_FRONT_MATTER = re.compile(rf"(?:{_YAML}(?:[^\n]*\n)+?(?:---|\.\.\.)|{_TOML}(?:[^\n]*\n)+?\+\+\+)(?=[ \t]*(?:\n|\Z))")
 
 # Display mathematics opens at the start of a line; the environments are those of amsmath and LaTeX.
 _FORMULA = (
@@ -99,19 +99,36 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     >>> [(b.kind, b.level, text[slice(*b.span)]) for b in blocks(text)]
     [('heading', 1, '# Tea'), ('item', 1, '- green'), ('item', 1, '- black')]
     """
-    # Line ends as the parser expects them, without moving a character.
-    flat = text.replace("\r\n", " \n").replace("\r", "\n")
+    flat = _flatten(text)
     begin = int(is_start and flat.startswith("\ufeff"))
     layout = list[Block]()
-    if front := _FRONT_MATTER.match(flat, begin) if is_start else None:
-        layout.append(Block("code", Span(*front.span())))
-        begin = front.end()
+    if is_start and (front_end := front_matter_end(text)):
+        layout.append(Block("code", Span(begin, front_end)))
+        begin = front_end
     for start, end, marked in _ranges(flat, begin):
         if marked:
             layout += parse_blocks(flat, start, end)
         elif span := _trim(flat, start, end):
             layout.append(Block("paragraph", span))
     return tuple(layout)
+
+
+def front_matter_end(text: str) -> int | None:
+    r"""Return the end of the front matter of a text: 0 if it has none, None if it is still open.
+
+    >>> front_matter_end("---\ntitle: Tea\n---\n"), front_matter_end("Tea"), front_matter_end("---\ntitle: Tea\n\n")
+    (18, 0, None)
+    """
+    flat = _flatten(text)
+    begin = int(flat.startswith("\ufeff"))
+    if front := _FRONT_MATTER.match(flat, begin):
+        return front.end()
+    return None if _FRONT_OPENS.match(flat, begin) else 0
+
+
+def _flatten(text: str) -> str:
+    """Return a text with the line ends that the parser expects, without moving a character."""
+    return text.replace("\r\n", " \n").replace("\r", "\n")
 
 
 def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
@@ -207,10 +224,12 @@ def _parse_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: i
     if silent or not head:
         return head
     ends, line = state.md.block.ruler.getRules("blockquote"), start + 2
+    parent, state.parentType = state.parentType, "table"  # else a list ends it only if no paragraph is before
     while line < end and state.sCount[line] >= state.blkIndent and not state.isEmpty(line):
         if state.is_code_block(line) or any(rule(state, line, end, True) for rule in ends):
             break
         line += 1
+    state.parentType = parent
     return _push_block(state, "table", start, line)
 
 
