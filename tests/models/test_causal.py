@@ -587,7 +587,7 @@ def test_the_benchmark_runs(tmp_path, real):
         (tmp_path / f"{name}.json").write_text(json.dumps(golden), "utf-8")
     for folder in ("choi/3-11", "clinical"):
         (tmp_path / folder).mkdir(parents=True)
-        segments = "\n==========\n".join(["\n".join(sentences[3:5]), "\n".join(sentences[5:7])])
+        segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
         (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
     args = ["--lm", models.smollm2(), "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
     result = json.loads(run("perplexity", *args))
