@@ -25,6 +25,7 @@ from speed import read_texts
 
 from advchunk import create
 from advchunk.distributed import chunk_shards
+from advchunk.errors import import_extra
 
 SIZE = 1000  # characters of a document
 WORKERS = 2
@@ -75,8 +76,7 @@ def run_shards(
 
 def engines(texts: list[str], shards: int, documents: int, method: str, **params: Any) -> dict[str, Any]:
     """Return the seconds of each engine, and what Ray takes more, as a share."""
-    import ray
-
+    ray = import_extra("ray", "ray")
     own = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
     os.environ |= {"OMP_NUM_THREADS": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", **own}
     rows = make_documents(texts, shards * documents)

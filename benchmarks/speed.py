@@ -131,7 +131,7 @@ def same_work(texts: Sequence[str], repeat: int) -> Json:
 
 
 def _same_work(texts: Sequence[str], count: Any, size: int, repeat: int) -> Json:
-    splits = {label: splitter(label, count, size) for label in SPLITTERS}
+    splits: dict[str, Callable[[Any], Iterable[object]]] = {label: splitter(label, count, size) for label in SPLITTERS}
     for name in ("recursive", "sliding-window"):
         splits[name] = advchunk.create(name, max_tokens=size, overlap_tokens=0, tokenizer=count).chunk
     return time_tasks({label: partial(_map, split, texts) for label, split in splits.items()}, repeat)
@@ -151,7 +151,8 @@ def splitter(label: str, count: Any, size: int) -> Callable[[str], Iterable[str]
     if count is len and label == "chonkie RecursiveChunker":
         from chonkie import RecursiveChunker
 
-        return lambda text: [chunk.text for chunk in RecursiveChunker(chunk_size=size)(text)]
+        chunker: Any = RecursiveChunker(chunk_size=size)
+        return lambda text: [chunk.text for chunk in chunker(text)]
     split: Callable[[str], Iterable[str]] = others.PEERS[label][1](others.Tools(as_counter(count), _no_vectors), size)
     return split
 
@@ -170,8 +171,8 @@ def small(texts: Sequence[str], number: int, repeat: int) -> Json:
     whole = " ".join(texts)
     parts = [whole[at % max(len(whole) - 1000, 1) :][:1000] for at in range(0, 997 * number, 997)]
     ours = advchunk.create("recursive", max_tokens=400, tokenizer=len)
-    theirs = RecursiveCharacterTextSplitter(chunk_size=400, chunk_overlap=0, add_start_index=True)
-    nodes = SentenceSplitter(chunk_size=400, chunk_overlap=0, tokenizer=list)
+    langchain = RecursiveCharacterTextSplitter(chunk_size=400, chunk_overlap=0, add_start_index=True)
+    llamaindex = SentenceSplitter(chunk_size=400, chunk_overlap=0, tokenizer=list)
     metadata = [{"number": i} for i in range(number)]
     documents = [advchunk.Document(text, str(i), metadata=metadata[i]) for i, text in enumerate(parts)]
     of_langchain = [LangChainDocument(text, metadata=metadata[i]) for i, text in enumerate(parts)]
@@ -180,7 +181,7 @@ def small(texts: Sequence[str], number: int, repeat: int) -> Json:
     return {
         "100 calls, 200 characters": time_tasks(
             {
-                "recursive": lambda: _map(ours.chunk, short),
+                "recursive": partial(_map, ours.chunk, short),
                 **{label: partial(_map, splitter(label, len, 400), short) for label in SPLITTERS},
             },
             repeat,
@@ -188,8 +189,8 @@ def small(texts: Sequence[str], number: int, repeat: int) -> Json:
         f"{number:,} documents of 1,000 characters": time_tasks(
             {
                 "recursive": lambda: ours.chunk_many(documents),
-                "LangChain RecursiveCharacterTextSplitter": lambda: theirs.split_documents(of_langchain),
-                "LlamaIndex SentenceSplitter": lambda: nodes.get_nodes_from_documents(of_llamaindex),
+                "LangChain RecursiveCharacterTextSplitter": lambda: langchain.split_documents(of_langchain),
+                "LlamaIndex SentenceSplitter": lambda: llamaindex.get_nodes_from_documents(of_llamaindex),
             },
             repeat,
         ),
