@@ -153,7 +153,8 @@ def splitter(label: str, count: Any, size: int) -> Callable[[str], Iterable[str]
 
         chunker: Any = RecursiveChunker(chunk_size=size)
         return lambda text: [chunk.text for chunk in chunker(text)]
-    split: Callable[[str], Iterable[str]] = others.PEERS[label][1](others.Tools(as_counter(count), _no_vectors), size)
+    tools = others.Tools(count if callable(count) else as_counter(count), _no_vectors)
+    split: Callable[[str], Iterable[str]] = others.PEERS[label][1](tools, size)
     return split
 
 
