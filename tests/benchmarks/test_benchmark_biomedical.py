@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
-import sys
 from itertools import pairwise
-from pathlib import Path
 
+import biomedical as script
 import pytest
 
 from advchunk import Chunk, Span
 from advchunk.readers import abstracts
+from scripts import run
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "biomedical.py"
 RESULTS = (
     "In group {} weight fell by {}.5 kg (95% CI {} to 9; p = 0.03). This was more than on placebo. "
     "Nobody knew why (see page 3). "
 )
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("benchmark_biomedical", SCRIPT)
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -45,9 +34,9 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_output_has_every_figure(data):
-    command = [sys.executable, SCRIPT, "--data", data]
-    figures = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+def test_output_has_every_figure(data, monkeypatch):
+    monkeypatch.setattr(script, "SAMPLE", 20)
+    figures = json.loads(run("biomedical", "--data", data))
     assert figures["sections"] == {"lines": 1.0, "one line": 1.0}
     assert figures["seconds_per_1000"].keys() == {"wall", "cpu"}
     for rows in figures["guard"].values():
@@ -63,12 +52,12 @@ def test_output_has_every_figure(data):
         assert row["recall"]["10"] > 0
 
 
-def test_missed_sections_are_counted(script):
+def test_missed_sections_are_counted():
     sections = [[("AIM", "To see."), ("RESULTS", "Seen."), ("NOTHING KNOWN", "So."), ("METHODS", "We looked.")]]
     assert script.section_recall(sections, "\n") == script.section_recall(sections, " ") == 0.75
 
 
-def test_whole_claims_and_parentheses_are_counted(script):
+def test_whole_claims_and_parentheses_are_counted():
     document = abstracts.read("It rained. Weight fell by 4 kg (p = 0.03). Controls gained (a lot). So it is.")
     text = document.text
     assert [text[slice(*span)] for span in script.comparison_spans(document)] == [

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 from advchunk.evaluation import synthetic
+from scripts import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,17 +29,7 @@ def test_the_tables_have_a_row_for_each_embedder_and_chunker(tmp_path):
         )
     (tmp_path / "small" / "de" / "questions.jsonl").write_text("\n".join(map(json.dumps, questions)))
     table = ROOT / "core/advchunk/models/assets/minilm_static_256.npz"
-    script = [
-        sys.executable,
-        ROOT / "benchmarks" / "embedding.py",
-        "--data",
-        tmp_path,
-        "--first",
-        table,
-        "--set",
-        "small/de",
-    ]
-    lines = subprocess.run(script, capture_output=True, check=True, text=True).stdout.splitlines()
+    lines = run("embedding", "--data", tmp_path, "--first", table, "--set", "small/de").splitlines()
     rows = {cells[1].strip(): cells[2:-1] for line in lines if len(cells := line.split("|")) > 3}
     assert {"first version", "built-in", "built-in, hybrid", "words alone", "BM25", "optimal-semantic"} <= rows.keys()
     assert rows["optimal-semantic"][2].strip() == "+0.0 [+0.0, +0.0]"  # of one table

@@ -1,13 +1,9 @@
 """The benchmark of GraphRAG runs on a small corpus, and its checks pass."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 from advchunk.chunkers.graphrag.communities import leiden_version
-
-ROOT = Path(__file__).parents[2]
+from scripts import run
 
 
 def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
@@ -25,23 +21,10 @@ def test_a_small_corpus_is_measured_and_golden_runs_are_compared(tmp_path):
     ]
     (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)), "utf-8")
     settings = {"max_cluster_size": 10, "use_lcc": False, "seed": 7}
-    run = {"settings": settings, "communities": [[0, 0, -1, ["a", "b"]]]}
-    values = {"versions": {"graspologic-native": leiden_version()}, "edges": [["b", "a", 1.0]], "runs": [run]}
+    of_theirs = {"settings": settings, "communities": [[0, 0, -1, ["a", "b"]]]}
+    values = {"versions": {"graspologic-native": leiden_version()}, "edges": [["b", "a", 1.0]], "runs": [of_theirs]}
     (golden / "pair.json").write_text(json.dumps(values), "utf-8")
-    command = [
-        sys.executable,
-        ROOT / "benchmarks/graphrag.py",
-        "--data",
-        tmp_path,
-        "--sets",
-        "made",
-        "--updates",
-        "2",
-        "--questions",
-        "--golden",
-        golden,
-    ]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    output = run("graphrag", "--data", tmp_path, "--sets", "made", "--updates", 2, "--questions", "--golden", golden)
     compared, measured, checked, *rest = map(json.loads, output.splitlines())
     updates, answers = rest[:2], rest[2:]
     assert (compared["runs"], compared["same"]) == (1, 1)

@@ -1,25 +1,14 @@
 """The comparison of hierarchies finds nodes that are not at their offsets, and parents that are not tiled."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
-import pytest
+import hierarchies as script
 from llama_index.core.schema import NodeRelationship, TextNode
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from scripts import run
 
 
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    import hierarchies
-
-    return hierarchies
-
-
-def test_inexact_nodes_and_parents_that_are_not_tiled_are_detected(script):
+def test_inexact_nodes_and_parents_that_are_not_tiled_are_detected():
     nodes = [TextNode(text=text, start_char_idx=at, end_char_idx=at + len(text)) for text, at in [("abc", 0), ("a", 0)]]
     assert [script.is_exact(node, "abc") for node in nodes] == [True, True]
     assert not script.is_exact(nodes[1], "xbc")
@@ -34,8 +23,7 @@ def test_every_node_of_ours_is_exact(tmp_path):
     folder = tmp_path / "chroma"
     folder.mkdir()
     (folder / "a.md").write_text("# Tea\n\nBoil water. Add tea.\n\nWait. " * 90, "utf-8")
-    command = [sys.executable, "-W", "ignore", BENCHMARKS / "hierarchies.py", "--data", tmp_path]
-    results = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    results = json.loads(run("hierarchies", "--data", tmp_path))
     assert list(results) == ["chroma"]
     for label in ("hierarchical, same sizes", "hierarchical"):
         measured = results["chroma"][label]
@@ -43,7 +31,7 @@ def test_every_node_of_ours_is_exact(tmp_path):
     assert results["chroma"]["HierarchicalNodeParser of LlamaIndex"]["same ids"] == 0
 
 
-def test_questions_are_answered_by_levels(script, tmp_path):
+def test_questions_are_answered_by_levels(tmp_path):
     folder = tmp_path / "small"
     folder.mkdir()
     texts = [
@@ -66,7 +54,7 @@ def test_questions_are_answered_by_levels(script, tmp_path):
     assert "failed" not in report
 
 
-def test_chunks_of_llama_index_are_located_with_their_parents(script):
+def test_chunks_of_llama_index_are_located_with_their_parents():
     text = "".join(f"Sentence {i} is about tea.\n\n" for i in range(60))
     (chunks,) = script.TheirHierarchy((128, 32))([script.Source(text, "a")])
     assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)

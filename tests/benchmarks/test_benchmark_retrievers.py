@@ -1,15 +1,11 @@
 """The benchmarks of retrieval run on texts so small that their figures are meaningless."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from advchunk.evaluation import synthetic
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+from scripts import run
 
 
 @pytest.fixture(scope="module")
@@ -27,29 +23,24 @@ def data(tmp_path_factory):
     return folder
 
 
-def run(script, *args):
-    command = [sys.executable, "-W", "ignore", BENCHMARKS / script, *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
 def cells(output):
     return [[cell.strip(" *") for cell in line.strip("|\n").split("|")] for line in output.splitlines() if line]
 
 
 def test_neighbors_are_measured_for_each_retriever(data):
-    rows = cells(run("neighbors.py", "--data", data, "--sets", "made"))
+    rows = cells(run("neighbors", "--data", data, "--sets", "made"))
     assert [row[0] for row in rows[2:]] == [
         "plain", "context", "units", "words", "plain + words", "units + words", "plain + words, reciprocal",
     ]  # fmt: skip
 
 
 def test_pipelines_are_compared_with_the_default_one(data):
-    rows = cells(run("pipelines.py", "--data", data, "--sets", "made", "--only", "BM25", "parent"))
+    rows = cells(run("pipelines", "--data", data, "--sets", "made", "--only", "BM25", "parent"))
     assert rows[0] == ["", "made", "pipeline less this"]
     assert [row[0] for row in rows[2:]] == ["BM25", "parent documents", "recursive, units, hybrid, neighbors"]
 
 
 def test_a_query_takes_little_more_than_the_answer_of_the_store():
-    figures = json.loads(run("search_speed.py", "--chunks", 2000, "--queries", 3))
+    figures = json.loads(run("search_speed", "--chunks", 2000, "--queries", 3))
     assert figures["chunks"] == 2000
     assert figures["index_seconds"] > 0

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import subprocess
-import sys
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
+import vectors as script
 
 from advchunk import Chunk, Document, OptimalSemanticChunker, Span
 from advchunk.evaluation import EvaluationTask, Question, Reference, at_budget, find_overlaps, synthetic
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "vectors.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("benchmark_vectors", SCRIPT)
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from scripts import run
 
 
 def make_document(seed):
@@ -43,7 +31,7 @@ def make_document(seed):
 
 
 @pytest.fixture(scope="module")
-def cell(script):
+def cell():
     documents, questions = zip(*map(make_document, range(2)), strict=True)
     chunker = OptimalSemanticChunker(cache={})
     trial = EvaluationTask(documents, tuple(chain(*questions)), chunker.model, budget=50, budgets=(50,))
@@ -83,7 +71,7 @@ def by_character(overlap, ranking, budget):
     return lost
 
 
-def test_every_lost_character_has_its_cause(script, cell):
+def test_every_lost_character_has_its_cause(cell):
     causes = set()
     for budget in (20, 120, 700):
         near = np.random.default_rng(budget).random((len(cell.overlap.answers), len(cell.overlap.sizes)))
@@ -100,14 +88,14 @@ def test_every_lost_character_has_its_cause(script, cell):
     assert causes == set(range(len(script.CAUSES)))
 
 
-def test_a_cut_through_an_answer_loses_the_rest(script):
+def test_a_cut_through_an_answer_loses_the_rest():
     chunks = {"a": [Chunk("x" * 10, (Span(i, i + 10),), 10) for i in (0, 10, 20)]}
     overlap = find_overlaps(chunks, [Question("?", (Reference("a", Span(8, 14)),))])
     assert script.misses(overlap, np.array([[0, 2, 1]]), 10).lost.tolist() == [[0, 4 / 6, 0, 0, 0]]
     assert script.misses(overlap, np.array([[1, 0, 2]]), 12).lost.round(6).tolist() == [[0.333333, 0, 0, 0, 0]]
 
 
-def test_terms_add_up_to_the_context_vectors(script, cell):
+def test_terms_add_up_to_the_context_vectors(cell):
     ours, expected = script.add_terms((script.WEIGHT, script.neighborhood_sum))(cell)[0], script.CONTEXT(cell)[0]
     np.testing.assert_allclose(ours, expected, atol=1e-6)
     name, rows = next(iter(cell.rows.items()))
@@ -118,7 +106,7 @@ def test_terms_add_up_to_the_context_vectors(script, cell):
     np.testing.assert_allclose(topics.sum(axis=0), rows.sum(axis=0), rtol=1e-4, atol=1e-4)
 
 
-def test_oracles_never_cut_through_answers(script, cell):
+def test_oracles_never_cut_through_answers(cell):
     answers = [tuple(reference) for question in cell.bench.trial.questions for reference in question.references]
     edges = {name: {chunk.start for chunk in chunks} for name, chunks in cell.chunks.items()}
     assert any(start < edge < end for name, (start, end) in answers for edge in edges[name])
@@ -132,7 +120,7 @@ def test_oracles_never_cut_through_answers(script, cell):
         assert around <= {*edges[name], sentences[name][-1]}
 
 
-def test_undiluted_similarity_never_decreases(script, cell):
+def test_undiluted_similarity_never_decreases(cell):
     near, answer, whole = script.undiluted_similarity(cell)
     before = cell.bench.trial.question_vectors.astype(np.float64) @ script.CONTEXT(cell)[0].T
     assert np.all(near >= before - 1e-6)
@@ -142,7 +130,7 @@ def test_undiluted_similarity_never_decreases(script, cell):
     assert np.all((answer > -1) & (whole > -1))
 
 
-def test_headings_become_context(script, cell):
+def test_headings_become_context(cell):
     text = " = Cats = \n Cats purr . \n = = Food = = \n Cats eat . \n"
     assert [(match["depth"].count("="), match["title"]) for match in script.HEADING.finditer(text)] == [
         (1, "Cats"),
@@ -169,8 +157,7 @@ def test_output_has_every_table_and_none_of_the_texts(tmp_path):
             references = [{"document": name, "start": start, "end": end} for name, (start, end) in question.references]
             lines.append(json.dumps({"question": question.text, "references": references}))
     (tmp_path / "questions.jsonl").write_text("\n".join(lines), "utf-8")
-    command = [sys.executable, SCRIPT, "--data", tmp_path, "--mean", "30", "--errors", "30", "--chosen", "1.md"]
-    output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    output = run("vectors", "--data", tmp_path, "--mean", 30, "--errors", 30, "--chosen", "1.md")
     assert output.count("\n## ") == 6
     assert len(re.findall(r"chosen on .*\n.*\n\| 1 \|", output)) == 2
     context, units = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,17 +11,36 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import speed
 from quality import list_regressions
 
+from advchunk import ConfigurationError
 from advchunk.evaluation import synthetic
+from scripts import run
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "speed.py"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 SENTENCES = "The harbour froze in {}. Ships waited outside! Who would feed the town? Nobody knew, and {} people left. "
 
 
-def run(*args):
-    command = [sys.executable, SCRIPT, "--repeat", "1", *args]
-    return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+def test_every_script_starts_on_its_own():
+    """One process for all, without the folders of the tests; the other tests run the scripts in their own process."""
+    start = """if True:
+        import runpy, sys
+        for path in sys.argv[1:]:
+            sys.argv = [path, "--help"]
+            try:
+                runpy.run_path(path, run_name="__main__")
+            except SystemExit as end:
+                assert end.code == 0, path
+            else:
+                raise AssertionError(path)
+    """
+    paths = [path for path in sorted(FOLDER.glob("*.py")) if "__main__" in path.read_text("utf-8")]
+    assert len(paths) > 20
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-W", "ignore", "-c", start, *paths]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -36,7 +56,7 @@ def data(tmp_path):
 def test_corpora_and_many(data):
     pytest.importorskip("chonkie")
     pytest.importorskip("langchain_experimental")
-    results = run("--data", data, "--only", "corpora", "many", "--documents", "6")
+    results = json.loads(run("speed", "--repeat", 1, "--data", data, "--only", "corpora", "many", "--documents", 6))
     for figures in results["corpora"].values():
         assert figures["sentences"] == 2 * 12 * 3 * 4
         base, ours = figures["embedding only"]["wall"]["min"], figures["universal-semantic"]
@@ -47,8 +67,10 @@ def test_corpora_and_many(data):
         assert figures["distinct units"] > 6
 
 
-def test_clustering_and_imports():
-    results = run("--only", "mst", "imports", "--sizes", "60", "--large", "60")
+def test_clustering_and_imports(monkeypatch):
+    monkeypatch.setattr(speed, "run_in_subprocess", speed.worker)
+    monkeypatch.setattr(speed, "PACKAGES", ["advchunk"])
+    results = json.loads(run("speed", "--repeat", 1, "--only", "mst", "imports", "--sizes", 60, "--large", 60))
     comparison = results["mst"]["compared with the published loops"]["60"]
     assert comparison["equal labels"]
     assert min(comparison["components"]) > 1
@@ -57,6 +79,10 @@ def test_clustering_and_imports():
     assert large["tree on request"]["edges"] == 59
     assert large["all pairs"]["components"] == 1
     assert results["imports"]["advchunk"]["loads"] == ["numpy"]
+
+
+def test_memory_is_that_of_a_process_of_its_own():
+    assert speed.run_in_subprocess(60, "n_segments")["components"] == 6
 
 
 @pytest.fixture
@@ -71,17 +97,19 @@ def choi(tmp_path):
     return tmp_path
 
 
-def quality(*args):
-    command = [sys.executable, SCRIPT.with_name("quality.py"), "--json", *args]
-    return subprocess.run(command, capture_output=True, check=False, text=True)
+def fails(*args):
+    """Return what the benchmark of quality fails with."""
+    with pytest.raises(SystemExit) as failure:
+        run("quality", "--json", *args)
+    return str(failure.value)
 
 
 def test_quality(choi):
-    assert quality("--only", "nonsense").returncode == 1
+    with pytest.raises(ConfigurationError, match="nonsense"):
+        run("quality", "--only", "nonsense")
     labels = ["bayesseg, K known", "texttiling, fine", "optimal-semantic, K known"]
-    done = quality("--data", choi, "--set", "choi", "joined", "synthetic", "--texts", "1", "--only", *labels)
-    assert done.returncode == 0, done.stderr
-    figures = json.loads(done.stdout)["figures"]
+    sets = ["--set", "choi", "joined", "synthetic", "--texts", 1]
+    figures = json.loads(run("quality", "--json", "--data", choi, *sets, "--only", *labels))["figures"]
     baselines = ["no boundary", "even split, K known", "random, K known"]
     assert list(figures["3-11"]) == [*baselines, labels[1], labels[0], labels[2]]
     assert figures["3-11"]["bayesseg, K known"]["Pk"] < 0.1 < figures["3-11"]["no boundary"]["Pk"]
@@ -89,15 +117,14 @@ def test_quality(choi):
     assert 0 < figures["overlap 0.5"]["even split, K known"]["Pk"] < 1
 
 
-def test_quality_reports_regressions(choi):
+def test_quality_reports_regressions(choi, capsys):
     for group in ("3-11", "9-11"):  # no topic changes, so no cuts can be found
         text = "\n".join([("=" * 10 + "\n" if i % 5 == 0 else "") + f"Cats nap here {'x' * i}." for i in range(20)])
         (choi / "choi" / group / "0.ref").write_text(text, "utf-8")
-    done = quality("--data", choi, "--only", "bayesseg, no minimum size")
-    assert done.returncode == 1
-    assert "3-11: bayesseg, no minimum size: Pk" in done.stderr
-    assert "is over 0.11" in done.stderr
-    assert "Not checked: texttiling, fine; c99, its stems;" in done.stderr
+    message = fails("--data", choi, "--only", "bayesseg, no minimum size")
+    assert "3-11: bayesseg, no minimum size: Pk" in message
+    assert "is over 0.11" in message
+    assert "Not checked: texttiling, fine; c99, its stems;" in capsys.readouterr().err
 
 
 def test_quality_reports_regressions_on_real_texts(choi):
@@ -106,12 +133,11 @@ def test_quality_reports_regressions_on_real_texts(choi):
         text = "\n".join([("=" * 10 + "\n" if i % 2 == 0 else "") + f"Cats nap here {'x' * i}." for i in range(20)])
         (choi / "lectures" / f"{number}.txt").write_text(text, "utf-8")
     only = ["optimal-semantic", "texttiling, default", "texttiling, coarse"]
-    done = quality("--data", choi, "--set", "lectures", "--only", *only)
-    assert done.returncode == 1
-    assert "lectures: optimal-semantic: Pk" in done.stderr
-    assert "is over 0.345" in done.stderr
-    assert "lectures: texttiling, coarse: Pk" in done.stderr
-    assert "is not below that of texttiling, default" in done.stderr
+    message = fails("--data", choi, "--set", "lectures", "--only", *only)
+    assert "lectures: optimal-semantic: Pk" in message
+    assert "is over 0.345" in message
+    assert "lectures: texttiling, coarse: Pk" in message
+    assert "is not below that of texttiling, default" in message
     noise = {"optimal-semantic": {"Pk": 0.3, "Pk high": 0.01}}
     assert list_regressions({"lectures": noise}) == [
         "lectures: optimal-semantic: Pk is not below that of no boundary, but up to +0.010 from it"
@@ -120,15 +146,14 @@ def test_quality_reports_regressions_on_real_texts(choi):
 
 def test_growth_of_chunkers(tmp_path):
     (tmp_path / "cats.md").write_text("Cats purr and nap. Judges sit in court. " * 50)
-    command = [sys.executable, SCRIPT.with_name("growth.py"), "--data", tmp_path, "--sizes", "2000", "6000"]
+    command = [sys.executable, FOLDER / "growth.py", "--data", tmp_path, "--sizes", "2000", "6000"]
     process = subprocess.run([*command, "--only", "recursive"], capture_output=True, text=True, check=True)
-    assert re.search(
-        r"^\| recursive \| [\d.]+ / [\d.]+ \| -?[\d.]+ \| [\d.]+ \| -?\d+ \|$", process.stdout, re.MULTILINE
-    )
+    row = r"^\| recursive \| [\d.]+ / [\d.]+ \| -?[\d.]+ \| [\d.]+ \| -?\d+ \|$"
+    assert re.search(row, process.stdout, re.MULTILINE)
 
 
 def test_growth():
-    command = [sys.executable, SCRIPT.with_name("growth.py"), "--sizes", "60", "120", "--only", "texttiling", "c99"]
+    command = [sys.executable, FOLDER / "growth.py", "--sizes", "60", "120", "--only", "texttiling", "c99"]
     process = subprocess.run([*command, "--no-peers"], capture_output=True, check=True, text=True)
     growth = json.loads(process.stdout)["growth"]
     assert list(growth["c99"]["sizes"]) == ["60", "120"]
@@ -150,26 +175,11 @@ def test_retrieval(choi):
             lines.append(json.dumps({"question": sample.units.text[edges[a] : edges[a + 1]], "references": [answer]}))
     (folder / "questions.jsonl").write_text("\n".join(lines), "utf-8")
     labels = [
-        "optimal-semantic, units",
-        "even-split",
-        "semchunk",
-        "chonkie SemanticChunker",
-        "Chroma ClusterSemanticChunker",
-    ]
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        SCRIPT.with_name("retrieval.py"),
-        "--data",
-        folder,
-        "--chroma",
-        "--only",
-        *labels,
-    ]
+        "optimal-semantic, units", "even-split", "semchunk", "chonkie SemanticChunker", "Chroma ClusterSemanticChunker",
+    ]  # fmt: skip
 
-    def tables(*args):
-        output = subprocess.run([*command, *args], capture_output=True, check=True, text=True).stdout
+    def tables(*args, only=labels):
+        output = run("retrieval", "--data", folder, "--chroma", *args, "--only", *only)
         assert "| ClusterSemanticChunker, 200: here | 16 |" in output
         return output.split("## ")[2:]
 
@@ -179,7 +189,6 @@ def test_retrieval(choi):
     rows = [line.split(" | ") for line in matched.splitlines() if line.startswith("| ")][2:]
     assert all(36 <= int(cells[1]) <= 44 for cells in rows if "Chroma" not in cells[0])
     assert tables("--mean", "40", "--processes", "2")[0] == matched
-    with_context = tables(
-        "--mean", "40", "--set", "with-context", "--only", "recursive", "recursive, with context vectors"
-    )[0]
+    only = ["recursive", "recursive, with context vectors"]
+    with_context = tables("--mean", "40", "--set", "with-context", only=only)[0]
     assert with_context.count("\n| recursive, with context vectors |") == 1

@@ -474,6 +474,7 @@ def test_ended_process_leaves_no_partial_output(tmp_path, name):
     with process:
         while not list(tmp_path.iterdir()):  # it opens the file, then waits for its input
             assert process.poll() is None
+            time.sleep(0.01)
         process.send_signal(number)
         process.communicate()
     assert process.returncode != 0

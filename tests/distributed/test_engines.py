@@ -95,6 +95,8 @@ def test_spark(monkeypatch):
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # quick to start
+        "spark.sql.adaptive.enabled": "false",
         "spark.executorEnv.PYTHONPATH": path,
         "spark.log.level": "ERROR",
     }

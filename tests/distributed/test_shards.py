@@ -64,7 +64,11 @@ def test_json_lines_in_and_out(tmp_path):
 
 
 def test_every_line_is_a_document_or_an_error(tmp_path):
-    records = [{"id": "2026-01-01", "text": "A.", "n": 1}, {"id": 7, "text": "B. " * 500_000, "late": 5}, {"id": "c"}]
+    records = [
+        {"id": "2026-01-01", "text": "A.", "n": 1},
+        {"id": 7, "text": "B." + " " * 1_500_000, "late": 5},
+        {"id": "c"},
+    ]
     lines = [*map(json.dumps, records), "", "{broken", "[]", json.dumps({"id": "d", "text": "C.", "n": "two"})]
     (tmp_path / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
     counts = chunk_shards(tmp_path / "in.jsonl", tmp_path / "out", "recursive", workers=1)

@@ -63,13 +63,11 @@ def plainly_ranked(index, search):
     """Return the ranking of each question, one chunk at a time."""
     lexical = LexicalIndex([chunk.embed_text for chunk in index.chunks], index.task.language)
     places = Places.of(index.chunks, index.documents)
-    rankings = []
+    embed, rankings = default_embedder().embed, []
+    rows_of = [embed([chunk.embed_text]) if chunk.rows is None else chunk.rows for chunk in index.chunks]
     for question, vector in zip(index.task.questions, index.task.question_vectors, strict=True):
         words = lexical.scores(question.text).tolist()
-        cosines = []
-        for chunk in index.chunks:
-            rows = default_embedder().embed([chunk.embed_text]) if chunk.rows is None else chunk.rows
-            cosines.append(max(round(float(unit(row) @ unit(vector)), 9) for row in rows))
+        cosines = [max(round(float(unit(row) @ unit(vector)), 9) for row in rows) for rows in rows_of]
         by_vectors, by_words = (
             sorted(range(len(scores)), key=lambda i, scores=scores: (-scores[i], i)) for scores in (cosines, words)
         )

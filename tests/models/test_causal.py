@@ -25,6 +25,7 @@ from advchunk.models import causal, huggingface, rolling
 from advchunk.models.causal import CausalLM, as_causal
 from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
 from advchunk.models.rolling import SINKS, key_rotations
+from scripts import run
 
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
@@ -588,10 +589,7 @@ def test_the_benchmark_runs(tmp_path, real):
         (tmp_path / folder).mkdir(parents=True)
         segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
         (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
-    script = Path(__file__).parents[2] / "benchmarks/perplexity.py"
     args = ["--lm", models.smollm2(), "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
-    result = json.loads(
-        subprocess.run([sys.executable, script, *args], capture_output=True, check=True, text=True).stdout
-    )
+    result = json.loads(run("perplexity", *args))
     assert result["golden"]["wikitexts"]["largest difference"] < 1e-5
     assert result["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

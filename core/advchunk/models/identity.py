@@ -42,7 +42,11 @@ def identity(resource: Any, _seen: tuple[Any, ...] = ()) -> str:
         f"{getattr(kind, '__module__', None)}.{kind.__qualname__}",
         own_identity(resource) or model_name(resource),
     )
-    return f"{name}:{label}{_settings(resource)}" if label else f"{name}:{_digest_state(resource, _seen)}"
+    return (
+        f"{name}:{label}{_settings(resource)}{_variant(resource)}"
+        if label
+        else f"{name}:{_digest_state(resource, _seen)}"
+    )
 
 
 def _settings(model: Any) -> str:
@@ -50,6 +54,15 @@ def _settings(model: Any) -> str:
     names = [name for name in getattr(type(model), "model_fields", ()) if name not in _CALL_SETTINGS]
     values = {name: value for name in names if _is_plain(value := getattr(model, name, None))}
     return f" {_digest(sorted(values.items()))}" if values else ""
+
+
+def _variant(model: Any) -> str:
+    """Return a digest of the settings of a SentenceTransformer, or of a wrapped one, that change its vectors."""
+    if (encoder := sentence_transformer(model)) is None:
+        return ""
+    settings = [getattr(encoder, name, None) for name in ("backend", "truncate_dim", "max_seq_length")]
+    prompt = (getattr(encoder, "prompts", None) or {}).get(getattr(encoder, "default_prompt_name", None))
+    return f" {_digest(precision(encoder), *settings, prompt)}"
 
 
 def _is_plain(value: Any) -> bool:
@@ -117,3 +130,9 @@ def sentence_transformer(model: Any) -> Any:
         if hasattr(candidate, "max_seq_length") and hasattr(candidate, "encode"):
             return candidate
     return None
+
+
+def precision(encoder: Any) -> str:
+    """Return the type of a SentenceTransformer's weights, such as "float16"; an empty string if it holds none."""
+    weights = next(encoder.parameters(), None) if hasattr(encoder, "parameters") else None
+    return "" if weights is None else str(weights.dtype).removeprefix("torch.")

@@ -1,0 +1,159 @@
+"""Models of sentence-transformers in ONNX format, without torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from advchunk.errors import ModelUnavailable, first_line, import_extra, require
+from advchunk.models.token_batches import embed_in_batches
+from advchunk.records import Floats
+
+_INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
+
+
+class OnnxEmbedder:
+    """A model of sentence-transformers in ONNX format, run by onnxruntime without torch.
+
+    Tokenizer, limit, prompt and pooling are those of the model's folder, so that the vectors are those of
+    sentence-transformers. Texts are sorted by length and read in batches of a bounded number of tokens.
+
+    Parameters
+    ----------
+    model : a folder as sentence-transformers saves it, or its name on the Hugging Face hub.
+    file : the graph in that folder, such as a quantized one; its weights may be in files whose names begin with it.
+    threads : processor threads, >= 1; None is one per core.
+    providers : onnxruntime's execution providers in order of preference, such as "CUDAExecutionProvider".
+
+    Raises
+    ------
+    ConfigurationError : the model is not a transformer with mean, first-token or last-token pooling, or asks for other
+        inputs than text.
+    MissingExtra : onnxruntime, tokenizers or huggingface_hub is not installed.
+    ModelUnavailable : the folder lacks the graph, or the hub cannot be reached.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        file: str = "onnx/model.onnx",
+        threads: int | None = None,
+        providers: Sequence[str] = ("CPUExecutionProvider",),
+    ) -> None:
+        require(threads is None or threads >= 1, "threads must be >= 1 or None", threads)
+        self.model_name, self.file, self.threads, self.providers = str(model), file, threads, tuple(providers)
+        runtime, tokenizers = import_extra("onnxruntime", "onnx"), import_extra("tokenizers", "onnx")
+        folder = self._folder()
+        parts, limit, self._pool = _read_modules(folder)
+        self._pad = _read(parts / "config.json").get("pad_token_id") or 0
+        self.tokenizer = tokenizers.Tokenizer.from_file(str(parts / "tokenizer.json"))
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(limit)
+        self.prompt = _read_prompt(folder)
+        prompt_tokens = len(self.tokenizer.encode(self.prompt, add_special_tokens=False))
+        self.max_tokens = max(limit - self.tokenizer.num_special_tokens_to_add(False) - prompt_tokens, 1)
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads or 0
+        self._session = runtime.InferenceSession(str(folder / file), options, providers=list(self.providers))
+        self._inputs = [node.name for node in self._session.get_inputs()]
+        require(_INPUTS.issuperset(self._inputs), f"the inputs of {file} must be among {sorted(_INPUTS)}", self._inputs)
+        self._output = self._session.get_outputs()[0].name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OnnxEmbedder, (self.model_name, self.file, self.threads, self.providers)
+
+    @property
+    def identity(self) -> str:
+        """Name of the model and its graph in a cache."""
+        return f"{self.model_name} {self.file}"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return (n, d) float32 rows."""
+        encodings = self.tokenizer.encode_batch([self.prompt + text for text in texts])
+        return embed_in_batches(self._run, encodings, np.array(list(map(len, encodings)), dtype=np.int64))
+
+    def _run(self, encodings: list[Any]) -> Floats:
+        lengths = np.array(list(map(len, encodings)), dtype=np.int64)
+        mask = np.arange(lengths.max(initial=1)) < lengths[:, None]
+        ids = np.full(mask.shape, self._pad, dtype=np.int64)
+        ids[mask] = [token for encoding in encodings for token in encoding.ids]
+        features = {"input_ids": ids, "attention_mask": mask.astype(np.int64), "token_type_ids": np.zeros_like(ids)}
+        (tokens,) = self._session.run([self._output], {name: features[name] for name in self._inputs})
+        return self._pool(tokens.astype(np.float32), mask)
+
+    def _folder(self) -> Path:
+        """Return the folder with the files of the model, downloaded if it is a name."""
+        folder = Path(self.model_name)
+        if not folder.is_dir():
+            hub = import_extra("huggingface_hub", "onnx")
+            try:
+                folder = Path(hub.snapshot_download(self.model_name, allow_patterns=["*.json", f"{self.file}*"]))
+            except (OSError, ValueError) as error:
+                msg = (
+                    f"embedder {self.model_name!r} is not on this machine and could not be downloaded from the Hugging "
+                    f"Face hub: {first_line(error)}"
+                )
+                raise ModelUnavailable(msg) from error
+        if not (folder / self.file).is_file():
+            msg = f"embedder {self.model_name!r} has no {self.file}: export the model to ONNX, or name another file"
+            raise ModelUnavailable(msg)
+        return folder
+
+
+def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats]]:
+    """Return the folder of the transformer, its limit in tokens, and the pooling."""
+    modules = _read(folder / "modules.json") or []
+    kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
+    plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
+    require(plain, f"the modules in {folder} must be a Transformer, a Pooling and at most a Normalize", kinds)
+    transformer, pooling = (folder / module["path"] for module in modules[:2])
+    options = _read(pooling / "config.json")
+    modes = [name for name, value in options.items() if name.startswith("pooling_mode_") and value]
+    mode = "+".join(modes) or str(options.get("pooling_mode"))
+    require(mode in _POOLING, "the pooling must be the mean, the first or the last token", mode)
+    require(options.get("include_prompt", True), "the pooling must include the prompt", False)
+    settings = _read(transformer / "sentence_bert_config.json")
+    require(not settings.get("do_lower_case"), "the tokenizer itself must lowercase, not do_lower_case", True)
+    limits = (
+        _read(transformer / "tokenizer_config.json").get("model_max_length"),
+        _read(transformer / "config.json").get("max_position_embeddings"),
+    )
+    limit = settings.get("max_seq_length") or min(limit for limit in limits if limit)
+    return transformer, int(limit), _POOLING[mode]
+
+
+def _read_prompt(folder: Path) -> str:
+    config = _read(folder / "config_sentence_transformers.json")
+    return (config.get("prompts") or {}).get(config.get("default_prompt_name")) or ""
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _mean(tokens: Floats, mask: Any) -> Floats:
+    weights = mask[..., None]
+    return np.asarray((tokens * weights).sum(1) / weights.sum(1))
+
+
+def _first(tokens: Floats, _mask: Any) -> Floats:
+    return np.asarray(tokens[:, 0])
+
+
+def _last(tokens: Floats, mask: Any) -> Floats:
+    return np.asarray(tokens[np.arange(len(tokens)), mask.sum(1) - 1])
+
+
+# By name in the configuration of sentence-transformers, since version 6 and before.
+_POOLING: Mapping[str, Callable[[Floats, Any], Floats]] = {
+    "mean": _mean,
+    "cls": _first,
+    "lasttoken": _last,
+    "pooling_mode_mean_tokens": _mean,
+    "pooling_mode_cls_token": _first,
+    "pooling_mode_lasttoken": _last,
+}
