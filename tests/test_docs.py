@@ -1,12 +1,13 @@
 """The documentation site: every chunker has a page whose code runs, and a broken link is noticed."""
 
+import json
 import shlex
 import subprocess
 import sys
 from pathlib import PurePosixPath
 
 import pytest
-from chunker_pages import chunker_facts, chunker_page
+from chunker_pages import ANSWERS, chunker_facts, chunker_page, draw, explained
 from docstrings import entries, markdown, numpydoc, sections
 from site_links import BrokenLink, check, relink
 
@@ -66,6 +67,26 @@ def test_the_page_of_a_chunker_runs_and_documents_all_parameters(name, tmp_path,
         row, *_ = [line for line in page.splitlines() if line.strip().startswith(f"| `{parameter}` |")]
         assert len(row.rstrip("| ").rsplit("| ", 1)[1]) > 3
     assert ("!!! warning" in page) == describe(name)["experimental"]
+
+
+def test_recorded_answers_are_about_the_sample_text():
+    """After a change of the text, or of its sentences, tools/record_answers.py asks the model again."""
+    answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    surprise = explained("perplexity")
+    assert surprise.units.edges[1:].tolist() == answers["ends"]
+    assert surprise.figures["surprise"].tolist() == pytest.approx(answers["surprise"])
+
+
+def test_chapters_that_a_text_does_not_support_are_not_in_the_picture():
+    chapters = {chunk.metadata["chapter"] for chunk in explained("llm-chaptering").chunks}
+    assert "Soup" in chapters
+    assert not chapters & {"The horizon", "Oatmeal"}
+
+
+def test_a_picture_can_be_of_a_corpus(tmp_path):
+    draw("graphrag", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"graphrag-light.svg", "graphrag-dark.svg"}
+    assert "Fairlie" in (tmp_path / "graphrag-light.svg").read_text(encoding="utf-8")
 
 
 def test_pages_show_measured_figures():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -14,10 +15,11 @@ import jinja2
 from docstrings import entries, markdown, sections
 from site_links import ROOT, SAMPLE, BrokenLink, site_path, title_of
 
-from advchunk import Document, Explanation, create
+from advchunk import Document, Explanation, GraphRAGChunker, create
 from advchunk.chunkers.params import Params
 from advchunk.chunkers.registry import TABLE, describe, params_of
 
+ANSWERS = ROOT / "docs" / "answers.json"
 ABSTRACT = (
     "BACKGROUND: Sleep matters to health. METHODS: We watched 24 cats for a week. RESULTS: Cats slept 16.1 h vs 8.2 h for "
     "dogs (p = 0.03). Kittens slept 18.0 h. CONCLUSIONS: Cats sleep more than dogs."
@@ -77,7 +79,7 @@ def chunker_page(name: str) -> str:
         when=own["when"],
         avoid=own["avoid"],
         caption=own.get("caption"),
-        on_sample=not own.get("document"),
+        on_sample=not own.keys() & {"document", "documents"},
         text=_link_benchmarks(markdown("\n\n".join(paragraphs))),
         source=entry.source,
         references=markdown(documented.get("References", "")),
@@ -195,12 +197,51 @@ def overview() -> str:
     return "\n".join(lines) + "\n"
 
 
+class RecordedModel:
+    """A language model whose answers about the sample text tools/record_answers.py has written."""
+
+    model_name = "recorded"
+
+    def __init__(self) -> None:
+        self._answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
+
+    def surprise(self, _text: str) -> tuple[list[int], list[float]]:
+        """Return the ends of the sentences and their surprise, as if each were one token."""
+        return self._answers["ends"], self._answers["surprise"]
+
+
 def explained(name: str) -> Explanation:
     """Return the explanation that the picture of a chunker shows."""
     own = chunker_facts()[name]
     file = own.get("document", SAMPLE)
     text = ABSTRACT if file == "abstract" else (ROOT / file).read_text(encoding="utf-8")
-    return create(name, experimental=True, **own.get("params", {})).explain(Document(text, name))
+    models: dict[str | None, dict[str, Any]] = {"lm": {"lm": RecordedModel()}, "llm": {"llm": lambda _: own["answer"]}}
+    model = models.get(describe(name)["needs"], {})
+    return create(name, experimental=True, **own.get("params", {}), **model).explain(Document(text, name))
+
+
+def plot_entities(own: dict[str, Any], ax: Any) -> None:
+    """Plot the graph of a corpus: entities in the colors of their smallest communities."""
+    import networkx as nx
+
+    documents = [Document(text, str(i)) for i, text in enumerate(own["documents"])]
+    corpus = GraphRAGChunker(**own["params"]).chunk_corpus(documents)
+    place = {member: f"C{community.number}" for community in corpus.communities for member in community.members}
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((a, b, edge.weight) for (a, b), edge in corpus.graph.edges.items())
+    nx.draw_networkx(
+        graph,
+        nx.circular_layout(sorted(graph, key=lambda entity: (place[entity], entity))),
+        ax=ax,
+        labels={entity: corpus.graph.entities[entity].name.replace(" ", "\n") for entity in graph},
+        node_color=[place[entity] for entity in graph],
+        width=[3 * weight for *_, weight in graph.edges.data("weight")],
+        edge_color="0.6",
+        node_size=3000,
+        font_size=9,
+    )
+    ax.margins(0.15)
+    ax.set_axis_off()
 
 
 def draw(name: str, folder: Path) -> None:
@@ -212,15 +253,18 @@ def draw(name: str, folder: Path) -> None:
 
     from advchunk.viewer import plots
 
-    own, explanation = chunker_facts()[name], explained(name)
+    own = chunker_facts()[name]
     folder.mkdir(parents=True, exist_ok=True)
     for shade, style in (("light", "default"), ("dark", "dark_background")):
-        square = own["plot"] == "similarity"
+        square = own["plot"] in {"similarity", "entities"}
         look: Any = {"axes.facecolor": "none", "savefig.facecolor": "none", "font.size": 12}
         fixed: Any = {"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": name}
         with pyplot.style.context(style), pyplot.rc_context({**look, **fixed}):
             figure, ax = pyplot.subplots(figsize=(6, 5) if square else (8, 3), layout="constrained")
-            arguments = [own["figure"]] if "figure" in own else []
-            getattr(plots, f"plot_{own['plot']}")(explanation, *arguments, ax=ax)
+            if own["plot"] == "entities":
+                plot_entities(own, ax)
+            else:
+                arguments = [own["figure"]] if "figure" in own else []
+                getattr(plots, f"plot_{own['plot']}")(explained(name), *arguments, ax=ax)
             figure.savefig(folder / f"{name}-{shade}.svg", metadata={"Date": None})
             pyplot.close(figure)

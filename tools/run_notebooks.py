@@ -1,12 +1,13 @@
 """Run notebooks and write their outputs, without anything that differs between runs.
 
-``tools/run_notebooks.py`` runs all of them, ``tools/run_notebooks.py notebooks/01_core.ipynb`` only this one.
+``tools/run_notebooks.py`` runs all of them, ``tools/run_notebooks.py notebooks/01_five_minutes.ipynb`` only this one.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from nbclient import NotebookClient
@@ -23,10 +24,11 @@ def main() -> None:
 
 
 def run(path: Path) -> NotebookNode:
-    """Return a notebook with its outputs, run in a new kernel in its own folder."""
+    """Return a notebook with its outputs, run in a new kernel in an empty folder: it brings or writes all that it reads."""
     notebook = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": path.parent}}
-    NotebookClient(notebook, timeout=600, coalesce_streams=True, resources=resources).execute()
+    with TemporaryDirectory() as folder:
+        resources = {"metadata": {"path": folder}}
+        NotebookClient(notebook, timeout=600, coalesce_streams=True, resources=resources).execute()
     return strip(notebook)
 
 
