@@ -17,7 +17,9 @@ from advchunk import names
 from advchunk.chunkers.registry import describe
 from test_readme import ROOT, blocks, run
 
-PAGES = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]  # the guides: test_readme
+PAGES = [  # the guides: test_readme
+    str(path.relative_to(ROOT)) for folder in ("docs", "docs/integrations") for path in sorted((ROOT / folder).glob("*.md"))
+]
 
 
 @pytest.fixture
