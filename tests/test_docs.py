@@ -18,7 +18,9 @@ from advchunk.chunkers.registry import describe
 from test_readme import ROOT, blocks, run
 
 PAGES = [  # the guides: test_readme
-    str(path.relative_to(ROOT)) for folder in ("docs", "docs/integrations") for path in sorted((ROOT / folder).glob("*.md"))
+    str(path.relative_to(ROOT))
+    for folder in ("docs", "docs/integrations")
+    for path in sorted((ROOT / folder).glob("*.md"))
 ]
 
 
