@@ -1,21 +1,28 @@
 """The documentation site: every chunker has a page whose code runs, and a broken link is noticed."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import PurePosixPath
 
 import pytest
 from chunker_pages import ANSWERS, chunker_facts, chunker_page, draw, explained
 from docstrings import entries, markdown, numpydoc, sections
+from reference_pages import BASES, MODULES, reference
 from site_links import BrokenLink, check, relink
 
 from advchunk import names
 from advchunk.chunkers.registry import describe
 from test_readme import ROOT, blocks, run
 
-PAGES = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]  # the guides: test_readme
+PAGES = [  # the guides: test_readme
+    str(path.relative_to(ROOT))
+    for folder in ("docs", "docs/integrations")
+    for path in sorted((ROOT / folder).glob("*.md"))
+]
 
 
 @pytest.fixture
@@ -116,6 +123,37 @@ def test_broken_links_of_a_site_are_listed(tmp_path):
     assert check(tmp_path) == [
         "a.html: b.html#gone", "a.html: c.html", "a.html: #no", "a.html: d.png", "a.html: loads https://cdn.org/x.js",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_reference_has_each_public_name_once(module):
+    shown = re.findall(r"^::: ([\w.]+)$", reference(module), re.MULTILINE)
+    public = getattr(import_module(module), "__all__", [path.rpartition(".")[2] for path in shown])
+    names = [path.removeprefix(f"{module}.") for path in shown]
+    assert sorted(name for name in names if "." not in name) == sorted(public)
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_the_reference_knows_what_users_call(base):
+    public = {
+        name
+        for name, member in vars(base).items()
+        if name[0] != "_" and (callable(member) or isinstance(member, property))
+    }
+    _, methods, hooks = BASES[base]
+    assert set(hooks) <= public
+    others = {
+        kind for kind in vars(import_module(base.__module__.partition(".")[0])).values() if isinstance(kind, type)
+    }
+    assert all(any(name in vars(kind) for kind in {base, *others}) for name in methods)
+
+
+def test_the_reference_shows_hooks_to_authors_only():
+    for_users, _, for_authors = reference("advchunk").partition("## For your own algorithm")
+    assert '::: advchunk.MSTSemanticChunker\n    options: {"heading_level": 3, "members": []}' in for_users
+    assert "advchunk.Chunker.plan" in for_authors
+    assert '"plan"' not in for_users
+    assert '"chunk_many"' in for_users
 
 
 def test_docstrings_become_markdown():

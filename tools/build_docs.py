@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import griffe
 import nbformat
 import yaml
 from chunker_pages import chunker_facts, chunker_page, draw, overview
-from docstrings import markdown
+from reference_pages import MODULES, reference
 from site_links import ROOT, SAMPLE, check, relink, site_path, title_of
 
 from advchunk.chunkers.registry import TABLE
@@ -23,10 +22,6 @@ GUIDES = (
     "installation", "chunkers", "langchain", "llamaindex", "retrieval", "evaluation", "viewing", "sizes-and-tokens", "structured-documents",
     "hierarchies", "many-documents", "distributed", "metadata", "own-embedder", "language-models", "own-algorithm", "plugins", "experimental", "biomedical",
     "command-line", "migration",
-)  # fmt: skip
-MODULES = (
-    "advchunk", "langchain_advchunk", "llamaindex_advchunk", "advchunk.evaluation", "advchunk.retrieval", "advchunk.enrich",
-    "advchunk.viewer", "advchunk.viewer.plots",
 )  # fmt: skip
 
 
@@ -51,17 +46,6 @@ def notebook(path: PurePosixPath, place: PurePosixPath) -> tuple[str, Mapping[st
             cell.source = relink(cell.source, path, place)
     text, parts = exporter().from_notebook_node(content, {"unique_key": path.stem})
     return text, parts["outputs"]
-
-
-def reference(module: str) -> str:
-    """Return the page of a module: every name that it exports."""
-    loaded = griffe.load(module, search_paths=[ROOT / "core", ROOT], resolve_aliases=True)
-    public = loaded.exports or [
-        n for n, member in loaded.members.items() if n.startswith("plot_") and member.is_function
-    ]
-    doc = markdown(loaded.docstring.value.partition("\n\n>>>")[0]) if loaded.docstring else ""
-    names = sorted(map(str, public), key=lambda name: (not name[0].isupper(), name))
-    return "\n\n".join([f"# {module}", doc, *(f"::: {module}.{name}" for name in names)]) + "\n"
 
 
 def write_pages(pages: Path) -> None:

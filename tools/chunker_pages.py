@@ -181,7 +181,7 @@ def overview() -> str:
     lines = [
         "# Chunkers",
         "",
-        "Not sure? `universal-semantic` is a good start, `optimal-semantic` follows topics best, and `recursive` needs no embedder. "
+        "If you are not sure which to use, start with `recursive`, which needs no embedder. `optimal-semantic` follows topics best. "
         "`advchunk recommend DIR` compares them on your own documents.",
     ]
     for group, remark in (

@@ -32,6 +32,8 @@ def site_path(path: PurePosixPath) -> PurePosixPath | None:
     }
     if str(path) in places:
         return PurePosixPath(places[str(path)])
+    if path.parts[:2] == ("docs", "integrations"):  # texts for the sites of the frameworks
+        return None
     if path.parts[0] == "docs" and path.suffix in {".md", ".svg", ".png", ".css"}:
         return path.relative_to("docs")
     if path.parts[0] == "benchmarks" and path.suffix in {".md", ".svg"}:

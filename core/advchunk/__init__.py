@@ -1,4 +1,4 @@
-"""Chunking for retrieval: every serious algorithm behind one contract, free of frameworks.
+"""Chunkers for retrieval that share one interface and need no framework.
 
 >>> from advchunk import RecursiveChunker
 >>> [chunk.spans for chunk in RecursiveChunker(max_tokens=4).chunk("One two. Three four.")]

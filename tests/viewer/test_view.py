@@ -38,6 +38,12 @@ def explanation(text, *groups, **document):
     return Explanation(Document(text, "a.md", **document), chunks)
 
 
+def two_methods():
+    """Return a view of chunks, of which one method has the second in two parts."""
+    halves = explanation(TEXT, [(0, 12)], [(12, 40)], [(40, len(TEXT))])
+    return View({"a": explanation(TEXT, [(0, 12)], [(12, len(TEXT))]), "b": halves})
+
+
 @given(st.text(st.characters(codec=None)))
 def test_the_data_hold_the_text_and_the_page_ends_no_script_early(text):
     page = View(explanation(text + "x", [(0, len(text) + 1)]), title=text).html
@@ -87,7 +93,9 @@ class Seen(browser.Seen):
         return [(kind, int(chunk), unescape(text)) for kind, chunk, text in pieces]
 
     def details(self):
-        return unescape(re.sub("<[^>]*>", " ", re.search(r"<aside.*?</aside>", self.dom, re.DOTALL)[0]))
+        """Return the words of the facts of a chunk."""
+        facts = re.search(r"<aside.*?</aside>", self.dom, re.DOTALL)[0]
+        return " ".join(unescape(re.sub("<[^>]*>", " ", facts)).split())
 
 
 @browser.needs_browser
@@ -130,6 +138,7 @@ class TestInABrowser:
         seen = Seen(View(explained).html, tmp_path, script=script)
         assert seen.complaints == []
         assert [chunk for kind, chunk, _ in seen.pieces() if "current" in kind] == [1]
+        assert "advchunk_keys" not in seen.details()
         for fact in ("Chunk 1", explained.chunks[1].id, str(explained.chunks[1].tokens), "Ann"):
             assert fact in seen.details()
 
@@ -141,10 +150,60 @@ class TestInABrowser:
         seen = Seen(page, tmp_path, script=click + leave)
         assert [kind for kind, *_ in seen.pieces() if "current" in kind] == []
 
+    def test_a_second_click_releases_a_chunk(self, tmp_path):
+        script = "for (let i = 0; i < 2; i++) document.querySelectorAll('.piece')[2].click();"
+        seen = Seen(two_methods().html, tmp_path, script=script)
+        assert [kind for kind, *_ in seen.pieces() if kind != "piece"] == []
+
+    @pytest.mark.parametrize("act", ["click()", "dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))"])
+    def test_a_chunk_shows_its_counterparts_of_the_other_method(self, act, tmp_path):
+        seen = Seen(two_methods().html, tmp_path, script=f"document.querySelectorAll('.piece')[1].{act};")
+        assert seen.complaints == []
+        marked = [(kind, chunk) for kind, chunk, _ in seen.pieces() if kind != "piece"]
+        assert marked == [("piece current", 1), ("piece counterpart", 1), ("piece counterpart", 2)]
+        assert "in b chunks 1, 2" in seen.details()
+
+    def test_a_chunk_of_both_methods_is_the_same(self, tmp_path):
+        seen = Seen(two_methods().html, tmp_path, script="document.querySelector('.piece').click();")
+        assert "in b chunk 0, the same" in seen.details()
+
+    def test_white_space_alone_makes_no_counterpart(self, tmp_path):
+        text = "Cats.\n\nDogs."
+        page = View({"a": explanation(text, [(0, 7)], [(7, 12)]), "b": explanation(text, [(0, 5)], [(5, 12)])}).html
+        seen = Seen(page, tmp_path, script="document.querySelector('.piece').click();")
+        assert "in b chunk 0 " in seen.details()
+
+    def test_columns_show_the_same_text_at_the_same_height(self, tmp_path):
+        text = "".join(f"Ship {number} sails. {'Wind and waves. ' * 20}\n\n" for number in range(400))
+        view = view_of(text, a=RecursiveChunker(max_tokens=100), b=SlidingWindowChunker(max_tokens=300))
+        script = """
+          const pieceOf = (column) => [...column.querySelectorAll(".piece")].find((piece) => piece.textContent.includes("Ship 300 "));
+          const columns = [...document.querySelectorAll(".text")];
+          const height = (column) => {
+            const range = new Range(), text = pieceOf(column).firstChild, start = text.data.indexOf("Ship 300 ");
+            range.setStart(text, start);
+            range.setEnd(text, start + 4);
+            return range.getBoundingClientRect().top;
+          };
+          const record = (moment) => document.body.setAttribute(`data-${moment}`, columns.map(height));
+          pieceOf(columns[1]).scrollIntoView();
+          setTimeout(() => { record("scrolled"); pieceOf(columns[0]).click(); }, 500);
+          setTimeout(() => record("clicked"), 1000);
+        """
+        seen = Seen(view.html, tmp_path, script=script)
+        assert seen.complaints == []
+        for moment in ("scrolled", "clicked"):
+            left, right = map(float, re.search(f'data-{moment}="([^"]*)"', seen.dom)[1].split(","))
+            assert abs(left - right) < 2
+
+    def test_the_next_difference_is_after_the_current_chunk(self, tmp_path):
+        tens = explanation(TEXT, *([(start, min(start + 10, len(TEXT)))] for start in range(0, len(TEXT), 10)))
+        view = View({"a": tens, "b": explanation(TEXT, [(0, len(TEXT))])})
+        script = "document.querySelectorAll('.piece')[4].click(); document.getElementById('difference').click();"
+        assert "Chunk 5 of a" in Seen(view.html, tmp_path, script=script).details()
+
     def test_differences_between_methods_are_counted_and_marked(self, tmp_path):
-        other = explanation(TEXT, [(0, 12)], [(12, 40)], [(40, len(TEXT))])
-        page = View({"a": explanation(TEXT, [(0, 12)], [(12, len(TEXT))]), "b": other}).html
-        seen = Seen(page, tmp_path, script="document.getElementById('difference').click();")
+        seen = Seen(two_methods().html, tmp_path, script="document.getElementById('difference').click();")
         assert seen.complaints == []
         facts = re.findall(r'<p class="facts quiet">(.+?)</p>', seen.dom)
         assert [re.search(r"\d+ of \d+ boundaries", fact)[0] for fact in facts] == [

@@ -2,7 +2,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const HUES = [250, 65, 145, 310, 100, 355, 195, 30];
-  const BATCH = 200; // pieces that are laid out together
+  const BATCH = 10000; // characters that are laid out together, where pieces allow
   const MOST_MATCHES = 2000;
   const element = (id) => document.getElementById(id);
   const make = (name, properties = {}, ...children) => {
@@ -10,7 +10,7 @@
     node.append(...children);
     return node;
   };
-  let current = { columns: [], active: 0, chunk: -1, matches: [], match: -1 };
+  let current = { columns: [], active: 0, chunk: -1, offset: -1, matches: [], match: -1 };
   let pages = false;
 
   /** Return the first index whose value is at least `value`. */
@@ -89,14 +89,39 @@
       return this.pieces[Math.max(lowerBound(this.pieces, offset + 1, (piece) => piece.start) - 1, 0)];
     }
 
+    /** Return the chunks that share more than white space with some spans. */
+    sharing(spans) {
+      const chunks = new Set();
+      for (let i = 0; i < spans.length; i += 2) {
+        const first = lowerBound(this.pieces, spans[i] + 1, (piece) => piece.start) - 1;
+        for (let place = first; place < this.pieces.length && this.pieces[place].start < spans[i + 1]; place++) {
+          const { start, end, chunk } = this.pieces[place];
+          const shared = this.source.text.slice(Math.max(start, spans[i]), Math.min(end, spans[i + 1]));
+          if (chunk >= 0 && shared.trim()) chunks.add(chunk);
+        }
+      }
+      return [...chunks];
+    }
+
+    /** Return how many pixels below the top of the column an offset is shown, or NaN if it is not. */
+    heightOf(offset) {
+      const { chunk, node } = this.pieceAt(offset);
+      if (!pages) node.parentElement.style.contentVisibility = "visible"; // otherwise its place is an estimate
+      const shown = pages ? this.nodes.get(chunk)?.[0] : rangeOf(this, offset, offset + 1);
+      return (shown?.getBoundingClientRect().top ?? NaN) - this.text.getBoundingClientRect().top;
+    }
+
     draw(others) {
       const node = element("column").content.cloneNode(true).firstElementChild;
       const tokens = this.leaves.map((index) => this.chunks[index].tokens).sort((a, b) => a - b);
       const sizes = tokens.length ? `, ${tokens[0]} to ${tokens.at(-1)} tokens, median ${tokens[tokens.length >> 1]}` : "";
       node.querySelector("h2").textContent = data.methods[this.place] || this.source.name;
       this.only = [...this.cuts.keys()].filter((offset) => others.some((other) => !other.cuts.has(offset)));
-      const differences = others.length ? `; ${this.only.length} of ${this.cuts.size} boundaries only here` : "";
-      node.querySelector(".facts").textContent = `${this.leaves.length} chunks${sizes}${differences}`;
+      node.querySelector(".facts").textContent = `${this.leaves.length} chunks${sizes}`;
+      if (others.length) {
+        const textContent = `${this.only.length} of ${this.cuts.size} boundaries only here`;
+        node.querySelector(".facts").append("; ", make("span", { className: "differences", textContent }));
+      }
       this.node = node;
       this.text = node.querySelector(".text");
       this.canvas = node.querySelector("canvas");
@@ -110,8 +135,11 @@
         this.text.addEventListener(kind, (event) => {
           const piece = event.target.closest("[data-chunk]");
           if (!piece) return;
-          if (kind === "click") select(this, +piece.dataset.chunk, false);
-          else if (current.chunk < 0) describe(this, +piece.dataset.chunk);
+          const chunk = +piece.dataset.chunk, isSelected = this === current.columns[current.active] && chunk === current.chunk;
+          if (kind === "mouseover") {
+            if (current.chunk < 0) mark(this, chunk);
+          } else if (isSelected) select(this, -1);
+          else select(this, chunk, this.pieces.find(({ node }) => node === piece)?.start, false);
         });
       this.text.addEventListener("scroll", () => follow(this), { passive: true });
       return node;
@@ -123,10 +151,15 @@
 
     drawText() {
       const only = new Set(this.only), batches = [];
+      let first = -Infinity;
       this.nodes = new Map(this.leaves.map((index) => [index, []]));
-      for (const [index, piece] of this.pieces.entries()) {
-        if (index % BATCH === 0) batches.push(make("div", { className: "batch" }));
+      for (const piece of this.pieces) {
+        if (piece.start - first >= BATCH) {
+          batches.push(make("div", { className: "batch" }));
+          first = piece.start;
+        }
         const batch = batches.at(-1), cut = this.cuts.get(piece.start);
+        batch.style.containIntrinsicSize = `auto ${(piece.end - first) / 2}px`;
         if (cut) {
           const mark = make("span", { className: only.has(piece.start) ? "cut only" : "cut", title: cutText(cut) });
           if (cut[1] !== null) mark.style.borderLeftWidth = `${1 + Math.round(4 * this.rank(cut[1]))}px`;
@@ -224,12 +257,13 @@
     const places = make("dd");
     for (let i = 0; i < 2 * size; i += 2) {
       const jump = make("button", { textContent: `${chunk.spans[i]}–${chunk.spans[i + 1]}`, title: "Go to this passage" });
-      jump.addEventListener("click", () => column.nodes.get(index)?.[i / 2]?.scrollIntoView({ block: "center" }));
+      jump.addEventListener("click", () => show(column.spans[index][i]));
       places.append(jump, " ");
     }
     list.append(make("dt", { textContent: size === 1 ? "span" : `${size} spans` }), places);
     const cut = column.cuts.get(column.spans[index].at(-1));
     if (cut) fact("ends by", cutText(cut));
+    for (const other of current.columns) if (other !== column) fact(`in ${data.methods[other.place]}`, counterparts(column, index, other));
     for (const [name, value] of Object.entries(chunk.metadata ?? {}))
       fact(name, typeof value === "string" ? value : JSON.stringify(value));
     fact("id", chunk.id);
@@ -237,17 +271,29 @@
     element("details").replaceChildren(make("h3", { textContent: `Chunk ${index}${name && current.columns.length > 1 ? ` of ${name}` : ""}` }), list);
   }
 
-  /** Make a chunk the current one; -1 for none. */
-  function select(column, index, scroll = true) {
-    document.querySelectorAll(".current").forEach((node) => node.classList.remove("current"));
-    current.active = current.columns.indexOf(column);
-    current.chunk = index;
-    if (index >= 0) {
-      const nodes = column.nodes.get(index) ?? [];
-      nodes.forEach((node) => node.classList.add("current"));
-      if (scroll) nodes[0]?.scrollIntoView({ block: "center" });
-      describe(column, index);
-    }
+  /** Return the numbers of the chunks of another method that share text with a chunk. */
+  function counterparts(column, index, other) {
+    const chunks = other.sharing(column.spans[index]);
+    if (chunks.length === 1 && String(other.spans[chunks[0]]) === String(column.spans[index])) return `chunk ${chunks[0]}, the same`;
+    return `chunk${chunks.length === 1 ? "" : "s"} ${chunks.join(", ")}`;
+  }
+
+  /** Mark a chunk, and the chunks of the other methods that share text with it, and show its facts. */
+  function mark(column, index) {
+    document.querySelectorAll(".current, .counterpart").forEach((node) => node.classList.remove("current", "counterpart"));
+    if (index < 0) return;
+    const add = (owner, chunk, name) => owner.nodes.get(chunk)?.forEach((node) => node.classList.add(name));
+    add(column, index, "current");
+    for (const other of current.columns)
+      if (other !== column) other.sharing(column.spans[index]).forEach((chunk) => add(other, chunk, "counterpart"));
+    describe(column, index);
+  }
+
+  /** Make a chunk the current one, -1 for none, and show one of its offsets; the column itself may stay as it is. */
+  function select(column, index, offset = column.spans[index]?.[0] ?? -1, scroll = true) {
+    Object.assign(current, { active: current.columns.indexOf(column), chunk: index, offset });
+    mark(column, index);
+    if (index >= 0) show(offset, scroll ? null : column);
     current.columns.forEach((other) => other.drawOverview());
   }
 
@@ -261,34 +307,33 @@
   function nextDifference() {
     const offsets = [...new Set(current.columns.flatMap((column) => column.only))].sort((a, b) => a - b);
     if (!offsets.length) return;
-    const next = offsets[lowerBound(offsets, (current.difference ?? -1) + 1)] ?? offsets[0];
-    current.difference = next;
+    const next = offsets[lowerBound(offsets, current.offset + 1)] ?? offsets[0];
     const owner = current.columns.find((column) => column.only.includes(next));
-    select(owner, owner.pieceAt(next).chunk);
-    scrollOthers(owner, next);
+    select(owner, owner.pieceAt(next).chunk, next);
   }
 
-  let quietUntil = 0, scheduled = false; // while columns are scrolled by the script
-  function follow(column) {
-    if (pages || scheduled || performance.now() < quietUntil || current.columns.length < 2) return;
-    scheduled = true;
-    requestAnimationFrame(() => {
-      scheduled = false;
-      const box = column.text.getBoundingClientRect();
-      const node = document.elementFromPoint(box.left + 24, box.top + 24)?.closest("[data-chunk]");
-      if (!node) return;
-      const piece = column.pieces.find((candidate) => candidate.node === node);
-      scrollOthers(column, piece.start, node.getBoundingClientRect().top - box.top);
-    });
+  /** Scroll the other columns to what a column shows. */
+  function follow(column, repetitions = 3) {
+    const isFollowing = column !== leader && performance.now() < quietUntil;
+    if (isFollowing || current.columns.length < 2) return;
+    if (pages) return current.columns.forEach((other) => (other.text.scrollTop = column.text.scrollTop));
+    const { left, top } = column.text.getBoundingClientRect();
+    const nodes = [8, 24, 40, 56, 72].map((y) => document.elementFromPoint(left + 8, top + y)?.closest("[data-chunk]"));
+    const piece = column.pieces.find(({ node }) => node && nodes.includes(node));
+    if (piece) show(piece.start, column);
+    else if (repetitions) requestAnimationFrame(() => follow(column, repetitions - 1)); // not yet laid out
   }
 
-  function scrollOthers(column, offset, shift = 80) {
+  let leader = null, quietUntil = 0, frame = 0;
+  /** Show an offset in every column at the same height; `still` is a column that stays as it is. */
+  function show(offset, still = null, repetitions = 3) {
+    const height = still?.heightOf(offset) ?? 64;
+    leader = still;
     quietUntil = performance.now() + 150;
-    for (const other of current.columns) {
-      if (other === column || !other.pieceAt(offset)?.node) continue;
-      const box = other.text.getBoundingClientRect();
-      other.text.scrollTop += other.pieceAt(offset).node.getBoundingClientRect().top - box.top - shift;
-    }
+    for (const column of current.columns)
+      if (column !== still) column.text.scrollTop += column.heightOf(offset) - height || 0;
+    cancelAnimationFrame(frame); // text that comes into view is laid out only then, and moves what is below
+    if (repetitions) frame = requestAnimationFrame(() => show(offset, still, repetitions - 1));
   }
 
   /** Find a text, ignoring case, and highlight its places. */
@@ -317,7 +362,8 @@
     if (!current.matches.length) return;
     current.match = (current.match + 1) % current.matches.length;
     const column = current.columns[current.active];
-    select(column, column.pieceAt(current.matches[current.match][0]).chunk);
+    const [start] = current.matches[current.match];
+    select(column, column.pieceAt(start).chunk, start);
     showMatches();
   }
 
@@ -330,11 +376,11 @@
     const source = data.documents[place];
     pages = pages && source.pages.length > 0;
     const columns = data.methods.map((_, index) => new Column(source, index));
-    current = { columns, active: 0, chunk: -1, matches: [], match: -1 };
+    current = { columns, active: 0, chunk: -1, offset: -1, matches: [], match: -1 };
     element("columns").replaceChildren(...columns.map((column) => column.draw(columns.filter((other) => other !== column))));
     element("layout").hidden = !source.pages.length;
     element("difference").hidden = columns.length < 2;
-    element("more-keys").textContent = columns.length < 2 ? "" : ", d for the next difference";
+    element("difference-key").hidden = columns.length < 2;
     columns.forEach((column) => column.drawOverview());
     find(element("find").value);
   }
@@ -344,7 +390,7 @@
     pages = !pages;
     element("layout").setAttribute("aria-pressed", pages);
     current.columns.forEach((column) => column.fill());
-    select(current.columns[current.active], current.chunk);
+    select(current.columns[current.active], current.chunk, current.offset);
     find(element("find").value);
   }
 

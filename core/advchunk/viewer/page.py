@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from advchunk.errors import require
-from advchunk.records import Chunk, Document, Explanation
+from advchunk.records import WRITTEN_KEYS, Chunk, Document, Explanation
 from advchunk.text.pages import fill_page
 
 _MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
@@ -103,7 +103,8 @@ def _method_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _chunk_data(chunk: Chunk) -> dict[str, Any]:
-    facts = {"context": chunk.context, "level": chunk.level, "metadata": chunk.metadata}
+    metadata = {key: value for key, value in chunk.metadata.items() if key != WRITTEN_KEYS}
+    facts = {"context": chunk.context, "level": chunk.level, "metadata": metadata}
     own = {name: value for name, value in facts.items() if value}
     spans = list(chain(*chunk.spans))
     return {"id": chunk.id, "tokens": chunk.tokens, "spans": spans, "parent": chunk.parent, **own}

@@ -1,0 +1,132 @@
+"""The pages of the API reference: what users call, and apart from it what the authors of algorithms write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import isclass, isfunction
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from docstrings import markdown
+
+import advchunk
+from advchunk.chunkers.registry import TABLE, params_of
+from advchunk.enrich import Enricher
+from advchunk.viewer import plots
+from langchain_advchunk import AdvchunkSplitter, ChunkerSplitter, LinearSplitter
+from llamaindex_advchunk import AdvchunkNodeParser, ChunkerNodeParser, LinearNodeParser
+
+MODULES = (
+    "advchunk", "langchain_advchunk", "llamaindex_advchunk", "advchunk.evaluation", "advchunk.retrieval", "advchunk.enrich",
+    "advchunk.viewer", "advchunk.viewer.plots",
+)  # fmt: skip
+
+
+class Base(NamedTuple):
+    """A class that others derive from.
+
+    Parameters
+    ----------
+    title : of the section that its subclasses are in.
+    methods : what users call, of it and of its subclasses.
+    hooks : what subclasses use or override.
+    """
+
+    title: str
+    methods: tuple[str, ...]
+    hooks: tuple[str, ...] = ()
+
+
+BASES: dict[type, Base] = {
+    advchunk.Chunker: Base(
+        "Chunkers",
+        (
+            "chunk", "achunk", "chunk_many", "achunk_many", "stream", "astream", "chunk_stream", "rechunk", "explain", "read_file",
+            "read_documents", "fingerprint", "chunk_file", "chunk_corpus", "achunk_corpus", "update", "aupdate",
+        ),
+        (
+            "plan", "check", "read", "limits", "tile", "fit_units", "chunk_metadata", "postprocess", "chunk_empty", "load",
+            "fallback_chunker", "embeds", "counter", "sentence_tiler",
+        ),
+    ),
+    Enricher: Base(
+        "Enrichers",
+        ("enrich", "aenrich", "enrich_many", "aenrich_many", "stream", "astream"),
+        ("plan", "ask", "check", "set_result", "drop_result", "fill_in_document", "load", "chat", "counter"),
+    ),
+    AdvchunkSplitter: Base(
+        "Text splitters",
+        (
+            "split_text", "create_documents", "split_documents", "lazy_split_documents", "transform_documents", "atransform_documents",
+            "split_files", "split_with_vectors", "split_with_rows", "core",
+        ),
+    ),
+    AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "core")),
+}  # fmt: skip
+FOR_AUTHORS = {advchunk.Units, advchunk.Segmentation, advchunk.Edus, ChunkerSplitter, ChunkerNodeParser}
+OWN = "For your own algorithm"
+ORDER = (*(base.title for base in BASES.values()), "Functions", "Classes", "Errors", "Constants", OWN)
+OF_FRAMEWORKS = "!^(class_name|to_dict|from_dict|model_post_init|model_copy)$"
+
+
+def reference(module: str) -> str:
+    """Return the page of a module: every name that it exports, by what it is for."""
+    loaded = import_module(module)
+    groups: dict[str, list[str]] = {title: [] for title in ORDER}
+    bases = [base for base in BASES if getattr(loaded, base.__name__, None) is base]
+    for name in _public(loaded):
+        member = getattr(loaded, name)
+        if member not in bases:
+            groups[section_of(member)].append(_entry(f"{module}.{name}", **_options(member)))
+    for base in bases:
+        title, methods, hooks = BASES[base]
+        path = f"{module}.{base.__name__}"
+        groups[title].insert(0, _entry(path, members=[name for name in methods if name in vars(base)]))
+        groups[title].insert(0, f"Each has the methods of [`{base.__name__}`][{path}].")
+        groups[OWN] += [f"`{base.__name__}` has these hooks, which subclasses use or override:"] * bool(hooks)
+        groups[OWN] += [_entry(f"{path}.{hook}") for hook in hooks]
+    doc = markdown((loaded.__doc__ or "").partition("\n\n>>>")[0])
+    parts = [part for title, entries in groups.items() if entries for part in (f"## {title}", *entries)]
+    return "\n\n".join([f"# {module}", doc, *parts]) + "\n"
+
+
+def section_of(member: Any) -> str:
+    """Return the title of the section that a public name is in.
+
+    >>> section_of(advchunk.RecursiveChunker), section_of(advchunk.LinearChunker), section_of(advchunk.create)
+    ('Chunkers', 'For your own algorithm', 'Functions')
+    """
+    if not isclass(member):
+        return "Functions" if isfunction(member) else "Constants"
+    if issubclass(member, BaseException):
+        return "Errors"
+    chunkers = {entry.chunker for entry in TABLE.values()}
+    if getattr(member, "chunker_class", member) in chunkers or member in set(map(params_of, chunkers)):
+        return next((base.title for kind, base in BASES.items() if issubclass(member, kind)), "Chunkers")
+    if issubclass(member, (advchunk.Params, LinearSplitter, LinearNodeParser)) or member in FOR_AUTHORS:
+        return OWN
+    return next((base.title for kind, base in BASES.items() if issubclass(member, kind)), "Classes")
+
+
+def _public(loaded: ModuleType) -> Iterator[str]:
+    """Yield the names that a module exports: classes first."""
+    names = [name for name in vars(plots) if name.startswith("plot_")] if loaded is plots else loaded.__all__
+    yield from sorted(names, key=lambda name: (not name[0].isupper(), name))
+
+
+def _options(member: Any) -> dict[str, Any]:
+    """Return which members of a class are shown."""
+    if not isclass(member):
+        return {}
+    methods = next((base.methods for kind, base in BASES.items() if issubclass(member, kind)), None)
+    if section_of(member) == OWN:
+        return {"filters": ["!^_", OF_FRAMEWORKS, "!^(check|decide|chunker_class)$"]}
+    if methods is not None or issubclass(member, advchunk.Params):
+        return {"members": [name for name in methods or () if name in vars(member)]}
+    return {"filters": ["!^_", OF_FRAMEWORKS]} if "_advchunk" in member.__module__ else {}
+
+
+def _entry(path: str, **options: Any) -> str:
+    return f"::: {path}\n    options: {json.dumps({'heading_level': 3, **options})}"
