@@ -1,4 +1,4 @@
-"""Measure speed, at the same work as other libraries, in small documents, in processes, on Ray, and per MB. See README.md.
+"""Measure speed: beside other libraries, in small and in growing documents, in processes, on Ray, and per MB. See README.md.
 
 python benchmarks/bench.py [--data DIR] [--out build/bench] [--only SECTION ...]
 
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import cluster
 import engines
+import growth
 import speed
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +94,8 @@ def table(figures: Mapping[str, Any]) -> str:
             lines.append(f"| {section.replace('_', ' ')} | **{label}** | {_join(row)} | |")
     whole = [section for section in ("workers", "ray") if section in figures]
     lines += [f"| {section} | {_join(figures[section])} | | |" for section in whole]
+    if runs := figures.get("growth"):
+        lines += ["", growth.table(runs, max(map(list, runs.values()), key=len)).rstrip()]
     return "\n".join(lines) + "\n"
 
 
@@ -124,8 +127,9 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="measurements of each time")
     parser.add_argument("--documents", type=int, default=10_000, help="of 1,000 characters, for small and workers")
     parser.add_argument("--shards", type=int, default=12, help="of 4 documents, for Ray")
+    parser.add_argument("--lengths", type=int, nargs="+", default=growth.LENGTHS, help="in characters, for growth")
     parser.add_argument("--embedder", default="minilm", help="for Ray")
-    sections = ("same_work", "semantic", "small", "asked", "per_megabyte", "workers", "ray")
+    sections = ("same_work", "semantic", "small", "asked", "per_megabyte", "workers", "ray", "growth")
     parser.add_argument("--only", nargs="+", choices=sections, default=sections, metavar="SECTION")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
@@ -137,6 +141,7 @@ def main() -> None:
         "asked": lambda: speed.asked(texts),
         "per_megabyte": lambda: per_megabyte(texts),
         "workers": lambda: engines.workers(texts, args.documents, "optimal-semantic"),
+        "growth": lambda: growth.measure_chunkers(growth.WITHOUT_MODELS, args.lengths, args.data),
         "ray": lambda: engines.engines(texts, args.shards, 4, "mst-semantic", embedder=args.embedder),
     }
     figures: dict[str, Any] = {

@@ -29,6 +29,7 @@ from advchunk.models.embedders import as_embedder
 from advchunk.readers import abstracts
 
 KS = (1, 3, 5, 10)
+SAMPLE, REPEATS = 1000, 3  # abstracts of a timing, and how often
 # P-values and intervals, comparators, and parentheses with the number before them. These patterns are independent of
 # `advchunk.chunkers.biomedical.claims` and `advchunk.chunkers.biomedical.quantities`, which the chunker uses.
 INFERRED = re.compile(r"\bp\s*(?:[<>=≤≥]|value)|\bCI\b|confidence interval", re.IGNORECASE)
@@ -209,11 +210,11 @@ def main() -> None:
     texts = ["\n".join(f"{label}: {content}" for label, content in labeled) for labeled in sections]
     documents = [abstracts.read(text, id=uid) for (uid, _, _), text in zip(records, texts, strict=True)]
     sample = [
-        Document(texts[i % len(texts)], str(i), metadata={"title": records[i % len(texts)][1]}) for i in range(1000)
+        Document(texts[i % len(texts)], str(i), metadata={"title": records[i % len(texts)][1]}) for i in range(SAMPLE)
     ]
     BiomedicalAbstractChunker().chunk_many(sample[:20])
     wall_times, cpu_times = [], []
-    for _ in range(3):
+    for _ in range(REPEATS):
         wall, cpu = time.perf_counter(), time.process_time()
         BiomedicalAbstractChunker().chunk_many(sample)
         wall_times.append(time.perf_counter() - wall)

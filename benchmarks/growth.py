@@ -9,8 +9,8 @@ C99 is compared with uts (pip install --no-build-isolation uts==0.0.4); --plot n
 process, to measure its peak memory; vectors are precomputed, so no embedder is measured. The exponent is fitted to the
 larger half of the sizes. The exit status is 1 if a limit is exceeded (`MOST`) or a speedup is too small (`AT_LEAST`).
 
-With ``--data``, each chunker that needs no language model chunks the texts of DIR/*.md, joined, and repeated up to each
-number of characters: processor seconds after a first short text, and what they are per character relative to the smallest
+With ``--data``, each chunker that needs no language model chunks the texts of DIR, *.md and *.txt, joined, and repeated up to
+each number of characters: processor seconds after a first short text, and what they are per character relative to the smallest
 size; the memory that is in use at most beyond that of the short text, divided by the largest text. A size that would take more than
 two minutes is left out.
 """
@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from speed import read_texts
 
 from advchunk import create, names
 from advchunk.evaluation import SegmentedText, synthetic
@@ -42,6 +43,7 @@ LONGEST = 120.0  # seconds
 WORDS = 12  # per sentence
 SEGMENT = 20  # sentences per segment
 DIMENSIONS = 256
+WITHOUT_MODELS = [name for name in names() if not ALGORITHMS[name].models]
 
 
 class Case(NamedTuple):
@@ -106,7 +108,7 @@ def run_once(label: str, n: int) -> dict[str, float]:
 def chunk_once(name: str, length: int, data: Path) -> dict[str, float]:
     """Chunk a text of a length in this process."""
     logging.disable(logging.WARNING)  # windows are logged
-    whole = "\n\n".join(file.read_text(encoding="utf-8") for file in sorted(data.glob("*.md")))
+    whole = "\n\n".join(read_texts(data))
     text = (whole * (length // len(whole) + 1))[:length]
     markup = {} if name == "biomedical-abstract" else {"markup": "markdown"}  # a reader of its own
     chunker = build(name, **markup)
@@ -130,15 +132,25 @@ def measure_chunkers(only: Iterable[str], lengths: Iterable[int], data: Path) ->
     return results
 
 
-def print_table(results: Mapping[str, Mapping[int, Mapping[str, float]]], lengths: Sequence[int]) -> None:
-    """Print a Markdown table of the figures of `measure_chunkers`."""
+def summary(runs: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
+    """Return the exponent, the time per character relative to the smallest size, and the memory per byte of the largest."""
+    first, last = min(runs), max(runs)
+    linear = runs[first]["seconds"] * last / first
+    return {
+        "exponent": round(exponent(runs), 2),
+        "x linear": round(runs[last]["seconds"] / linear, 2),
+        "memory / text": round(runs[last]["memory / text"]),
+    }
+
+
+def table(results: Mapping[str, Mapping[int, Mapping[str, float]]], lengths: Sequence[int]) -> str:
+    """Return a Markdown table of the figures of `measure_chunkers`."""
     columns = ["seconds: " + " / ".join(f"{length:,}" for length in lengths), "exponent", "x linear", "memory / text"]
-    print("| " + " | ".join(["chunker", *columns]) + " |", "|---" * (len(columns) + 1) + "|", sep="\n")
+    lines = ["| " + " | ".join(["chunker", *columns]) + " |", "|---" * (len(columns) + 1) + "|"]
     for name, runs in results.items():
         seconds = " / ".join(f"{runs[length]['seconds']:.2f}" if length in runs else "–" for length in lengths)
-        first, last = min(runs), max(runs)
-        ratio = runs[last]["seconds"] / last / (runs[first]["seconds"] / first)
-        print(f"| {name} | {seconds} | {exponent(runs):.2f} | {ratio:.2f} | {runs[last]['memory / text']:.0f} |")
+        lines.append("| " + " | ".join([name, seconds, *map(str, summary(runs).values())]) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def run_in_subprocess(label: str, n: int, *options: str) -> dict[str, float]:
@@ -218,9 +230,8 @@ def plot(results: Mapping[str, Mapping[str, Any]], file: Path) -> None:
 def main() -> None:
     """Measure, print, and check the limits."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    without_models = [name for name in names() if not ALGORITHMS[name].models]
     parser.add_argument("--data", type=Path, metavar="DIR")
-    parser.add_argument("--only", nargs="+", choices=[*CASES, *without_models], metavar="NAME")
+    parser.add_argument("--only", nargs="+", choices=[*CASES, *WITHOUT_MODELS], metavar="NAME")
     parser.add_argument("--sizes", nargs="+", type=int)
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--plot", type=Path)
@@ -232,7 +243,7 @@ def main() -> None:
         return
     if args.data:
         lengths = args.sizes or LENGTHS
-        print_table(measure_chunkers(args.only or without_models, lengths, args.data), lengths)
+        print(table(measure_chunkers(args.only or WITHOUT_MODELS, lengths, args.data), lengths), end="")
         return
     results: dict[str, dict[str, Any]] = {}
     for label in args.only or CASES:

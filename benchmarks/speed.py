@@ -60,6 +60,8 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
 SECTIONS = ("same_work", "small", "asked", "corpora", "mst", "many", "imports")
 HEAVY = ("numpy", "scipy", "regex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
          "nltk", "pandas", "tiktoken", "transformers", "torch")  # fmt: skip
+PACKAGES = ("numpy", "advchunk", "langchain_text_splitters", "langchain_advchunk", "llama_index.core.node_parser",
+            "llamaindex_advchunk")  # fmt: skip
 
 
 # What a chunk's size is counted in, the counter, and the size.
@@ -322,7 +324,7 @@ def mst(sizes: Sequence[int], large: Sequence[int], repeat: int) -> Json:
     small = {str(n): _compare_with_published(n, repeat) for n in sizes}
     return {
         "compared with the published loops": small,
-        "large": {str(n): {c: _run_in_subprocess(n, c) for c in CASES} for n in large},
+        "large": {str(n): {c: run_in_subprocess(n, c) for c in CASES} for n in large},
     }
 
 
@@ -357,7 +359,7 @@ CASES: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
-def _run_in_subprocess(n: int, case: str) -> Json:
+def run_in_subprocess(n: int, case: str) -> Json:
     """Cluster in a separate process, to measure its peak memory."""
     log_progress(f"mst: {n} pieces, {case}")
     command = [sys.executable, __file__, "--worker", str(n), case]
@@ -528,9 +530,7 @@ def many(texts: Sequence[str], number: int, repeat: int) -> Json:
 
 def imports(repeat: int) -> Json:
     """Import each package in a fresh process, and the framework it extends for comparison."""
-    modules = ("numpy", "advchunk", "langchain_text_splitters", "langchain_advchunk", "llama_index.core.node_parser",
-               "llamaindex_advchunk")  # fmt: skip
-    return {module: _time_import(module, repeat) for module in modules}
+    return {module: _time_import(module, repeat) for module in PACKAGES}
 
 
 def _time_import(module: str, repeat: int) -> Json:

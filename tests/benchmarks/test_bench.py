@@ -20,6 +20,7 @@ def data(tmp_path):
 def test_all_that_is_measured_is_in_the_table(data, monkeypatch):
     monkeypatch.setattr(bench.cluster, "METHODS", {"recursive": {}})
     monkeypatch.setattr(bench.engines, "engines", lambda *_, **params: {"more with Ray, cpu": 0.1, **params})
+    monkeypatch.setattr(bench.growth, "run_in_subprocess", lambda _, n, *__: {"seconds": n / 1e6, "memory / text": 7})
     args = ["--data", data, "--out", data / "out", "--repeat", 1, "--documents", 20, "--embedder", "named"]
     printed = run("bench", *args)
     figures = json.loads((data / "out" / "figures.json").read_text())
@@ -28,6 +29,7 @@ def test_all_that_is_measured_is_in_the_table(data, monkeypatch):
     assert figures["versions"].keys() == {*bench.PACKAGES}
     assert figures["characters"] == 2 * len(TEXT)
     assert "more with Ray, cpu: 0.1; embedder: named" in printed
+    assert "| recursive | 0.10 / 1.00 / 10.00 | 1.0 | 1.0 | 7 |" in printed
     assert figures["asked"]["unchanged"] == {"texts": 0, "calls": 0}
     assert figures["asked"]["one paragraph edited"]["texts"] == 1
     assert figures["per_megabyte"]["recursive"]["cpu, s/MB"] > 0

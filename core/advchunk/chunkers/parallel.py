@@ -99,7 +99,7 @@ def _prepare(chunker: Any, table: Any) -> None:
 
 def _size(numbered: tuple[int, _Input]) -> int:
     text = getattr(numbered[1], "text", numbered[1])
-    return len(text) if isinstance(text, str) else 0  # what is not a document fails when it is chunked
+    return len(text) if isinstance(text, str) else 0  # anything but a document fails when it is chunked
 
 
 def _check_picklable(chunker: Any) -> None:
