@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import ceil, exp, log, log1p
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import peers as others
@@ -36,7 +36,7 @@ from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.static import StaticEmbedder, default_embedder
 from advchunk.sizes import Limits
-from advchunk.text.counters import CHARACTERS
+from advchunk.text.counters import CHARACTERS, count_words
 
 Json: TypeAlias = dict[str, Any]
 Rows: TypeAlias = NDArray[np.float32]
@@ -144,20 +144,32 @@ def _map(split: Callable[[Any], Iterable[object]], texts: Iterable[Any]) -> None
         list(split(text))
 
 
-def splitter(label: str, count: Any, size: int) -> Callable[[str], Iterable[str]]:
-    """Return the splitter of a library, with its own way to count characters where that is faster than ours."""
-    if count is len and label == "semantic-text-splitter":
+def splitter(label: str, count: Any, size: int) -> Callable[[str], Iterable[Any]]:
+    """Return the splitter of a library, without counts of the texts of earlier calls.
+
+    Characters and words are counted in the fastest way that it has.
+    """
+    count = count_words if count == "words" else count if callable(count) else as_counter(count)
+    split: Callable[[str], Iterable[Any]] = others.PEERS[label][1](others.Tools(count, _no_vectors), size)
+    if label == "semantic-text-splitter" and count is len:
         from semantic_text_splitter import TextSplitter
 
-        return TextSplitter(size).chunks
-    if count is len and label == "chonkie RecursiveChunker":
+        split = TextSplitter(size).chunks
+    elif label == "semchunk":
+        from semchunk.semchunk import chunkerify
+
+        split = cast("Callable[[str], list[str]]", chunkerify(count, size, memoize=False))
+    elif label == "chonkie RecursiveChunker":
         from chonkie import RecursiveChunker
 
-        chunker: Any = RecursiveChunker(chunk_size=size)
-        return lambda text: [chunk.text for chunk in chunker(text)]
-    tools = others.Tools(count if callable(count) else as_counter(count), _no_vectors)
-    split: Callable[[str], Iterable[str]] = others.PEERS[label][1](tools, size)
+        split = RecursiveChunker(chunk_size=size) if count is len else split
+        return partial(_without_cache, RecursiveChunker._estimate_token_count, split)
     return split
+
+
+def _without_cache(cached: Any, split: Callable[[str], Iterable[Any]], text: str) -> Iterable[Any]:
+    cached.cache_clear()
+    return split(text)
 
 
 def _no_vectors(_: object) -> Any:
