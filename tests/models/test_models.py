@@ -23,6 +23,7 @@ from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder, named_embedder
 from advchunk.models.identity import identity, model_name
 from advchunk.models.static import default_embedder
+from advchunk.models.wordpiece import default_wordpiece
 from advchunk.text.counters import CHARACTERS, WORDS
 
 TEXTS = ["Hello world.", "", "naïve 東京 🦛", "a b  c\n\nd", "<|endoftext|> [SEP]"]
@@ -79,14 +80,14 @@ def test_token_counters_are_recognized(tokenizer, expected):
 def test_names_are_one_counter_each():
     assert as_counter("words") is WORDS
     assert as_counter("characters") is as_counter(len) is CHARACTERS
-    assert as_counter() is default_embedder().tokenizer
+    assert as_counter() is default_wordpiece()
     assert not as_counter(str.split).adds_up
 
 
 def test_the_counter_follows_the_embedder():
     assert as_counter(None, SimpleNamespace(tokenizer=str.split))("two words") == 2
     assert as_counter("characters", SimpleNamespace(tokenizer=str.split))("two words") == 9
-    assert as_counter(None, SimpleNamespace()) is default_embedder().tokenizer
+    assert as_counter(None, SimpleNamespace()) is default_wordpiece()
 
 
 @pytest.mark.parametrize("bad", [7, object(), ["a"]])
