@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cache
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -208,6 +209,16 @@ class RecordedModel:
     def surprise(self, _text: str) -> tuple[list[int], list[float]]:
         """Return the ends of the sentences and their surprise, as if each were one token."""
         return self._answers["ends"], self._answers["surprise"]
+
+    def choose(self, prompt: str, _options: Sequence[str]) -> list[float]:
+        """Return the probability of each option."""
+        probabilities: list[float] = self._answers["choices"][digest(prompt)]
+        return probabilities
+
+
+def digest(prompt: str) -> str:
+    """Return a short name of a prompt."""
+    return sha256(prompt.encode()).hexdigest()[:8]
 
 
 def explained(name: str) -> Explanation:
