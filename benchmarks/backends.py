@@ -122,8 +122,8 @@ def backends(texts: list[str], folder: Path, repeat: int) -> list[list[str]]:
         cosines = (embedder.embed(texts) * reference).sum(1)
         command = [sys.executable, "-c", LOAD.format(sources[name])]
         load, memory = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
-        numbers = (seconds[name], cosines.mean(), cosines.min(), float(load))
-        rows.append([name, *map("{:.2f}".format, numbers), memory])
+        least, mean = f"{cosines.min():.4f}", f"{cosines.mean():.4f}"
+        rows.append([name, f"{seconds[name]:.2f}", mean, least, f"{float(load):.1f}", memory])
     return rows
 
 
