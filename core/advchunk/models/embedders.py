@@ -15,13 +15,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from advchunk.engine import call_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    ConfigurationError,
-    MissingExtra,
-    check_spelling,
-    require,
-)
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, require
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.identity import identity, model_name, own_identity, precision, prompt_of, sentence_transformer

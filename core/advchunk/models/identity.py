@@ -127,7 +127,7 @@ def sentence_transformer(model: Any) -> Any:
 
 
 def prompt_of(model: Any) -> str:
-    """Return what a SentenceTransformer, or a framework's wrapper of one, puts before each text."""
+    """Return the prompt before each text of a SentenceTransformer, or of a framework's wrapper of one."""
     encoder = sentence_transformer(model)
     instruction = getattr(model, "text_instruction", None)  # of LlamaIndex
     default = (getattr(encoder, "prompts", None) or {}).get(getattr(encoder, "default_prompt_name", None))
