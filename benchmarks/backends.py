@@ -1,4 +1,4 @@
-"""Measure MiniLM in all precisions and in ONNX, batches by tokens, and what chunkers add. See EMBEDDING.md.
+"""Measure MiniLM in batches of tokens, under chunkers, in half precision, and as ONNX. See EMBEDDING.md.
 
 OPENBLAS_NUM_THREADS=1 python benchmarks/backends.py FILE ... [--characters N] [--repeat N]
 """
@@ -6,91 +6,79 @@ OPENBLAS_NUM_THREADS=1 python benchmarks/backends.py FILE ... [--characters N] [
 from __future__ import annotations
 
 import argparse
-import re
+import subprocess
+import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeAlias
+from typing import Any
 
-from advchunk import create
+from speed import PLAIN_SENTENCE, time_tasks
+
+from advchunk import OnnxEmbedder, create
 from advchunk.models.embedders import CheckedEmbedder, as_embedder
-from advchunk.models.onnx_embedder import OnnxEmbedder
-
-Task: TypeAlias = Callable[[], Any]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
-CHUNKERS: Mapping[str, Mapping[str, Any]] = {
-    "universal-semantic": {},
-    "mst-semantic": {},
-    "semantic-threshold": {},
-    "optimal-semantic": {},
-}
+CHUNKERS = ("universal-semantic", "mst-semantic", "semantic-threshold", "optimal-semantic")
+LOAD = r"""
+import re, time
+from pathlib import Path
+from advchunk import OnnxEmbedder
+from advchunk.models.embedders import as_embedder
+as_embedder({}).embed(["a text"])
+peak = re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1]  # ru_maxrss counts the parent's memory
+print(time.process_time(), int(peak) // 1024)
+"""
 
 
 def export(encoder: Any, folder: Path) -> Path:
     """Save a SentenceTransformer of an encoder such as BERT with its ONNX graph; return the folder."""
     import torch
 
+    class Tokens(torch.nn.Module):  # the vectors of tokens, and no other output
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = encoder[0].auto_model
+
+        def forward(self, *features: Any) -> Any:
+            return self.model(**dict(zip(names, features, strict=True))).last_hidden_state
+
     encoder.save_pretrained(str(folder))
     (folder / "onnx").mkdir()
-    features = dict(encoder.tokenizer(["A text.", "Another short text."], padding=True, return_tensors="pt"))
-    names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in features]
-    shapes = {name: {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for name in names}
+    features = encoder.tokenizer(["A text.", "Another short text."], return_tensors="pt", padding=True)
+    names = [*features]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            encoder[0].auto_model.eval(),
-            kwargs={name: features[name] for name in names},
-            f=str(folder / "onnx" / "model.onnx"),
+            Tokens().eval(),
+            tuple(features.values()),
+            str(folder / "onnx" / "model.onnx"),
             input_names=names,
             output_names=["last_hidden_state"],
-            dynamic_shapes=shapes,
-            verbose=False,
+            dynamic_axes={name: {0: "texts", 1: "tokens"} for name in [*names, "last_hidden_state"]},
+            dynamo=False,  # it takes a tenth of the time, and onnxruntime is faster with the graph
         )
     return folder
 
 
-def cpu_seconds(tasks: Mapping[str, Task], repeat: int) -> dict[str, float]:
-    """Return the least processor seconds of each task; tasks take turns."""
-    seconds = dict.fromkeys(tasks, float("inf"))
-    for _ in range(repeat):
-        for name, task in tasks.items():
-            start = time.process_time()
-            task()
-            seconds[name] = min(seconds[name], time.process_time() - start)
-    return seconds
+def lowest(tasks: Mapping[str, Any], repeat: int) -> dict[str, float]:
+    """Return the lowest processor seconds of each task."""
+    return {name: times["cpu"]["min"] for name, times in time_tasks(tasks, repeat).items()}
 
 
-def backends(texts: list[str], repeat: int) -> list[str]:
-    """Return rows of a table: processor seconds, and the lowest cosine with float32."""
-    embedders = {name: as_embedder(f"minilm:{name}") for name in PRECISIONS}
-    with TemporaryDirectory() as folder:
-        path = export(embedders["float32"].model, Path(folder) / "minilm")
-        embedders["onnx"] = as_embedder(OnnxEmbedder(path, threads=1))
-        seconds = cpu_seconds({name: lambda e=e: e.embed(texts) for name, e in embedders.items()}, repeat)  # type: ignore[misc]
-        reference = embedders["float32"].embed(texts)
-        lowest = {name: float((e.embed(texts) * reference).sum(1).min()) for name, e in embedders.items()}
-    return [f"| {name} | {seconds[name]:.2f} | {lowest[name]:.5f} |" for name in embedders]
-
-
-def batches(sets: Mapping[str, list[str]], embedder: CheckedEmbedder, repeat: int) -> list[str]:
-    """Return rows of a table: processor seconds in batches of 32 texts, and by tokens."""
-    rows = []
-    for name, texts in sets.items():
-        tasks: dict[str, Task] = {
-            "fixed": lambda texts=texts: embedder.model.encode(texts, show_progress_bar=False),
-            "tokens": lambda texts=texts: embedder.embed(texts),
-        }
-        seconds = cpu_seconds(tasks, repeat)
-        ratio = seconds["fixed"] / seconds["tokens"]
-        rows.append(f"| {name} ({len(texts)}) | {seconds['fixed']:.2f} | {seconds['tokens']:.2f} | {ratio:.2f} |")
-    return rows
+def batches(texts: list[str], embedder: CheckedEmbedder, repeat: int) -> list[str]:
+    """Return the row of a table: processor seconds in sentence-transformers' batches of 32 texts, and by tokens."""
+    encode = partial(embedder.model.encode, texts, show_progress_bar=False)
+    seconds = lowest({"fixed": encode, "tokens": partial(embedder.embed, texts)}, repeat)
+    ratio = seconds["fixed"] / seconds["tokens"]
+    return [f"{len(texts)}", f"{seconds['fixed']:.2f}", f"{seconds['tokens']:.2f}", f"{ratio:.2f}"]
 
 
 class Recorded:
-    """An embedder that keeps the time of its calls."""
+    """An embedder that records the processor seconds of its calls."""
 
     def __init__(self, embedder: CheckedEmbedder) -> None:
         self._embedder, self.seconds = embedder, 0.0
@@ -104,19 +92,45 @@ class Recorded:
         return rows
 
 
-def overhead(texts: list[str], embedder: CheckedEmbedder, repeat: int) -> list[str]:
-    """Return rows of a table: processor seconds of each chunker, and its ratio to the calls of the model alone."""
+def overhead(chunker: str, texts: list[str], embedder: CheckedEmbedder, repeat: int) -> list[str]:
+    """Return the row of a table: processor seconds of the model's calls, and the ratio of the whole to them."""
+    runs = []
+    for _ in range(repeat):
+        recorded = Recorded(embedder)
+        start = time.process_time()
+        create(chunker, embedder=recorded).chunk_many(texts)
+        runs.append(((time.process_time() - start) / recorded.seconds, recorded.seconds))
+    ratio, seconds = min(runs)
+    return [chunker, f"{seconds:.2f}", f"{ratio:.3f}"]
+
+
+def backends(texts: list[str], folder: Path, repeat: int) -> list[list[str]]:
+    """Return the rows of a table: processor seconds, cosines with float32, and what it takes to load."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    sources = {name: f"'minilm:{name}'" for name in PRECISIONS}
+    embedders = {name: as_embedder(f"minilm:{name}") for name in PRECISIONS}
+    export(embedders["float32"].model, folder)
+    quantize_dynamic(folder / "onnx" / "model.onnx", folder / "onnx" / "model_int8.onnx")
+    for name, file in ("ONNX", "onnx/model.onnx"), ("ONNX, 8 bits", "onnx/model_int8.onnx"):
+        embedders[name] = as_embedder(OnnxEmbedder(folder, file, threads=1))
+        sources[name] = f"OnnxEmbedder({str(folder)!r}, {file!r}, threads=1)"
+    seconds = lowest({name: partial(embedder.embed, texts) for name, embedder in embedders.items()}, repeat)
+    reference = embedders["float32"].embed(texts)
     rows = []
-    for name, settings in CHUNKERS.items():
-        ratios = []
-        for _ in range(repeat):
-            recorded = Recorded(embedder)
-            start = time.process_time()
-            create(name, embedder=recorded, **settings).chunk_many(texts)
-            ratios.append(((time.process_time() - start) / recorded.seconds, recorded.seconds))
-        ratio, seconds = min(ratios)
-        rows.append(f"| {name} | {seconds:.2f} | {ratio:.3f} |")
+    for name, embedder in embedders.items():
+        cosines = (embedder.embed(texts) * reference).sum(1)
+        command = [sys.executable, "-c", LOAD.format(sources[name])]
+        load, memory = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
+        least, mean = f"{cosines.min():.4f}", f"{cosines.mean():.4f}"
+        rows.append([name, f"{seconds[name]:.2f}", mean, least, f"{float(load):.1f}", memory])
     return rows
+
+
+def table(*rows: Sequence[str]) -> str:
+    """Return rows, the first of which is the head, as a Markdown table."""
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "|---" * len(rows[0]) + "|", *body, ""])
 
 
 def main() -> None:
@@ -130,18 +144,17 @@ def main() -> None:
 
     torch.set_num_threads(1)
     texts = [path.read_text(encoding="utf-8")[: args.characters] for path in args.files]
-    sentences = list(dict.fromkeys(s for text in texts for s in re.split(r"(?<=[.?!])\s+", text) if s.strip()))
-    paragraphs = list(dict.fromkeys(p for text in texts for p in text.split("\n\n") if p.strip()))
-    mixed = list(dict.fromkeys([*sentences, *paragraphs]))
-    minilm = as_embedder("minilm")
-    sets = {"sentences": sentences, "sentences and paragraphs": mixed}
-    print(
-        "| texts | batches of 32, s | by tokens, s | ratio |\n|---|---|---|---|",
-        *batches(sets, minilm, args.repeat),
-        sep="\n",
-    )
-    print("\n| chunker | model, s | chunker / model |\n|---|---|---|", *overhead(texts, minilm, args.repeat), sep="\n")
-    print("\n| MiniLM | s | least cosine |\n|---|---|---|", *backends(mixed, args.repeat), sep="\n")
+    sentences = [sentence for text in texts for sentence in PLAIN_SENTENCE.split(text) if sentence.strip()]
+    paragraphs = [paragraph for text in texts for paragraph in text.split("\n\n") if paragraph.strip()]
+    minilm, repeat = as_embedder("minilm"), args.repeat
+    sets = {"sentences": sentences, "sentences and paragraphs": sentences + paragraphs}
+    rows = [[name, *batches(some, minilm, repeat)] for name, some in sets.items()]
+    print(table(["texts", "number", "batches of 32, s", "by tokens, s", "ratio"], *rows))
+    rows = [overhead(name, texts, minilm, repeat) for name in CHUNKERS]
+    print(table(["chunker", "model, s", "chunker / model"], *rows))
+    with TemporaryDirectory() as folder:
+        rows = backends(sentences, Path(folder) / "minilm", repeat)
+    print(table(["MiniLM", "s", "mean cosine", "least cosine", "loading, s", "memory, MB"], *rows))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ from advchunk.models.chat import Budget
 from advchunk.models.embedders import HybridEmbedder
 from advchunk.models.embedding_endpoint import OpenAIEmbedder
 from advchunk.models.endpoint import OpenAIChat
+from advchunk.models.onnx_embedder import OnnxEmbedder
 from advchunk.models.topics import TopicModel
 from advchunk.readers.files import read_file
 from advchunk.readers.tei.client import GrobidClient
@@ -118,6 +119,7 @@ __all__ = [
     "MissingModel",
     "ModelUnavailable",
     "NotConverged",
+    "OnnxEmbedder",
     "OpenAIChat",
     "OpenAIEmbedder",
     "OptimalSemanticChunker",

@@ -15,21 +15,13 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from advchunk.engine import call_in_thread
-from advchunk.errors import (
-    BadModelOutput,
-    ConfigurationError,
-    MissingExtra,
-    ModelUnavailable,
-    check_spelling,
-    first_line,
-    require,
-)
+from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, require
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
-from advchunk.models.identity import identity, model_name, own_identity, precision, sentence_transformer
-from advchunk.models.onnx_embedder import OnnxEmbedder
+from advchunk.models.identity import identity, model_name, own_identity, precision, prompt_of, sentence_transformer
+from advchunk.models.onnx_embedder import OnnxEmbedder, not_downloaded
 from advchunk.models.static import default_embedder
-from advchunk.models.token_batches import embed_in_batches
+from advchunk.models.token_batches import BUDGET, embed_in_batches
 from advchunk.numerics.signals import unit_rows
 from advchunk.plugins import Plugins
 from advchunk.records import Floats
@@ -180,7 +172,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
     limit = getattr(model, "max_tokens", None)
     if limit is None and encoder is not None:
         special = getattr(tokenizer, "num_special_tokens_to_add", lambda: 0)()
-        prompt = prompt_of(model) + prompt_of(encoder)
+        prompt = prompt_of(model)
         special += as_counter(tokenizer)(prompt) if prompt else 0
         limit = max(encoder.max_seq_length - special, 1) if encoder.max_seq_length else None
     batch_size = batch_size or getattr(model, "batch_size", None)
@@ -347,20 +339,14 @@ async def _acall_each(call: Callable[[str], Awaitable[Any]], texts: list[str]) -
 
 
 def _encode(encoder: Any, texts: list[str]) -> Any:
-    """Embed with a SentenceTransformer; a transformer on a processor reads batches by tokens."""
+    """Embed with a SentenceTransformer; on a processor, a transformer reads batches of a bounded number of tokens."""
     encode = partial(encoder.encode, show_progress_bar=False)
-    if not _is_transformer_on_processor(encoder):
+    on_processor = str(getattr(encoder, "device", None)) == "cpu"
+    tokenizer = getattr(encoder, "tokenizer", None)
+    if not (on_processor and encoder.max_seq_length and hasattr(tokenizer, "convert_tokens_to_ids")):
         return encode(texts)
-    tokens = as_counter(encoder.tokenizer).counts(texts).clip(max=encoder.max_seq_length)
-    return embed_in_batches(lambda batch: encode(batch, batch_size=max(len(batch), 1)), texts, tokens)
-
-
-def _is_transformer_on_processor(encoder: Any) -> bool:
-    try:
-        counts = hasattr(encoder.tokenizer, "convert_tokens_to_ids") and encoder.max_seq_length
-        return bool(counts and encoder.device.type == "cpu" and hasattr(encoder[0], "auto_model"))
-    except (AttributeError, TypeError, IndexError):
-        return False
+    tokens = as_counter(tokenizer).counts(texts).clip(max=encoder.max_seq_length)
+    return embed_in_batches(partial(encode, batch_size=BUDGET), texts, tokens)
 
 
 def _load_sentence_transformer(name: str, dtype: str = "") -> Any:
@@ -377,14 +363,6 @@ def _load_sentence_transformer(name: str, dtype: str = "") -> Any:
     try:
         model = SentenceTransformer(path, model_kwargs={"dtype": dtype} if dtype else None)
     except (OSError, ValueError) as error:
-        msg = f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub: {first_line(error)}"
-        raise ModelUnavailable(msg) from error
+        raise not_downloaded(name, error) from error
     require(not dtype or precision(model) == dtype, f"{name!r} must be a model that loads in {dtype}", precision(model))
     return model
-
-
-def prompt_of(model: Any) -> str:
-    """Return the prompt that a SentenceTransformer, or LlamaIndex's wrapper of one, puts before each text."""
-    instruction = getattr(model, "text_instruction", None)
-    default = (getattr(model, "prompts", None) or {}).get(getattr(model, "default_prompt_name", None))
-    return "".join(prompt for prompt in (instruction, default) if isinstance(prompt, str))

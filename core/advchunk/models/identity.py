@@ -38,15 +38,10 @@ def identity(resource: Any, _seen: tuple[Any, ...] = ()) -> str:
     if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
         return _digest(resource.to_str())
     kind = resource if hasattr(resource, "__qualname__") else type(resource)
-    name, label = (
-        f"{getattr(kind, '__module__', None)}.{kind.__qualname__}",
-        own_identity(resource) or model_name(resource),
-    )
-    return (
-        f"{name}:{label}{_settings(resource)}{_variant(resource)}"
-        if label
-        else f"{name}:{_digest_state(resource, _seen)}"
-    )
+    name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
+    if label := own_identity(resource) or model_name(resource):
+        return f"{name}:{label}{_settings(resource)}{_variant(resource)}"
+    return f"{name}:{_digest_state(resource, _seen)}"
 
 
 def _settings(model: Any) -> str:
@@ -61,8 +56,7 @@ def _variant(model: Any) -> str:
     if (encoder := sentence_transformer(model)) is None:
         return ""
     settings = [getattr(encoder, name, None) for name in ("backend", "truncate_dim", "max_seq_length")]
-    prompt = (getattr(encoder, "prompts", None) or {}).get(getattr(encoder, "default_prompt_name", None))
-    return f" {_digest(precision(encoder), *settings, prompt)}"
+    return f" {_digest(precision(encoder), *settings, prompt_of(model))}"
 
 
 def _is_plain(value: Any) -> bool:
@@ -130,6 +124,14 @@ def sentence_transformer(model: Any) -> Any:
         if hasattr(candidate, "max_seq_length") and hasattr(candidate, "encode"):
             return candidate
     return None
+
+
+def prompt_of(model: Any) -> str:
+    """Return the prompt before each text of a SentenceTransformer, or of a framework's wrapper of one."""
+    encoder = sentence_transformer(model)
+    instruction = getattr(model, "text_instruction", None)  # of LlamaIndex
+    default = (getattr(encoder, "prompts", None) or {}).get(getattr(encoder, "default_prompt_name", None))
+    return "".join(prompt for prompt in (instruction, default) if isinstance(prompt, str))
 
 
 def precision(encoder: Any) -> str:

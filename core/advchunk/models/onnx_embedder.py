@@ -61,7 +61,9 @@ class OnnxEmbedder:
         self._session = runtime.InferenceSession(str(folder / file), options, providers=list(self.providers))
         self._inputs = [node.name for node in self._session.get_inputs()]
         require(_INPUTS.issuperset(self._inputs), f"the inputs of {file} must be among {sorted(_INPUTS)}", self._inputs)
-        self._output = self._session.get_outputs()[0].name
+        output = self._session.get_outputs()[0]
+        require(len(output.shape) == 3, f"the first output of {file} must be the vectors of tokens", output.name)
+        self._output = output.name
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OnnxEmbedder, (self.model_name, self.file, self.threads, self.providers)
@@ -93,15 +95,18 @@ class OnnxEmbedder:
             try:
                 folder = Path(hub.snapshot_download(self.model_name, allow_patterns=["*.json", f"{self.file}*"]))
             except (OSError, ValueError) as error:
-                msg = (
-                    f"embedder {self.model_name!r} is not on this machine and could not be downloaded from the Hugging "
-                    f"Face hub: {first_line(error)}"
-                )
-                raise ModelUnavailable(msg) from error
+                raise not_downloaded(self.model_name, error) from error
         if not (folder / self.file).is_file():
             msg = f"embedder {self.model_name!r} has no {self.file}: export the model to ONNX, or name another file"
             raise ModelUnavailable(msg)
         return folder
+
+
+def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
+    """Return the error for a model that is neither here nor on the hub."""
+    return ModelUnavailable(
+        f"embedder {name!r} is not on this machine and could not be downloaded from the Hugging Face hub: {first_line(error)}"
+    )
 
 
 def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats]]:
@@ -122,8 +127,9 @@ def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floa
         _read(transformer / "tokenizer_config.json").get("model_max_length"),
         _read(transformer / "config.json").get("max_position_embeddings"),
     )
-    limit = settings.get("max_seq_length") or min(limit for limit in limits if limit)
-    return transformer, int(limit), _POOLING[mode]
+    limit = settings.get("max_seq_length") or min(filter(None, limits), default=0)
+    require(0 < limit < 1e9, f"the files in {transformer} must state the limit of the model in tokens", limit)
+    return transformer, limit, _POOLING[mode]
 
 
 def _read_prompt(folder: Path) -> str:

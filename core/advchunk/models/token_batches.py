@@ -30,8 +30,8 @@ def token_batches(tokens: Ints, budget: int = BUDGET) -> list[Ints]:
 
 def embed_in_batches(embed: Callable[[list[_T]], Any], texts: Sequence[_T], tokens: Ints) -> Floats:
     """Embed n texts of the given (n,) numbers of tokens in `token_batches`; return their (n, d) rows in order."""
+    if not len(texts):
+        return np.empty((0, 0), dtype=np.float32)
     batches = token_batches(tokens)
     rows = [np.asarray(embed([texts[i] for i in batch])) for batch in batches]
-    if not rows:
-        return np.asarray(embed([]))
     return np.concatenate(rows)[np.argsort(np.concatenate(batches))]

@@ -10,8 +10,8 @@ import numpy as np
 from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.counters import replace_surrogates, untruncated
-from advchunk.models.embedders import EmbedderLike, as_embedder, prompt_of
-from advchunk.models.identity import identity, sentence_transformer
+from advchunk.models.embedders import EmbedderLike, as_embedder
+from advchunk.models.identity import identity, prompt_of, sentence_transformer
 from advchunk.records import Floats, Ints
 
 _BATCH_SIZE = 32  # windows per call
@@ -110,7 +110,7 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
     kinds = [type(module).__name__ for module in modules]
     has_tokenizer = getattr(getattr(encoder, "tokenizer", None), "is_fast", False)
     if has_tokenizer and kinds[1:2] == ["Pooling"] and {*kinds[2:]} <= {"Normalize"} and _averages(modules[1]):
-        return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model) + prompt_of(encoder)), encoder, batch_size)
+        return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model)), encoder, batch_size)
     msg = (
         "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean pooling, "
         f'such as embedder="minilm", or an object with tokenize and embed_tokens, got {identity(model)}'

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from advchunk.models.embedders import as_embedder
+from advchunk.models.token_batches import BUDGET, embed_in_batches, token_batches
+
+
+def slow_batches(tokens, budget):
+    """The longest texts first; a batch is full when another text would exceed the budget."""
+    batches = []
+    for i in sorted(range(len(tokens)), key=lambda i: -tokens[i]):
+        if batches and (len(batches[-1]) + 1) * max(tokens[batches[-1][0]], 1) <= budget:
+            batches[-1].append(i)
+        else:
+            batches.append([i])
+    return batches
+
+
+@given(st.lists(st.integers(0, 60)), st.integers(1, 100))
+def test_batches_are_those_of_the_slow_twin(tokens, budget):
+    batches = token_batches(np.array(tokens, dtype=np.int64), budget)
+    assert [batch.tolist() for batch in batches] == slow_batches(tokens, budget)
+
+
+@given(st.lists(st.integers(1, 600)))
+def test_rows_keep_their_order(tokens):
+    def embed(batch):
+        assert len(batch) <= 1 or len(batch) * max(batch) <= BUDGET
+        return np.array(batch).reshape(-1, 1)
+
+    assert embed_in_batches(embed, tokens, np.array(tokens, dtype=np.int64)).ravel().tolist() == tokens
+
+
+class Encoder:
+    """A stand-in for a SentenceTransformer that reads a token a word, and at most 256."""
+
+    def __init__(self, device):
+        self.device, self.max_seq_length, self.sizes = device, 256, []
+        self.tokenizer = SimpleNamespace(
+            convert_tokens_to_ids=None, encode=lambda text, **_: text.split(), num_special_tokens_to_add=lambda: 2
+        )
+
+    def encode(self, texts, batch_size=32, show_progress_bar=None):
+        assert not show_progress_bar
+        assert batch_size >= len(texts) or self.device != "cpu"
+        self.sizes.append(len(texts))
+        return np.array([[1.0, len(text)] for text in texts])
+
+
+def test_a_transformer_on_a_processor_reads_short_texts_together_and_long_ones_apart():
+    texts = ["short one"] * 40 + ["long " * 300] * 5 + ["middling " * 50] * 21
+    encoders = [Encoder("cpu"), Encoder("cuda")]
+    rows = [as_embedder(encoder).embed(texts).tolist() for encoder in encoders]
+    assert rows[0] == rows[1]
+    assert [encoder.sizes for encoder in encoders] == [[4, 4, 20, 38], [66]]
