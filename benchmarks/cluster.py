@@ -13,7 +13,6 @@ import argparse
 import heapq
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from speed import peak_mb
 
 from advchunk import Document, create
 from advchunk.distributed import chunk_batches
@@ -73,7 +73,7 @@ def measure(method: str, embedder: str | None, paths: list[Path]) -> dict[str, A
         start = time.process_time()
         chunker.chunk(Document(text, path.name))
         seconds.append(time.process_time() - start)
-    memory, counts = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, (model.texts, model.calls)
+    memory, counts = peak_mb(), (model.texts, model.calls)
     table = pa.table({"id": [path.name for path in paths], "text": texts})
     pq.write_table(pa.Table.from_batches(chunk_batches(table, chunker)), written := pa.BufferOutputStream())
     return {

@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import resource
 import subprocess
 import sys
 import time
@@ -31,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from speed import read_texts
+from speed import peak_mb, read_texts
 
 from advchunk import create, names
 from advchunk.evaluation import SegmentedText, synthetic
@@ -101,8 +100,7 @@ def run_once(label: str, n: int) -> dict[str, float]:
     start = time.process_time()
     segmentation = chunker.segmentation(text.units)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": seconds, "MB": peak, "segments": len(segmentation.cuts) - 1}
+    return {"seconds": seconds, "MB": peak_mb(), "segments": len(segmentation.cuts) - 1}
 
 
 def chunk_once(name: str, length: int, data: Path) -> dict[str, float]:
@@ -113,10 +111,10 @@ def chunk_once(name: str, length: int, data: Path) -> dict[str, float]:
     markup = {} if name == "biomedical-abstract" else {"markup": "markdown"}  # a reader of its own
     chunker = build(name, **markup)
     chunker.chunk(text[:30_000])  # import modules and load models
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    before, start = peak_mb(), time.process_time()
     chunks = len(chunker.chunk(text))
-    seconds, peak = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"seconds": seconds, "memory / text": (peak - before) * 1024 / length, "chunks": chunks}
+    seconds, grown = time.process_time() - start, peak_mb() - before
+    return {"seconds": seconds, "memory / text": grown * 2**20 / length, "chunks": chunks}
 
 
 def measure_chunkers(only: Iterable[str], lengths: Iterable[int], data: Path) -> dict[str, dict[int, dict[str, float]]]:

@@ -14,7 +14,7 @@ from advchunk.models.counters import as_counter
 from advchunk.records import Document, Span, SpanSet, Units
 from advchunk.sizes import Limits, assemble, assemble_groups, fit
 from advchunk.text import sentences, tiling
-from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter
+from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, counts_of_distinct
 from chats import every_fourth_line
 from growing import check_growth
 from stand_ins import STAND_INS
@@ -541,6 +541,18 @@ def test_all_limits_hold_at_once(least, overlap, text, words, data):
     for chunk in assemble(units, cuts, limits):
         assert CHARACTERS(chunk.text) <= 60
         assert WORDS(chunk.text) <= words
+
+
+@given(st.lists(st.sampled_from(["", "a", "bb", "ccc"])))
+def test_many_equal_texts_are_counted_once(texts):
+    counted = list[str]()
+
+    def count(text):
+        counted.append(text)
+        return len(text)
+
+    assert counts_of_distinct(CallableCounter(count), texts).tolist() == [*map(len, texts)]
+    assert len(counted) <= max(2 * len({*texts}), 1)
 
 
 def test_words_bound_joins_overlap_and_headings():

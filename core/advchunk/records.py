@@ -17,9 +17,10 @@ from __future__ import annotations
 import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from itertools import accumulate, pairwise
+from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -266,6 +267,9 @@ class Chunk:
     row_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     row_texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Chunk, _values(self)  # a third of the time that the method of dataclasses takes
+
     @property
     def start(self) -> int:
         """Offset of the first character; 0 for a chunk of context alone."""
@@ -303,6 +307,9 @@ class Chunk:
     def embed_text(self) -> str:
         """The text to embed: the context, a blank line, the text."""
         return with_context(self.context, self.text)
+
+
+_values = attrgetter(*(field.name for field in fields(Chunk)))
 
 
 def with_context(context: str, text: str) -> str:

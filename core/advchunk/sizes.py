@@ -17,7 +17,7 @@ import numpy as np
 from advchunk.errors import InvalidSegmentation
 from advchunk.records import Chunk, Floats, Ints, Segmentation, Span, SpanSet, Strength, Units, with_context
 from advchunk.text import tiling
-from advchunk.text.counters import Counter
+from advchunk.text.counters import Counter, counts_of_distinct
 from advchunk.text.sentences import sentences
 
 Levels: TypeAlias = tuple[tiling.Tiler, ...]
@@ -241,16 +241,17 @@ def fit(units: Units, limits: Limits) -> Units:
     Units with ``sizes``.
     """
     strings = units.strings()
-    units = units if units.sizes is not None else replace(units, sizes=limits.counter.counts(strings))
-    edges, sizes = units.edges.tolist(), units.token_counts().tolist()
-    tight = limits.max_tokens - limits.overlap_tokens
-    long = [i for i, size in enumerate(sizes) if size > tight // 2 and size > limits.max_unit(edges[i])]
+    units = units if units.sizes is not None else replace(units, sizes=counts_of_distinct(limits.counter, strings))
+    edges, sizes = units.edges, units.token_counts()
+    maybe_long = np.flatnonzero(sizes > (limits.max_tokens - limits.overlap_tokens) // 2).tolist()
+    long = [i for i in maybe_long if sizes[i] > limits.max_unit(int(edges[i]))]
     if limits.more:
         long += [i for i, string in enumerate(strings) if limits.exceeds_more(string)]
     if not long:
         return units
     parts = (
-        _split(strings[i], edges[i], _below(units, i, limits), limits.levels(edges[i])) for i in dict.fromkeys(long)
+        _split(strings[i], int(edges[i]), _below(units, i, limits), limits.levels(int(edges[i])))
+        for i in dict.fromkeys(long)
     )
     return _add_edges(units, dict(chain.from_iterable(parts)))
 

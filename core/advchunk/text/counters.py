@@ -50,6 +50,15 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
+def counts_of_distinct(counter: Counter, texts: Sequence[str]) -> Ints:
+    """Return the number of tokens of each of n texts, (n,), counting equal texts once."""
+    distinct = dict.fromkeys(texts)
+    if 2 * len(distinct) > len(texts):
+        return counter.counts(texts)
+    numbers = dict(zip(distinct, counter.counts([*distinct]).tolist(), strict=True))
+    return np.fromiter(map(numbers.__getitem__, texts), np.int64, len(texts))
+
+
 CHARACTERS = CallableCounter(len, adds_up=True)
 WORDS = CallableCounter(count_words, adds_up=True)
 

@@ -19,7 +19,7 @@ from advchunk.records import Units
 Tiler: TypeAlias = Callable[[str], Units]
 
 # Each pattern matches at the end of a unit, with the white space that the unit owns. (?>...) keeps "\r\n" whole.
-OWN_SPACE = r"(?:\s++\Z|\s*[\r\n]|\s++)"
+OWN_SPACE = r"(?: (?=\S)|\s++\Z|\s*[\r\n]|\s++)"
 _LINES_OWN = r"[\r\n](?:\s++\Z|\s*[\r\n])?"
 _PARAGRAPH_END = re.compile(rf"[\r\n](?:(?<=\r)\n)?+[^\S\r\n]*{_LINES_OWN}")
 _LINE_END = re.compile(_LINES_OWN)
@@ -27,7 +27,7 @@ _CLAUSE_END = re.compile(rf"""[,;:]["'”’)\]]*{OWN_SPACE}|[，；：、][”�
 _CODE_LINE = re.compile(
     r"(?P<margin>[^\S\r\n]*+)(?P<closing>[)\]}>]|(?:end|else|elif|elsif|except|catch|finally|done|fi|esac|then|do)\b)?"
 )
-_WORD = re.compile(rf"\s*+\S++{OWN_SPACE}?|\s++")
+_WORD = re.compile(rf"\S++{OWN_SPACE}?|\s++(?:\S++{OWN_SPACE}?)?")
 # Kinds of code points that may be in one grapheme with the next or the last one (Unicode's Grapheme_Cluster_Break).
 _JOINING = ("CR", "Extend", "L", "Prepend", "RI", "SpacingMark", "T", "V", "ZWJ")
 _SPACE = re.compile(rf"(?P<own>{OWN_SPACE}?)\s*+")
