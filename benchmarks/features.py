@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
+from speed import time_tasks
 
 from advchunk import create
 from advchunk.models.embedders import as_embedder
@@ -33,6 +32,7 @@ class Piece(NamedTuple):
 
 
 Split: TypeAlias = Callable[[str], list[Piece]]
+REPEAT = 15  # measurements of each time
 
 _SECTION = """## Tea {i}
 
@@ -86,7 +86,6 @@ class Row:
     named: int = 0
     same: int = 0
     errors: int = 0
-    seconds: float = np.inf
 
 
 def measure(split: Split, texts: Mapping[str, str], size: int) -> Row:
@@ -95,15 +94,9 @@ def measure(split: Split, texts: Mapping[str, str], size: int) -> Row:
     ``exact`` chunks have the text at their offsets; ``kept`` of ``letters`` are the characters other than white space that are
     in a chunk; ``over`` chunks have more than ``size`` characters; ``whole`` of ``blocks`` are the tables and code of at most
     ``size`` characters that are in one chunk; ``same`` of the ``named`` chunks, which have an id, have it again the second time. A
-    text on which a chunker raises an error is one of its ``errors``, and counts nowhere else. ``seconds`` of the processor are
-    for the first text, the minimum of 5.
+    text on which a chunker raises an error is one of its ``errors``, and counts nowhere else.
     """
     row = Row()
-    first = next(iter(texts.values()))
-    for _ in range(5):
-        start = time.process_time()
-        split(first)
-        row.seconds = min(row.seconds, time.process_time() - start)
     for text in texts.values():
         try:
             pieces, again = split(text), split(text)
@@ -192,10 +185,19 @@ def _llamaindex(parser: Any) -> Split:
 
 
 def chonkie_recursive(size: int) -> Split:
-    """Return chonkie's recursive chunker, with its default rules; those for Markdown are downloaded."""
+    """Return chonkie's recursive chunker, with its default rules; those for Markdown are downloaded.
+
+    It forgets the counts of the text before, so that all measurements of one text are equal.
+    """
     from chonkie import RecursiveChunker
 
-    return _chonkie(RecursiveChunker(chunk_size=size))
+    split = _chonkie(RecursiveChunker(chunk_size=size))
+
+    def split_anew(text: str) -> list[Piece]:
+        RecursiveChunker._estimate_token_count.cache_clear()
+        return split(text)
+
+    return split_anew
 
 
 def chonkie_semantic(size: int) -> Split:
@@ -225,10 +227,10 @@ def _chonkie(chunker: Any) -> Split:
 
 
 def semchunk(size: int) -> Split:
-    """Return semchunk."""
+    """Return semchunk, which does not keep counts from one text to the next."""
     from semchunk.semchunk import chunkerify
 
-    chunker = chunkerify(len, size)
+    chunker = chunkerify(len, size, memoize=False)
     return lambda text: [Piece(*row) for row in zip(*chunker(text, offsets=True), strict=True)]
 
 
@@ -268,12 +270,13 @@ def table(size: int, texts: Mapping[str, str] = TEXTS) -> str:
         "kB a second",
     ]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
-    characters = len(next(iter(texts.values())))
-    for label, (_, make) in CHUNKERS.items():
-        row = measure(make(size), texts, size)
+    first, splits = next(iter(texts.values())), {label: make(size) for label, (_, make) in CHUNKERS.items()}
+    times = time_tasks({label: partial(split, first) for label, split in splits.items()}, REPEAT)
+    for label, split in splits.items():
+        row = measure(split, texts, size)
         shares = [f"{row.exact / row.chunks:.0%}", f"{row.kept / row.letters:.2%}", f"{row.over}"]
         ids = f"{row.same / row.named:.0%}" if row.named else "no ids"
-        rate = f"{characters / row.seconds / 1000:,.0f}"
+        rate = f"{len(first) / times[label]['cpu']['min'] / 1000:,.0f}"
         cells = [label, f"{row.chunks}", *shares, f"{row.whole} of {row.blocks}", ids, f"{row.errors}", rate]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
