@@ -2,6 +2,7 @@
 
 import logging
 import mmap
+import multiprocessing
 import os
 import signal
 import time
@@ -30,6 +31,12 @@ class Deadly:
         if item == "endless":
             while True:
                 time.sleep(1)
+        if item == "starts another":
+            other = multiprocessing.get_context("spawn").Process(target=os.getpid)
+            other.start()
+            other.join()
+        if item == "leaves":
+            raise SystemExit(item)
         if item.startswith("log"):
             logging.getLogger("advchunk").warning("said %s", item)
         if item.startswith("deadly"):

@@ -1,6 +1,8 @@
 """Records: spans searched by offset, parts of units, and metadata, in which the user's keys are left alone."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
 from advchunk.records import (
+    Chunk,
     Span,
     SpanSet,
     Strength,
@@ -84,3 +87,14 @@ def test_a_list_that_a_store_returns_with_other_keys_or_without_some_is_still_kn
 def test_keys_with_white_space_are_refused():
     with pytest.raises(ConfigurationError, match="must be without white space, got 'my key'"):
         write_metadata({}, {"my key": 1})
+
+
+class Marked(Chunk):
+    """A chunk of a subclass."""
+
+
+def test_a_chunk_is_copied_with_its_class_and_all_of_its_values():
+    for chunk in (Chunk("a", (Span(0, 1),), 1, 3, "id", metadata={"a": 1}), Marked("b", (), 1)):
+        for again in (copy.copy(chunk), copy.deepcopy(chunk), pickle.loads(pickle.dumps(chunk))):
+            assert type(again) is type(chunk)
+            assert again == chunk

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import create
-from advchunk.chunkers.bayesseg import BayesSegChunker
 from advchunk.chunkers.partition import GraphPartitionChunker
 from advchunk.chunkers.windows import segment_windows
 from advchunk.errors import ConfigurationError
@@ -24,7 +23,7 @@ CHUNKER = GraphPartitionChunker(max_units=16)
 def cut_at(*inner, scores=None):
     """Return a function that cuts a part of a text at those of the ``inner`` cuts of the whole that are in it."""
 
-    def segment(_chunker, start, end):
+    def segment(start, end):
         cuts = search.cuts_at(np.array([cut - start for cut in inner if start < cut < end]), end - start)
         gaps = None if scores is None else np.array(scores[start : end - 1])
         return Segmentation(cuts, reason=[f"at {start + cut}" for cut in cuts[1:-1]], gaps=gaps)
@@ -54,7 +53,7 @@ def test_a_window_starts_at_the_last_cut_before_the_last_quarter_of_the_one_befo
 
 
 def test_cuts_in_the_last_quarter_of_a_window_are_discarded():
-    def segment(_chunker, start, end):
+    def segment(start, end):
         return Segmentation(np.array([0, end - start - 2, end - start]))
 
     assert segment_windows(CHUNKER, 40, segment).cuts.tolist() == [0, 38, 40]
@@ -65,9 +64,9 @@ def test_cuts_in_the_last_quarter_of_a_window_are_discarded():
 def test_windows_repeat_less_than_the_text(inner, most):
     seen = []
 
-    def segment(chunker, start, end):
+    def segment(start, end):
         seen.append(end - start)
-        return cut_at(*inner)(chunker, start, end)
+        return cut_at(*inner)(start, end)
 
     segment_windows(GraphPartitionChunker(max_units=most), 1000, segment)
     assert max(seen) == most
@@ -75,14 +74,14 @@ def test_windows_repeat_less_than_the_text(inner, most):
 
 
 def test_scores_of_some_windows_only_are_nan_elsewhere():
-    def segment(_chunker, start, end):
+    def segment(start, end):
         return Segmentation(np.array([0, end - start]), gaps=None if start else np.zeros(end - start - 1))
 
     assert np.isnan(segment_windows(CHUNKER, 30, segment).gaps).tolist() == [False] * 12 + [True] * 17
 
 
 def test_labels_of_two_windows_differ():
-    def segment(_chunker, start, end):
+    def segment(start, end):
         labels = np.arange(start, end) // 5 % 2
         return Segmentation(search.run_cuts(labels), labels, reason="label")
 
@@ -92,13 +91,12 @@ def test_labels_of_two_windows_differ():
     assert segmentation.reason == "label"
 
 
-@pytest.mark.parametrize("number", [1, 2, 7, 30, 90])
-def test_all_windows_together_have_the_number_of_segments(number):
-    def segment(chunker, start, end):
-        return Segmentation(np.unique(np.linspace(0, end - start, chunker.n_segments + 1).astype(int)))
-
-    segmentation = segment_windows(BayesSegChunker(max_units=20, n_segments=number), 100, segment, number="n_segments")
-    assert len(segmentation.cuts) == number + 1
+@pytest.mark.parametrize("name", ["bayesseg", "c99"])
+def test_a_number_of_segments_is_not_divided_among_windows(name, caplog):
+    text = synthetic(5, segments=3, sentences=(30, 30), overlap=0.1)
+    chunker = create(name, experimental=True, n_segments=3, max_units=30, min_tokens=0, fallback=None)
+    assert chunker.segmentation(text.units).cuts.tolist() == text.cuts.tolist()
+    assert f"{name} segments 90 sentences at once, because n_segments is given" in caplog.text
 
 
 def test_windows_are_logged_and_a_text_of_max_units_has_none(caplog):
@@ -152,7 +150,10 @@ def test_planted_topics_are_found_in_windows(label):
     )
     segmentation = create(name, experimental=True, fallback=None, max_units=150, **params).segmentation(text.units)
     check_segmentation(text.units, segmentation)
-    assert ("windows" in segmentation.figures) == (label != "semantic-cluster")
+    is_whole = label == "semantic-cluster" or "n_segments" in params or "n_clusters" in params
+    assert ("windows" in segmentation.figures) != is_whole
+    if label == "bayesseg":  # computed on access, as those of a whole text
+        assert segmentation.figures["windows"][0]["boundary_probability"].shape == (149,)
     assert boundary_scores(text.cuts, segmentation.cuts, tolerance=1).f1 > 0.9
 
 

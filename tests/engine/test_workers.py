@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
+import time
+import warnings
 from dataclasses import replace
 from functools import partial
 
@@ -84,6 +87,49 @@ from processes import Deadly
 if __name__ == "__main__":
     for result in run_in_processes(Deadly(Path({folder!r})), ["started", "endless"], 1, lambda _: 2**19):
         print(result, flush=True)
+"""
+
+
+def test_a_process_may_start_others_and_leave_as_if_it_were_the_callers(tmp_path):
+    process = Deadly(tmp_path)
+    assert list(run_in_processes(process, ["starts another"], 1, lambda _: 1)) == ["STARTS ANOTHER"]
+    with pytest.raises(SystemExit, match="leaves"):
+        list(run_in_processes(process, ["leaves"], 1, lambda _: 1))
+
+
+@needs_signals
+def test_processes_end_beside_a_process_that_the_caller_forked(tmp_path):
+    results = run_in_processes(Deadly(tmp_path), ["a", "b"], 1, lambda _: 2**19)
+    assert next(results) == "A"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fork of a process with threads
+        other = multiprocessing.get_context("fork").Process(target=time.sleep, args=(LONG,))
+        other.start()
+    try:
+        assert list(results) == ["B"]
+        assert other.is_alive()
+    finally:
+        other.kill()
+        other.join()
+
+
+def test_a_script_may_end_in_the_middle_of_a_call(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(ABANDONED.format(folder=str(tmp_path)))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, script]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, env=environment, timeout=LONG)
+    assert (done.stdout, done.stderr, done.returncode) == ("A\n", "", 0)
+
+
+ABANDONED = """
+from pathlib import Path
+from advchunk.engine.workers import run_in_processes
+from processes import Deadly
+
+if __name__ == "__main__":
+    results = run_in_processes(Deadly(Path({folder!r})), ["a", "b", "c", "d"] * 100, 1, lambda _: 2**19)
+    print(next(results), flush=True)
 """
 
 

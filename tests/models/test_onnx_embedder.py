@@ -67,6 +67,7 @@ def test_vectors_are_those_of_sentence_transformers(exported, small):
     assert embedder.max_tokens == as_embedder(small).max_tokens == 254
     assert embedder.counter("word " * 300) == 300
     assert embedder.embed(["a"]).dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(embedder.model.embed(["a", "\ud800"]), axis=1), 1, atol=1e-5)
     assert embedder.model.embed([]).shape == (0, 0)
 
 
@@ -166,6 +167,17 @@ def test_graphs_with_other_inputs_or_outputs_are_refused(exported, monkeypatch, 
     monkeypatch.setattr("onnxruntime.InferenceSession", Session)
     with pytest.raises(ConfigurationError, match=rule):
         OnnxEmbedder(exported)
+
+
+def test_files_that_do_not_load_and_providers_that_are_missing_are_errors(folder):
+    with pytest.raises(ConfigurationError, match=r"providers must be among .*got .*Nope"):
+        OnnxEmbedder(folder, providers=["Nope"])
+    (folder / "onnx" / "model.onnx").write_bytes(b"no graph")
+    with pytest.raises(ModelUnavailable, match="could not be loaded from"):
+        OnnxEmbedder(folder)
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelUnavailable, match="could not be loaded from"):
+        OnnxEmbedder(folder)
 
 
 def test_a_missing_graph_names_the_file(tmp_path):

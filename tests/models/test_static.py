@@ -111,6 +111,7 @@ def test_tokens_kept_from_counting_are_those_of_the_texts(texts, others, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(wordpiece, "FEW", 0)
         patch.setattr(wordpiece, "MAX_KEPT", most)
+        patch.setattr(wordpiece, "PER_TEXT", 1)
         plain, keeping = default_wordpiece(), KeepingWordPiece(default_wordpiece())
         for some in (texts, others, texts[::-1]):
             assert keeping.counts(some).tolist() == plain.counts(some).tolist()

@@ -134,15 +134,11 @@ class SemanticClusterChunker(SemanticClusterParams, ExperimentalChunker, Embeddi
         """Cluster the units at once or in windows."""
         sizes = units.token_counts()
 
-        def segment(chunker: SemanticClusterChunker, start: int, end: int) -> Segmentation:
-            return chunker._passages(vectors[start:end], int(sizes[start:end].sum()))
+        def segment(start: int, end: int) -> Segmentation:
+            return self._passages(vectors[start:end], int(sizes[start:end].sum()))
 
         in_windows = self.method == "hdbscan" or (self.connectivity, self.linkage) == ("chain", "complete")
-        return (
-            segment_windows(self, len(units), segment, number="n_clusters")
-            if in_windows
-            else segment(self, 0, len(units))
-        )
+        return segment_windows(self, len(units), segment, number="n_clusters") if in_windows else segment(0, len(units))
 
     def _passages(self, vectors: Floats, tokens: int) -> Segmentation:
         """Cluster units, and project the clusters to passages."""

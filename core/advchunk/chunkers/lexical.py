@@ -95,6 +95,6 @@ class WindowedLexicalChunker(WindowedParams, LexicalChunker):
         return segment_windows(
             self,
             len(units),
-            lambda chunker, start, end: LexicalChunker.segment(chunker, units.part(start, end), limits),
+            lambda start, end: LexicalChunker.segment(self, units.part(start, end), limits),
             number="n_segments",
         )

@@ -99,7 +99,7 @@ class GraphPartitionChunker(GraphPartitionParams, ExperimentalChunker, Embedding
 
     def segment(self, units: Units, vectors: Floats, limits: Limits) -> Segmentation:
         """Partition the units at once or in windows."""
-        return segment_windows(self, len(units), lambda _, start, end: self._partition(vectors[start:end]))
+        return segment_windows(self, len(units), lambda start, end: self._partition(vectors[start:end]))
 
     def _partition(self, vectors: Floats) -> Segmentation:
         """Connect similar sentences, detect communities, and project them to passages."""

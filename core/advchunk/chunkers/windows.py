@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from advchunk.chunkers.params import Params, at_least, varied
+from advchunk.chunkers.params import Params, at_least
 from advchunk.numerics import search
-from advchunk.records import Floats, Ints, Segmentation
+from advchunk.records import Figures, Floats, Ints, Segmentation
 
 _log = logging.getLogger("advchunk")
 
@@ -22,7 +22,8 @@ class WindowedParams(Params):
     ----------
     max_units : maximum number of sentences that are segmented together, >= 8. A longer text is segmented in windows, with a
         warning in the log: each window starts at a cut of the one before, and is segmented as a text of its own
-        (`windows.segment_windows`). None segments any text at once.
+        (`windows.segment_windows`). None segments any text at once, and so does a given number of segments, which cannot be
+        divided among windows; that is logged for a longer text.
     """
 
     max_units: int | None = 5_000
@@ -60,7 +61,7 @@ class _Window(NamedTuple):
 
 
 def segment_windows(
-    chunker: Any, n: int, segment: Callable[[Any, int, int], Segmentation], *, number: str = ""
+    chunker: Any, n: int, segment: Callable[[int, int], Segmentation], number: str = ""
 ) -> Segmentation:
     """Segment n units at once, or in windows of ``chunker.max_units`` if there are more.
 
@@ -71,8 +72,8 @@ def segment_windows(
 
     Parameters
     ----------
-    segment : called with the chunker for a window, its first unit, and the unit after its last.
-    number : the chunker's parameter for the number of segments, if any: each window gets its share of those that are left.
+    segment : called with the first unit of a window, and the unit after its last.
+    number : the chunker's parameter for the number of segments, if any. If it is given, there are no windows.
 
     Returns
     -------
@@ -81,18 +82,18 @@ def segment_windows(
     """
     most = chunker.max_units or n
     if n <= most:
-        return segment(chunker, 0, n)
+        return segment(0, n)
+    if number and getattr(chunker, number) is not None:
+        message = "%s segments %d sentences at once, because %s is given: time and memory grow with their square"
+        _log.warning(message, chunker.algorithm, n, number)
+        return segment(0, n)
     _log.warning("%s segments %d sentences in windows of max_units = %d", chunker.algorithm, n, most)
-    left = getattr(chunker, number) if number else None
     windows, start = list[_Window](), 0
     while start < n:
         end = min(start + most, n)
-        share = None if left is None else max(round(left * (end - start) / (n - start)), 1)
-        segmentation = segment(chunker if share is None else varied(chunker, **{number: share}), start, end)
-        window = _Window(start, n if end == n else start + _last_cut(segmentation.cuts, most), segmentation)
-        left = None if left is None else left - len(window.cuts)
-        windows.append(window)
-        start = window.stop
+        segmentation = segment(start, end)
+        windows.append(_Window(start, n if end == n else start + _last_cut(segmentation.cuts, most), segmentation))
+        start = windows[-1].stop
     return _join(windows)
 
 
@@ -114,7 +115,7 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
         reason=reasons if len({*reasons}) > 1 else parts[0].reason,
         gaps=None if all(part.gaps is None for part in parts) else np.concatenate([w.gaps for w in windows])[: n - 1],
         threshold=thresholds.pop() if len(thresholds) == 1 else None,
-        figures={"windows": [{"start": w.start, "stop": w.stop, **w.segmentation.figures} for w in windows]},
+        figures={"windows": [Figures({"start": w.start, "stop": w.stop, **w.segmentation.figures}) for w in windows]},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import mmap
 import multiprocessing
@@ -26,6 +27,7 @@ from advchunk.errors import ConfigurationError, WorkerDied, first_line, require
 
 _Item = TypeVar("_Item")
 _R = TypeVar("_R")
+_E = TypeVar("_E", bound=BaseException)
 _Process: TypeAlias = Callable[[Sequence[_Item]], Sequence[_R]]
 
 MAX_DEATHS = 3  # processes that an item may kill, alone, before it is given up
@@ -165,8 +167,9 @@ class _Worker(Generic[_Item, _R]):
         context = multiprocessing.get_context("spawn")
         for _ in range(MAX_DEATHS):
             pipe, other = context.Pipe()
-            process = context.Process(target=_serve, args=(other, self._shared), daemon=True)
+            process = context.Process(target=_serve, args=(other, self._shared))
             process.start()
+            atexit.register(self.kill)  # before multiprocessing waits for it
             other.close()
             self._process, self._pipe = process, pipe
             if self._killed:
@@ -189,7 +192,7 @@ class _Worker(Generic[_Item, _R]):
         except (EOFError, OSError) as error:
             self.close()
             raise CancelledError if self._killed else _Died from error
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -202,8 +205,11 @@ class _Worker(Generic[_Item, _R]):
     def close(self) -> None:
         """End the process when it is idle."""
         if self._pipe is not None and self._process is not None:
+            with suppress(OSError):
+                self._pipe.send_bytes(b"")  # a process that the caller forked may hold the pipe open
             self._pipe.close()
             self._process.join()
+            atexit.unregister(self.kill)
         self._pipe = self._process = None
 
 
@@ -241,7 +247,7 @@ _messages = SimpleQueue[logging.LogRecord]()
 
 
 def _serve(pipe: Connection[Any, Any], shared: _Shared) -> None:
-    """Answer each batch with its results, until the calling process closes the pipe or is gone."""
+    """Answer each batch with its results, until the calling process sends nothing, closes the pipe, or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the calling process decides what an interrupt means
     Thread(target=_end_with_parent, daemon=True).start()
     try:
@@ -251,12 +257,11 @@ def _serve(pipe: Connection[Any, Any], shared: _Shared) -> None:
         return
     pipe.send(None)
     with suppress(EOFError, OSError):
-        while True:
-            data = pipe.recv_bytes()
+        while data := pipe.recv_bytes():
             try:
                 results = process(pickle.loads(data))
                 answer = pickle.dumps((results, [_messages.get() for _ in range(_messages.qsize())]))
-            except Exception as error:  # noqa: BLE001
+            except BaseException as error:  # noqa: BLE001 - SystemExit, too, is raised in the calling process
                 error.add_note(f"in a worker process:\n{traceback.format_exc()}")
                 answer = pickle.dumps(portable(error))
             pipe.send_bytes(answer)
@@ -284,7 +289,7 @@ def _load(shared: _Shared) -> Callable[[Any], Any]:
     return process  # type: ignore[no-any-return]
 
 
-def portable(error: Exception) -> Exception:
+def portable(error: _E) -> _E | RuntimeError:
     """Return an error that another process can unpickle, with its notes: the same if possible."""
     try:
         pickle.loads(pickle.dumps(error))

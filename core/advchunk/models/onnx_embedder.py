@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from advchunk.errors import ModelUnavailable, first_line, import_extra, require
+from advchunk.models.counters import replace_surrogates
 from advchunk.models.token_batches import embed_in_batches
+from advchunk.numerics.signals import unit_rows
 from advchunk.records import Floats
 
 _INPUTS = {"input_ids", "attention_mask", "token_type_ids"}
@@ -48,17 +50,23 @@ class OnnxEmbedder:
         self.model_name, self.file, self.threads, self.providers = str(model), file, threads, tuple(providers)
         runtime, tokenizers = import_extra("onnxruntime", "onnx"), import_extra("tokenizers", "onnx")
         folder = self._folder()
-        parts, limit, self._pool = _read_modules(folder)
+        parts, limit, self._pool, self._normalizes = _read_modules(folder)
         self._pad = _read(parts / "config.json").get("pad_token_id") or 0
-        self.tokenizer = tokenizers.Tokenizer.from_file(str(parts / "tokenizer.json"))
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads or 0
+        available = runtime.get_available_providers()
+        require({*self.providers} <= {*available}, f"providers must be among {available}", [*self.providers])
+        try:
+            self.tokenizer = tokenizers.Tokenizer.from_file(str(parts / "tokenizer.json"))
+            self._session = runtime.InferenceSession(str(folder / file), options, providers=list(self.providers))
+        except Exception as error:  # the libraries raise nothing narrower
+            msg = f"embedder {self.model_name!r} could not be loaded from {folder}: {first_line(error)}"
+            raise ModelUnavailable(msg) from error
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(limit)
         self.prompt = _read_prompt(folder)
         prompt_tokens = len(self.tokenizer.encode(self.prompt, add_special_tokens=False))
         self.max_tokens = max(limit - self.tokenizer.num_special_tokens_to_add(False) - prompt_tokens, 1)
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads or 0
-        self._session = runtime.InferenceSession(str(folder / file), options, providers=list(self.providers))
         self._inputs = [node.name for node in self._session.get_inputs()]
         require(_INPUTS.issuperset(self._inputs), f"the inputs of {file} must be among {sorted(_INPUTS)}", self._inputs)
         output = self._session.get_outputs()[0]
@@ -75,8 +83,9 @@ class OnnxEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return (n, d) float32 rows."""
-        encodings = self.tokenizer.encode_batch([self.prompt + text for text in texts])
-        return embed_in_batches(self._run, encodings, np.array(list(map(len, encodings)), dtype=np.int64))
+        encodings = self.tokenizer.encode_batch([replace_surrogates(self.prompt + text) for text in texts])
+        rows = embed_in_batches(self._run, encodings, np.array(list(map(len, encodings)), dtype=np.int64))
+        return unit_rows(rows) if self._normalizes else rows
 
     def _run(self, encodings: list[Any]) -> Floats:
         lengths = np.array(list(map(len, encodings)), dtype=np.int64)
@@ -109,8 +118,8 @@ def not_downloaded(name: str, error: Exception) -> ModelUnavailable:
     )
 
 
-def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats]]:
-    """Return the folder of the transformer, its limit in tokens, and the pooling."""
+def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floats], bool]:
+    """Return the folder of the transformer, its limit in tokens, the pooling, and whether rows are scaled to length 1."""
     modules = _read(folder / "modules.json") or []
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
@@ -129,7 +138,7 @@ def _read_modules(folder: Path) -> tuple[Path, int, Callable[[Floats, Any], Floa
     )
     limit = settings.get("max_seq_length") or min(filter(None, limits), default=0)
     require(0 < limit < 1e9, f"the files in {transformer} must state the limit of the model in tokens", limit)
-    return transformer, limit, _POOLING[mode]
+    return transformer, limit, _POOLING[mode], "Normalize" in kinds
 
 
 def _read_prompt(folder: Path) -> str:

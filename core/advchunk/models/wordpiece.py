@@ -29,7 +29,7 @@ UNKNOWN = "[UNK]"
 MAX_WORD_LENGTH = 100  # Hugging Face's max_input_chars_per_word
 CACHE_SIZE, MAX_CACHED_LENGTH = 2**16, 40  # pieces, characters: about 16 MB
 FEW, BLOCK = 64, 2**16  # texts up to which arrays are slower; pieces looked up at once
-MAX_KEPT = 2**21  # tokens of counted texts: 16 MB, and half as much text
+MAX_KEPT, PER_TEXT = 2**21, 40  # tokens of counted texts: 16 MB; what each text takes besides, in tokens
 PER_UNKNOWN = 2  # a token budget then bounds unknown words; the row of [UNK] is zero, so vectors do not change
 
 _LOADING = Lock()
@@ -135,11 +135,12 @@ class KeepingWordPiece(WordPiece):
         if len(texts) <= FEW:
             return super().counts(texts)
         ids, bounds = super().encode_many(texts)
-        if self._n_kept + len(ids) > MAX_KEPT:
+        size = len(ids) + PER_TEXT * len(texts)
+        if self._n_kept + size > MAX_KEPT:
             self._kept, self._n_kept = {}, 0  # not cleared, because another thread may read it
-        if len(ids) <= MAX_KEPT:
+        if size <= MAX_KEPT:
             self._kept.update(zip(texts, _divide(ids, bounds), strict=True))
-            self._n_kept += len(ids)
+            self._n_kept += size
         return np.diff(bounds)
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
