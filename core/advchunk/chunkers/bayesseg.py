@@ -39,7 +39,7 @@ class BayesSegParams(WindowedParams, LexicalParams):
         ln G(r + z) - ln z! - ln G(r) + r ln(k / (k + 1)) - z ln(k + 1)
 
     Dynamic programming finds the optimum over all segmentations, or over those of ``n_segments``. Time is O(n^2) for n
-    sentences, or O(n_segments n^2), up to ``max_units``, and in proportion to the text beyond; memory is O(n).
+    sentences up to ``max_units``, and in proportion to the text beyond, or always O(n_segments n^2); memory is O(n).
 
     Departs from the paper: unless ``n_segments`` is given, a segment costs ``segment_cost`` * ln(words), without which
     the model cuts two or three times too often (0 is the original). The reference implementation has a duration prior
