@@ -131,7 +131,7 @@ def measure_chunkers(only: Iterable[str], lengths: Iterable[int], data: Path) ->
 
 
 def summary(runs: Mapping[int, Mapping[str, float]]) -> dict[str, float]:
-    """Return the exponent, the time per character relative to the smallest size, and the memory per byte of the largest."""
+    """Return the exponent, and of the largest size the time per character, relative to the smallest, and the bytes per character."""
     first, last = min(runs), max(runs)
     linear = runs[first]["seconds"] * last / first
     return {

@@ -82,9 +82,11 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     places = [*(bisect_left(candidates, first) for first, _ in spans), len(candidates)]
     edges = list[int]()
     for start, (_, last), (i, j) in zip(starts, spans, pairwise(places), strict=True):
-        edges += [start] if start > lead or not edges else []
+        if start > lead or not edges:
+            edges.append(start)
         edges += candidates[bisect_right(candidates, last, i) : j]
-    edges += [len(text)] if edges[-1] < len(text) else []
+    if edges[-1] < len(text):
+        edges.append(len(text))
     strength = [int(Strength.SENTENCE)] * len(edges)
     for offset, value in strength_at.items():
         if edges[place := bisect_left(edges, offset)] == offset:
