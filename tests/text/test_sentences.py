@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from advchunk.text import sentences as splitting
 from advchunk.text import tiling
-from advchunk.text.sentences import plain_sentences, sentences
-from advchunk.text.sentences.stops import MAX_WORD, STOP, Paragraph, Stop, get_habits
+from advchunk.text.sentences import brackets, plain_sentences, sentences, stops
+from advchunk.text.sentences.stops import MAX_WORD, STOP, Paragraph, Stop, find_stops, get_habits
 from advchunk.text.sentences.words import get_words
 from growing import check_growth, repeated
 
@@ -222,16 +222,38 @@ def test_habits_agree_with_the_rules(text, language):
             assert stop.end == match.end()
 
 
+@given(TEXTS, st.sampled_from(["en", "de", "fr", "sv", "ja", "el"]))
+@example("FPKM. *p", "en")
+@example("Seen. ² Yes.", "en")
+def test_plain_stops_are_decided_as_by_the_rules(text, language):
+    quickly = sentences(text, language).edges.tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splitting, "PLAIN_STOP", re.compile("(?!)"))
+        assert quickly == sentences(text, language).edges.tolist()
+
+
+@given(TEXTS, st.integers(1, 40))
+def test_stops_are_found_alike_in_short_and_long_texts(text, times):
+    searched = [match.start() for match in re.finditer(stops._ANY, text * times)]
+    assert find_stops(text * times) == searched
+    assert {match.start() for match in STOP.finditer(text * times)} <= {*searched}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stops, "_PIECE", 7)
+        patch.setattr(stops, "_SHORT", 0)
+        assert find_stops(text * times) == searched
+
+
 def is_enclosed_slowly(text: str, first: int, at: int, end: int) -> bool:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splitting, "_may_be_open", lambda *_: True)
-        return splitting._is_enclosed(text, first, at, end)
+        patch.setattr(brackets, "_may_be_open", lambda *_: True)
+        return brackets.is_enclosed(text, "(", first, at, end)
 
 
 @given(st.text('()"“”„«» ａa.「」（）`', max_size=40), st.integers(0, 40), st.integers(0, 40))
 def test_marks_that_are_closed_enclose_nothing(text, first, at):
     first, at = sorted((min(first, len(text)), min(at, len(text))))
-    assert splitting._is_enclosed(text, first, at, len(text)) == is_enclosed_slowly(text, first, at, len(text))
+    enclosed = brackets.is_enclosed(text, brackets.opening_marks(text), first, at, len(text))
+    assert enclosed == is_enclosed_slowly(text, first, at, len(text))
 
 
 @given(TEXTS)

@@ -2,19 +2,32 @@
 # ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain, pairwise
 from typing import Any
 
 from advchunk.records import Units
-from advchunk.text.sentences.stops import MAX_WORD, NEAR, STOP, Habits, Paragraph, Stop, get_habits
+from advchunk.text.sentences.brackets import is_enclosed, opening_marks
+from advchunk.text.sentences.stops import (
+    MAX_WORD,
+    PLAIN_STOP,
+    STOP,
+    Habits,
+    Paragraph,
+    Stop,
+    find_stops,
+    get_habits,
+)
 from advchunk.text.sentences.words import Words, get_words
-from advchunk.text.tiling import OWN_SPACE, after, next_non_space, owning_space, paragraphs
+from advchunk.text.tiling import OWN_SPACE, after, next_non_space, owning_space, paragraph_edges
 
 _PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# A list item or the header of a message is not the continuation of the line before.
-_LINE = re.compile(r"(?:\r\n?|\n)(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))")
+# A list item or the header of a message is not the continuation of the line before. To search for "\n" alone is faster.
+_LINE = r"(?=[^\S\r\n]{0,20}(?:[-*•‣◦▪–]\s|\(?\d{1,3}[.)]\s|[A-Z][\w-]{1,20}:\s))"
+_BEFORE_LINE, _BEFORE_UNIX_LINE = re.compile(rf"(?:\r\n?|\n){_LINE}"), re.compile(rf"\n{_LINE}")
 # A stretch of more characters without a stop is divided into pieces. The longest of 4,882 annotated sentences has 499.
 _MAX_SENTENCE, _MIN_PIECE, _MAX_PIECE = 600, 100, 300
 _BREAKS = (re.compile(r"[\r\n]"), re.compile(r"[;:](?=\s)|[；：]"), re.compile(r",(?=\s)|[，、]"))
@@ -23,25 +36,6 @@ _SPACE = re.compile(r"\s++")
 _THAI = re.compile(r"[\u0e01-\u0edf]")
 _PHRASE_END = re.compile(r"(?<=[\u0e01-\u0edf])\s++(?=[\u0e01-\u0edf])")
 _MIN_PHRASES = 40
-_MARK = re.compile('["`“„«»(（「『《【]')
-# Quotes open after white space; German ones open with the mark that closes French ones. ":(" is no bracket.
-_OPENING = re.compile(
-    r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
-)
-_CLOSING = {
-    '"': '"',
-    "``": "''",
-    "“": "”",
-    "„": "“",
-    "«": "»",
-    "»": "«",
-    "(": ")",
-    "（": "）",
-    "「": "」",
-    "『": "』",
-    "《": "》",
-    "【": "】",
-}
 
 
 def plain_sentences(text: str) -> Units:
@@ -55,6 +49,7 @@ def plain_sentences(text: str) -> Units:
     return after(text, _PLAIN_SENTENCE_END)
 
 
+@cache
 def language_code(language: str) -> str:
     """Return the two- or three-letter code of a language, without its region.
 
@@ -82,25 +77,29 @@ def sentences(text: str, language: str = "en") -> Units:
     >>> sentences("i went home. it was late.").strings()
     ['i went home. ', 'it was late.']
     """
-    code, ends = language_code(language), list[int]()
+    code = language_code(language)
     seen = text.replace(";", "\u037e") if code == "el" else text  # the question mark of Greek
-    for start, end in pairwise(paragraphs(text).edges.tolist()):
+    stops, words, habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
+    for start, end in pairwise(paragraph_edges(text)):
         first, last = next_non_space(text, start), start + len(text[start:end].rstrip())
         if first < last:
-            ends += _sentence_ends(seen, first, last, code)
+            ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits)
     return owning_space(text, ends)
 
 
-def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterator[int]:
-    """Yield the ends of the sentences of the paragraph ``text[start:end]``, which neither starts nor ends with white space.
+def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -> Iterator[int]:
+    """Yield the ends of the sentences of a paragraph that neither starts nor ends with white space.
 
-    White space after a sentence may belong to it or not. ``language`` is a two- or three-letter code. The result depends on
-    nothing outside the paragraph.
+    White space after a sentence may belong to it or not. The result depends on nothing outside the paragraph.
+
+    Parameters
+    ----------
+    stops : the offsets of the stops of its text (`find_stops`).
     """
-    paragraph, habits = Paragraph(text, start, end, get_words(language)), get_habits(language)
-    at = start
-    for first, last in pairwise(_parts(text, start, end)):
-        for stop in chain(_stop_ends(paragraph, first, last, habits), [last]):
+    text, at = paragraph.text, paragraph.start
+    for first, last in pairwise(_parts(text, at, paragraph.end)):
+        inner = stops[bisect_left(stops, first) : bisect_left(stops, last)]
+        for stop in chain(_stop_ends(paragraph, first, last, inner, habits), [last]):
             if stop - at > _MAX_SENTENCE:
                 yield from _breaks(text, at, stop, paragraph.words)
             yield (at := stop)
@@ -124,11 +123,11 @@ def _breaks(text: str, start: int, end: int, words: Words) -> Iterator[int]:
 def _parts(text: str, start: int, end: int) -> Iterator[int]:
     """Yield the edges of the parts that end without a stop: at lines before list items and headers, at Thai spaces."""
     yield start
-    has_lines = text.find("\n", start, end) >= 0 or text.find("\r", start, end) >= 0
-    if has_lines:
-        for match in _LINE.finditer(text, start, end):
+    has_returns = text.find("\r", start, end) >= 0
+    if has_returns or text.find("\n", start, end) >= 0:
+        for match in (_BEFORE_LINE if has_returns else _BEFORE_UNIX_LINE).finditer(text, start, end):
             yield match.start()
-    elif not text.isascii() and _THAI.search(text, start, end):
+    elif not text[start:end].isascii() and _THAI.search(text, start, end):
         at = start
         for match in _PHRASE_END.finditer(text, start, end):
             if match.start() - at >= _MIN_PHRASES:
@@ -136,50 +135,35 @@ def _parts(text: str, start: int, end: int) -> Iterator[int]:
     yield end
 
 
-def _stop_ends(paragraph: Paragraph, start: int, end: int, habits: Habits) -> Iterator[int]:
-    """Yield the ends of the sentences in ``text[start:end]`` that end with a stop."""
-    first, text, openers = start, paragraph.text, paragraph.words.openers
-    for match in STOP.finditer(text, start, end):
-        at, stop_end = match.span()
-        before = text[max(first, at - MAX_WORD) : at].rpartition(" ")[2]
-        following = match["following"]
-        is_plain = following and stop_end == at + 1 and text[at] == "."
-        habit = habits[before] if is_plain else None
-        if habit is False and following.lower() not in openers:
+def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int], habits: Habits) -> Iterator[int]:
+    """Yield the ends of the sentences in ``text[start:end]`` that end with one of the ``stops`` in it."""
+    first, text, matched, openers = start, paragraph.text, start, paragraph.words.openers
+    marks = opening_marks(text[start:end])
+    for at in stops:
+        if at < matched:  # within the last match
             continue
-        if not habit:
-            stop = Stop(paragraph, match, first, before)
+        plain = PLAIN_STOP.match(text, at, end)
+        match = None if plain else STOP.match(text, at, end)
+        if not (plain or match):
+            continue
+        before = text[max(first, at - MAX_WORD) : at].rpartition(" ")[2]
+        habit = habits[before] if plain else None
+        if plain and habit is False and plain["following"].lower() not in openers:
+            continue
+        stop_end = at + 1
+        if not habit and (match := match or STOP.match(text, at, end)):
+            matched, stop = match.end(), Stop(paragraph, match, first, before)
             if not stop.ends_sentence():
                 continue
             stop_end = stop.end
-        if stop_end > first and not _is_enclosed(text, first, stop_end, end):
+        if stop_end > first and not (marks and is_enclosed(text, marks, first, stop_end, end)):
             yield (first := stop_end)
-
-
-def _is_enclosed(text: str, first: int, at: int, end: int) -> bool:
-    """Return True if ``at`` is between brackets or quotes, opened in the sentence from ``first`` on and closed soon."""
-    low = max(first, at - NEAR)
-    if not any(_may_be_open(text, mark, low, at) for mark in {*_MARK.findall(text, low, at)}):
-        return False
-    last = {match[0]: match.end() for match in _OPENING.finditer(text, low, at)}
-    for opening, opened in last.items():
-        closing = _CLOSING[opening]
-        closed = text.find(closing, opened, min(end, at + NEAR))
-        is_nested = opening != closing and text.find(opening, at, closed) >= 0
-        if closed >= at and not is_nested:
-            return True
-    return False
-
-
-def _may_be_open(text: str, mark: str, low: int, at: int) -> bool:
-    """Return False if the last of a mark in ``text[low:at]`` is closed there; much faster than a search for those that open."""
-    return mark in '"`' or text.find(_CLOSING[mark], text.rfind(mark, low, at), at) < 0
 
 
 def spacy_documents(text: str, nlp: Any) -> Iterator[tuple[int, Any]]:
     """Yield the offset and the spaCy document of each paragraph, split where it exceeds the pipeline's ``max_length``."""
     seen = _SURROGATE.sub("\ufffd", text)  # which spaCy cannot encode
-    edges = paragraphs(text).edges.tolist()
+    edges = paragraph_edges(text)
     starts = [at for start, end in pairwise(edges) for at in range(start, end, nlp.max_length)]
     docs = nlp.pipe(seen[start:end] for start, end in pairwise([*starts, len(text)]))
     return zip(starts, docs, strict=True)

@@ -12,15 +12,21 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias
 
+import numpy as np
+
+from advchunk.text.sentences.brackets import NEAR
 from advchunk.text.sentences.words import Words, get_words
 
-NEAR = 300  # maximum characters between a bracket or quote and its match
 MAX_WORD = 32
 _MAX_HABITS = 2**14
 
 # Stops that need no space after them, and Unicode's Sentence_Break=STerm of living scripts, which often have none.
 _WIDE = "。！？｡﹗﹖︒‼⁇⁈⁉।॥۔؟։።፧፨။។៕᠃᠉܀܁܂߹꓿꛳꛷᱾᱿\u037e"
 _ANY = rf"[.!?…{_WIDE}]"
+_ANY_STOP = re.compile(_ANY)
+_IS_STOP = np.zeros(2**16, dtype=bool)
+_IS_STOP[[*map(ord, f".!?…{_WIDE}")]] = True
+_SHORT, _PIECE = 500, 2**16  # characters of a text in which a search is faster than arrays, and of those in an array
 _CLOSERS = r"""(?:["'”’»›)\]}）」』】》〉〕*_]|[“‘«`]++(?![^\W_]))*+"""
 _OPENERS = r"""["'“‘„‚«‹»›(\[{¿¡`*_「『（《〈【–—-]*+"""
 STOP = re.compile(
@@ -47,6 +53,8 @@ STOP = re.compile(
     )""",
     re.VERBOSE,
 )
+# A full stop before white space and a letter or digit, of which `STOP` matches nothing else.
+PLAIN_STOP = re.compile(rf"\.(?<!{_ANY}{_ANY})(?=\s{{1,3}}(?P<following>[^\W_⁰¹²³⁴-⁹]\w{{0,23}}))")
 # A number, a letter or both after a label: "Fig. 3", "Tab. S1", "Ch. iv".
 _NUMBER = re.compile(r"[A-Za-z]{0,2}\d\w*|[A-HJ-Z]|[xv]?i{2,3}|iv|vi{1,3}|ix|xi{0,3}|[XV]?I{2,3}|IV|VI{1,3}|IX|XI{0,3}")
 _SEPARATOR = re.compile(r"[-–—/(\[,]")
@@ -56,7 +64,21 @@ _MARKS_BEFORE = "([{\"'“‘„«‹*_`¿¡–—-"
 _GLUED = re.compile(r"[.!?](?<=[^\W\d_A-Z]{3}.)[A-Z][a-z]*\s")
 _SPACED = re.compile(r"[.!?](?<=[^\W\d_]{3}.)\s++\w")
 _QUOTES = frozenset("\"'”’»›“‘`)]")
-_VOWELS = frozenset("aeiouyäöüáéíóúàèêôåæøаеиоуыэюяіїєαεηιουω")
+
+
+def find_stops(text: str) -> list[int]:
+    """Return the offsets of all characters at which `STOP` may match, in a third of the time that it would take.
+
+    >>> find_stops("No. 5? 美味。")
+    [2, 5, 9]
+    """
+    if len(text) < _SHORT:
+        return [match.start() for match in _ANY_STOP.finditer(text)]
+    stops = list[int]()
+    for start in range(0, len(text), _PIECE):
+        codes = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        stops += (start + np.flatnonzero(_IS_STOP.take(codes, mode="clip"))).tolist()
+    return stops
 
 
 @dataclass
@@ -86,13 +108,18 @@ class Stop:
 
     def __init__(self, paragraph: Paragraph, match: re.Match[str], first: int, before: str) -> None:
         self.paragraph, self.match, self.first = paragraph, match, first
-        self.text, self.words, self.is_cased = paragraph.text, paragraph.words, paragraph.is_cased
+        self.text, self.words = paragraph.text, paragraph.words
         self.at, self.end = match.span()
-        self.mark = f"{self.text[self.at]}{match['mark'] or ''}"
-        self.closers, self.opener = match["closers"] or "", match["opener"] or ""
-        self.following = match["following"] or match["glued"] or ""
+        mark, closers, opener, following, glued = match.group("mark", "closers", "opener", "following", "glued")
+        self.mark = f"{self.text[self.at]}{mark or ''}"
+        self.closers, self.opener, self.following = closers or "", opener or "", following or glued or ""
         self.before = _last_word(before)
         self.name = _name(self.before)
+
+    @property
+    def is_cased(self) -> bool:
+        """Return True if letter case says anything in the paragraph."""
+        return self.paragraph.is_cased
 
     @property
     def previous(self) -> str:
@@ -244,11 +271,8 @@ def _never_last(stop: Stop) -> bool | None:
 
 
 def _ordinary(stop: Stop) -> bool | None:
-    """End after a word that is no abbreviation; a short one without a vowel, before lower case, is one."""
-    name = stop.name
-    if _may_abbreviate(name, stop.words):
-        return None
-    return not (stop.precedes_lower and len(name) <= 4 and name.isalpha() and _VOWELS.isdisjoint(name))
+    """End after a word that is no abbreviation."""
+    return None if _may_abbreviate(stop.name, stop.words) else True
 
 
 def _abbreviation(stop: Stop) -> bool:
@@ -347,8 +371,7 @@ class Habits(dict[str, bool | None]):
             return None if words.ordinals or (len(name) <= 3 and name.isdigit()) else True
         if _may_abbreviate(name, words):
             return None if _ends_before_capital(name, words) else False
-        is_clear = len(name) > 4 or not name.isalpha() or not _VOWELS.isdisjoint(name)
-        return True if is_clear and not _is_marker(name) and name not in words.before_number else None
+        return None if _is_marker(name) or name in words.before_number else True
 
 
 @cache

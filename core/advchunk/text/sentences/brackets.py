@@ -1,0 +1,59 @@
+"""Find out whether a place in a sentence is between brackets or quotes."""
+# ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
+
+import re
+from collections.abc import Iterable
+
+NEAR = 300  # maximum characters between a bracket or quote and its match
+
+# Quotes open after white space; German ones open with the mark that closes French ones. ":(" is no bracket.
+_OPENING = re.compile(
+    r"""(?<![^\s(\[{–—\-：，。\u3040-\u9fff])(?:[“„«]|["»](?=[^\s"])|``(?=\w))|(?<![:;=-])\(|[（「『《【]"""
+)
+_CLOSING = {
+    '"': '"',
+    "``": "''",
+    "“": "”",
+    "„": "“",
+    "«": "»",
+    "»": "«",
+    "(": ")",
+    "（": "）",
+    "「": "」",
+    "『": "』",
+    "《": "》",
+    "【": "】",
+}
+_MARKS = (*(mark for mark in _CLOSING if len(mark) == 1), "`")
+
+
+def opening_marks(text: str) -> list[str]:
+    """Return the marks in a text with which brackets and quotes open, each once."""
+    return [mark for mark in _MARKS if mark in text]
+
+
+def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) -> bool:
+    """Return True if ``at`` is between brackets or quotes, opened in the sentence from ``first`` on and closed soon.
+
+    Parameters
+    ----------
+    marks : the `opening_marks` of the sentence, or of more text.
+    end : where to stop looking for the closing mark.
+    """
+    low = max(first, at - NEAR)
+    if not any(_may_be_open(text, mark, low, at) for mark in marks):
+        return False
+    last = {match[0]: match.end() for match in _OPENING.finditer(text, low, at)}
+    for opening, opened in last.items():
+        closing = _CLOSING[opening]
+        closed = text.find(closing, opened, min(end, at + NEAR))
+        is_nested = opening != closing and text.find(opening, at, closed) >= 0
+        if closed >= at and not is_nested:
+            return True
+    return False
+
+
+def _may_be_open(text: str, mark: str, low: int, at: int) -> bool:
+    """Return False if a mark is not in ``text[low:at]`` or the last is closed there; much faster than `_OPENING`."""
+    last = text.rfind(mark, low, at)
+    return last >= 0 and (mark in '"`' or text.find(_CLOSING[mark], last, at) < 0)
