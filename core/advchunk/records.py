@@ -19,6 +19,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from functools import cache
 from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -218,7 +219,7 @@ class Units:
 
     def hard_breaks(self) -> Ints:
         """Return the edges that no chunk crosses, including the first edge."""
-        is_break = self.strength >= Strength.HARD_BREAK
+        is_break = self.strength >= int(Strength.HARD_BREAK)  # numpy converts an enumeration slowly
         is_break[0] = True
         return np.flatnonzero(is_break)
 
@@ -269,8 +270,7 @@ class Chunk:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A third of the time that the method of dataclasses takes.
-        values = _values(self) if type(self) is Chunk else tuple(getattr(self, f.name) for f in fields(self))
-        return type(self), values
+        return type(self), _reader(type(self))[1](self)
 
     @property
     def start(self) -> int:
@@ -311,7 +311,26 @@ class Chunk:
         return with_context(self.context, self.text)
 
 
-_values = attrgetter(*(field.name for field in fields(Chunk)))
+@cache
+def _reader(kind: type[Chunk]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
+    """Return the names of a chunk's fields, and a function that returns their values."""
+    names = tuple(field.name for field in fields(kind))
+    return names, attrgetter(*names)
+
+
+def evolve(chunk: Chunk, **values: Any) -> Chunk:
+    """Return a copy of a chunk with other values, as `dataclasses.replace` does, in two thirds of the time.
+
+    >>> evolve(Chunk("a", (), 1), index=3).index
+    3
+    """
+    names, read = _reader(type(chunk))
+    copied: Chunk = object.__new__(type(chunk))
+    for name, value in zip(names, read(chunk), strict=True):
+        object.__setattr__(copied, name, value)
+    for name, value in values.items():
+        object.__setattr__(copied, name, value)
+    return copied
 
 
 def with_context(context: str, text: str) -> str:
@@ -402,7 +421,7 @@ def _copy(value: Any) -> Any:
     """Copy a value deeply; much faster than `copy.deepcopy` if it is JSON."""
     if isinstance(value, (str, int, float, type(None))):
         return value
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):  # most often the first, which is faster
         return {key: _copy(item) for key, item in value.items()}
     return [_copy(item) for item in value] if type(value) is list else copy.deepcopy(value)
 

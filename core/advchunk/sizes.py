@@ -246,7 +246,8 @@ def fit(units: Units, limits: Limits) -> Units:
     maybe_long = np.flatnonzero(sizes > (limits.max_tokens - limits.overlap_tokens) // 2).tolist()
     long = [i for i in maybe_long if sizes[i] > limits.max_unit(int(edges[i]))]
     if limits.more:
-        long += [i for i, string in enumerate(strings) if limits.exceeds_more(string)]
+        shortest = min(most for _, most in limits.more)
+        long += [i for i, string in enumerate(strings) if len(string) > shortest and limits.exceeds_more(string)]
     if not long:
         return units
     parts = (
@@ -637,7 +638,8 @@ def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, token
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected
             context, tokens = "", limits.counter(text)
-    oversize = {"oversize": True} if tokens > limits.max_tokens or limits.exceeds_more(text) else {}
+    is_oversize = tokens > limits.max_tokens or (limits.more and limits.exceeds_more(text))
+    oversize = {"oversize": True} if is_oversize else {}
     return Chunk(text, tuple(spans), tokens, context=context, metadata=oversize)
 
 

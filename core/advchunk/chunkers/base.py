@@ -55,7 +55,7 @@ from advchunk.models.identity import identity
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
-from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Units, write_metadata
+from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Units, evolve, write_metadata
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.sizes import CODE, VERBATIM, Limits, prose_levels
 from advchunk.text.counters import Counter
@@ -348,7 +348,7 @@ class Chunker(Params, ABC):
                 written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
             written |= self.chunk_metadata(chunk, index) | ran
             metadata = write_metadata(document.metadata, written)
-            chunks.append(replace(chunk, metadata=metadata, source_spans=document.source_spans(chunk.spans)))
+            chunks.append(evolve(chunk, metadata=metadata, source_spans=document.source_spans(chunk.spans)))
         return chunks
 
     # Hooks that subclasses use or override.

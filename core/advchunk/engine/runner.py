@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha1
 from itertools import chain
 from json.encoder import encode_basestring_ascii
@@ -21,7 +21,7 @@ from advchunk.engine.plans import Done, Job
 from advchunk.engine.scheduler import Batch, Scheduler
 from advchunk.engine.threads import as_exception, call_in_thread, call_with_timeout, run_in_thread
 from advchunk.errors import first_line, require
-from advchunk.records import Chunk
+from advchunk.records import Chunk, evolve
 
 _Item = TypeVar("_Item")
 _T = TypeVar("_T")
@@ -230,7 +230,7 @@ class IdGenerator:
     def assign(self, source: str, chunks: Sequence[Chunk], first: int = 0) -> list[Chunk]:
         """Return chunks of one document with ``index``, from ``first``, and ``id``."""
         return [
-            replace(chunk, index=index, id=self._unused(source, chunk.level, chunk.embed_text))
+            evolve(chunk, index=index, id=self._unused(source, chunk.level, chunk.embed_text))
             for index, chunk in enumerate(chunks, first)
         ]
 

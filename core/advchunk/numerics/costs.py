@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from advchunk.numerics.signals import deviations, neighbor_similarity
 from advchunk.records import Floats, Ints
@@ -39,8 +38,10 @@ def by_length(values: Floats, block: Block) -> Floats:
     """Return ``values[m]`` for the m units from each start of a block to each end, (ends, starts); ``values[0]`` if none."""
     ends, starts = block
     lengths = np.arange(ends.stop - 1 - starts.start, ends.start - starts.stop, -1)
-    windows = sliding_window_view(values[np.maximum(lengths, 0)], starts.stop - starts.start)
-    return windows[::-1]
+    line = values[np.maximum(lengths, 0)]
+    shape, step = (ends.stop - ends.start, starts.stop - starts.start), line.itemsize
+    # A view of `line`: each row starts one value before the row above.
+    return np.ndarray(shape, line.dtype, line, offset=(shape[0] - 1) * step, strides=(-step, step))
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ _MARKED = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+_MAY_UNDERLINE = re.compile(r"[-=][ \t]*(?:\n|\Z)")
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
 _TITLE = 3  # maximum lines of an underlined heading
 _LINE_END = re.compile(r"\n")
@@ -145,7 +146,8 @@ def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
     lines = [start, *(m.end() for m in _LINE_END.finditer(flat, start, end)), end]
     containers: list[str] = []  # open quotes and items, innermost last
     marker: int | None = None  # line of an item whose text has not begun
-    for token in _parser().parse(flat[start:end]):
+    source = flat[start:end]
+    for token in _parser(underlines=_MAY_UNDERLINE.search(source) is not None).parse(source):
         if token.type in {"blockquote_open", "list_item_open"}:
             containers.append(token.type)
             marker = token.map[0] if token.map and token.type == "list_item_open" else None
@@ -200,7 +202,8 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(*, underlines: bool) -> MarkdownIt:
+    """Return the parser, or one for text without underlined headings, which does not look for them in each line."""
     from markdown_it import MarkdownIt, rules_block
 
     parser = MarkdownIt("commonmark", {"maxNesting": 2 * _DEEPEST}).enable("table").disable("reference")
@@ -210,7 +213,7 @@ def _parser() -> MarkdownIt:
     ruler.at("table", partial(_parse_table, rules_block.table), {"alt": ["paragraph"]})
     ruler.at("list", partial(_limit_depth, rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
     ruler.at("blockquote", partial(_limit_depth, rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
-    return parser
+    return parser if underlines else parser.disable("lheading")
 
 
 def _limit_depth(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -19,7 +19,7 @@ from advchunk.models.long_texts import embed_long_texts
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.numerics import context_vectors
 from advchunk.readers import formats
-from advchunk.records import Chunk, Document, Floats, Span, Units
+from advchunk.records import Chunk, Document, Floats, Span, Units, evolve
 from advchunk.retrieval.places import count_tokens
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.splitters import SplitterLike, as_tiler
@@ -79,7 +79,7 @@ class ChunkVectors:
             rows = yield from self.embed([chunk.embed_text for chunk in chunks])
             if self.kind != "plain":
                 rows = context_vectors.chunk_vectors(chunks, rows)
-        chunks = [replace(chunk, vector=row) for chunk, row in zip(chunks, rows, strict=True)]
+        chunks = [evolve(chunk, vector=row) for chunk, row in zip(chunks, rows, strict=True)]
         return (yield from self._add_rows(chunks, rows, units())) if self.kind == "units" and text.strip() else chunks
 
     def _add_rows(self, chunks: list[Chunk], vectors: Floats, units: Units) -> Plan[list[Chunk]]:

@@ -64,6 +64,8 @@ WORDS = CallableCounter(count_words, adds_up=True)
 
 
 def _number(tokens: Any) -> int:
+    if type(tokens) is int and tokens >= 0:  # most often, and faster than to ask for any integral type
+        return tokens
     try:
         number = int(tokens) if isinstance(tokens, Integral) else len(tokens)
     except TypeError:
