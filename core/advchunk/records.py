@@ -312,7 +312,7 @@ class Chunk:
 
 
 @cache
-def _reader(kind: type[Chunk]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
+def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
     """Return the names of a chunk's fields, and a function that returns their values."""
     names = tuple(field.name for field in fields(kind))
     return names, attrgetter(*names)

@@ -296,12 +296,16 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
 
     New edges have the strength of edges within a sentence, unless all edges are those of sentences.
     """
-    size_to = {**dict(zip(units.edges[1:].tolist(), units.token_counts().tolist(), strict=True)), **parts}
-    edges = np.array([0, *sorted(size_to)], dtype=np.int64)
-    alike = bool(np.all(units.strength == Strength.SENTENCE))
+    ends = np.fromiter(parts, np.int64, len(parts))
+    edges = np.union1d(units.edges, ends)
+    old, new = np.searchsorted(edges, units.edges), np.searchsorted(edges, ends)
+    sizes = np.zeros(len(edges), dtype=np.int64)  # of the unit that ends at each edge
+    sizes[old[1:]] = units.token_counts()
+    sizes[new] = np.fromiter(parts.values(), np.int64, len(parts))
+    alike = bool(np.all(units.strength == int(Strength.SENTENCE)))
     strength = np.full(len(edges), Strength.SENTENCE if alike else Strength.WITHIN_SENTENCE, dtype=np.int64)
-    strength[np.searchsorted(edges, units.edges)] = units.strength
-    return Units(units.text, edges, np.array([size_to[end] for end in edges[1:].tolist()], dtype=np.int64), strength)
+    strength[old] = units.strength
+    return Units(units.text, edges, sizes[1:], strength)
 
 
 def _split(text: str, offset: int, limits: Limits, levels: Levels) -> Iterable[tuple[int, int]]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from advchunk.numerics.signals import deviations, neighbor_similarity
+from advchunk.numerics.signals import deviations, neighbor_similarity, prefix_sums
 from advchunk.records import Floats, Ints
 from advchunk.text.terms import Terms
 
@@ -88,14 +88,14 @@ def evidence(rows: Floats) -> SegmentCost:
     of two rows. If a few topics make rows similar, c is too small, which makes the evidence conservative. Prefix sums
     make a segment O(d), without a Gram matrix. From Searle, Casella & McCulloch 1992, "Variance Components", chapter 3.
     """
-    n, width = rows.shape
+    n = len(rows)
     rows = deviations(rows.astype(np.float64))
     squares = np.einsum("ij,ij->i", rows, rows)
     spread = float(squares.mean()) or 1.0
     shared = max(float(neighbor_similarity(rows).sum()) / n, _MIN_SHARED * spread / n)
     noise = spread - shared
     half = effective_coordinates(rows) / 2
-    total = np.vstack([np.zeros(width), np.cumsum(rows, axis=0)])
+    total = prefix_sums(rows)
     powers = np.r_[0.0, np.cumsum(squares)]
     counts = np.arange(n + 1, dtype=np.float64)
     log_determinant = np.log1p(counts * shared / noise)
@@ -189,7 +189,7 @@ def _count_cost(
             added[rows, rows - height] += np.bincount(row, first_value[ids], height)
             added = np.cumsum(added[:, ::-1], axis=1)[:, ::-1]
             added[0] += value[starts]
-            sums = np.cumsum(added, axis=0)
+            sums = np.add.accumulate(added, axis=0, out=added)
             value[starts] = sums[-1]
             return np.asarray(length_cost[edges[1:, None] - terms.edges[starts]] - sums)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from advchunk.numerics import search
 from advchunk.numerics.costs import Block, BlockCost, by_blocks, by_length, effective_coordinates
-from advchunk.numerics.signals import deviations
+from advchunk.numerics.signals import deviations, prefix_sums
 from advchunk.records import Floats, Ints
 
 _LAGS = 8  # units over which coherence is measured
@@ -84,7 +84,7 @@ def weighted_sums(rows: Floats, sizes: Ints) -> Sums:
     rows = deviations(rows.astype(np.float64))
     rows = rows - weights @ rows / len(rows)
     weighted = weights[:, None] * rows
-    total = np.vstack([np.zeros(rows.shape[1]), np.cumsum(weighted, axis=0)])
+    total = prefix_sums(weighted)
     spread = float(np.einsum("ij,ij->", weighted, rows)) / len(rows) or 1.0
     coordinates = effective_coordinates(np.sqrt(weights)[:, None] * rows)
     powers, mass = np.einsum("ij,ij->i", total, total), np.r_[0.0, np.cumsum(weights)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from advchunk.numerics import search
-from advchunk.numerics.signals import DIGITS, unit_rows
+from advchunk.numerics.signals import DIGITS, prefix_sums, unit_rows
 from advchunk.records import Floats, Ints, Segmentation
 
 
@@ -68,8 +68,7 @@ def merge_short_runs(labels: Ints, rows: Floats, least: int) -> Ints:
     >>> merge_short_runs(np.array([0, 0, 1, 2, 2]), np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [0, 1]]), 2).tolist()
     [0, 0, 2, 2, 2]
     """
-    total = np.zeros((len(rows) + 1, rows.shape[1]))
-    np.cumsum(rows, axis=0, dtype=np.float64, out=total[1:])
+    total = prefix_sums(rows)
 
     def similarity(a: int, b: int, c: int) -> float:
         return round(float(unit_rows(total[b] - total[a]) @ unit_rows(total[c] - total[b])), DIGITS)

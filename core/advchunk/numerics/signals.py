@@ -1,5 +1,6 @@
 """Similarities of units and scores of the gaps between them."""
 
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -147,6 +148,21 @@ def depth_scores(similarity: Floats) -> Floats:
     return climb(similarity) + climb(similarity[::-1])[::-1] - 2 * similarity
 
 
+def prefix_sums(rows: Floats) -> Floats:
+    """Return the sums of the first 0 to n of n rows, (n + 1, d), in double precision.
+
+    Row is added to row, which is several times as fast as `numpy.cumsum`, which goes down the columns.
+
+    >>> prefix_sums(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[0.0, 0.0], [1.0, 2.0], [4.0, 6.0]]
+    """
+    total = np.zeros((len(rows) + 1, rows.shape[1]))
+    total[1:] = rows
+    for before, row in pairwise(total):
+        np.add(before, row, out=row)
+    return total
+
+
 def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
     """Return the sums of up to ``width`` rows before and after each gap: two arrays of shape (n - 1, d).
 
@@ -154,7 +170,7 @@ def window_sums(rows: Floats, width: int) -> tuple[Floats, Floats]:
     >>> before.tolist(), after.tolist()
     ([[1.0], [3.0]], [[6.0], [4.0]])
     """
-    total, gap = np.vstack([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)]), np.arange(1, len(rows))
+    total, gap = prefix_sums(rows), np.arange(1, len(rows))
     return total[gap] - total[np.maximum(gap - width, 0)], total[np.minimum(gap + width, len(rows))] - total[gap]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from advchunk.chunkers.params import GroupedParams, at_least, one_at_most
 from advchunk.errors import require
 from advchunk.numerics.graphs import Edges
+from advchunk.numerics.signals import prefix_sums
 from advchunk.records import Floats, Ints
 
 _IDENTICAL = 1e-6  # mean cosine distance below which all pieces of a text are considered equal
@@ -249,7 +250,7 @@ def _summed_similarity(vectors: Floats, reach: int) -> float:
     n, block, total = len(vectors), max(4096, reach), 0.0
     for top in range(0, n - 1, block):
         rows = vectors[top : top + block].astype(np.float64)
-        sums = np.cumsum(vectors[top : top + block + reach - 1], axis=0, dtype=np.float64)
-        last = np.minimum(np.arange(len(rows)) + reach - 1, len(sums) - 1)
-        total += float(np.einsum("ij,ij->", rows, sums[last] - sums[: len(rows)]))
+        sums = prefix_sums(vectors[top : top + block + reach - 1])
+        last = np.minimum(np.arange(len(rows)) + reach, len(sums) - 1)
+        total += float(np.einsum("ij,ij->", rows, sums[last] - sums[1 : len(rows) + 1]))
     return total

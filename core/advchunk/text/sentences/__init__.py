@@ -1,5 +1,4 @@
 """Split text into sentences."""
-# ruff: noqa: RUF001 - the punctuation of many scripts is the subject here
 
 import re
 from bisect import bisect_left
