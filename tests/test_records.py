@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from advchunk.records import (
     SpanSet,
     Strength,
     Units,
+    evolve,
     remove_written,
     write_metadata,
     written_keys,
@@ -91,6 +93,17 @@ def test_keys_with_white_space_are_refused():
 
 class Marked(Chunk):
     """A chunk of a subclass."""
+
+
+def test_a_chunk_evolves_as_dataclasses_replace_it():
+    for chunk in (Chunk("a", (Span(0, 1),), 1, 3, "id", metadata={"a": 1}, vector=np.ones(2)), Marked("b", (), 1)):
+        changes = {"index": 7, "metadata": {"b": 2}, "row_texts": ("a",)}
+        evolved, replaced = evolve(chunk, **changes), replace(chunk, **changes)
+        assert type(evolved) is type(replaced)
+        for field in fields(chunk):
+            assert getattr(evolved, field.name) is getattr(replaced, field.name)
+        with pytest.raises(FrozenInstanceError):
+            evolved.index = 8
 
 
 def test_a_chunk_is_copied_with_its_class_and_all_of_its_values():

@@ -270,7 +270,8 @@ class Chunk:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A third of the time that the method of dataclasses takes.
-        return type(self), _reader(type(self))[1](self)
+        kind: Any = type(self)  # mypy takes a class for not hashable
+        return kind, _reader(kind)[1](self)
 
     @property
     def start(self) -> int:
@@ -324,8 +325,9 @@ def evolve(chunk: Chunk, **values: Any) -> Chunk:
     >>> evolve(Chunk("a", (), 1), index=3).index
     3
     """
-    names, read = _reader(type(chunk))
-    copied: Chunk = object.__new__(type(chunk))
+    kind: Any = type(chunk)
+    names, read = _reader(kind)
+    copied: Chunk = object.__new__(kind)
     for name, value in zip(names, read(chunk), strict=True):
         object.__setattr__(copied, name, value)
     for name, value in values.items():

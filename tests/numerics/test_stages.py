@@ -155,6 +155,14 @@ def test_centering_removes_the_mean_row():
     assert signals.center_rows(rows).tolist() == [[0.0, 1.0], [0.0, -1.0]]
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+def test_prefix_sums_are_cumulative_sums(kind):
+    rows = np.random.default_rng(1).normal(0, 9, (200, 7)).astype(kind)
+    sums = signals.prefix_sums(rows)
+    assert not sums[0].any()
+    assert np.array_equal(sums[1:], np.cumsum(rows, axis=0, dtype=np.float64))
+
+
 def test_neighbor_similarity():
     rows = np.array([[1.0, 0.0], [0.6, 0.8], [-0.6, -0.8], [0.0, 0.0]])
     assert signals.neighbor_similarity(rows) == pytest.approx([0.6, -1.0, 0.0])
