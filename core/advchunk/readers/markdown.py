@@ -56,7 +56,7 @@ _MARKED = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-_MAY_UNDERLINE = re.compile(r"[-=][ \t]*(?:\n|\Z)")
+_UNDERLINE = re.compile(r"\n[ \t>]*+(?:=+|-+)[ \t]*(?:\n|\Z)")  # of a heading, perhaps within quotes and items
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
 _TITLE = 3  # maximum lines of an underlined heading
 _LINE_END = re.compile(r"\n")
@@ -147,7 +147,7 @@ def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
     containers: list[str] = []  # open quotes and items, innermost last
     marker: int | None = None  # line of an item whose text has not begun
     source = flat[start:end]
-    for token in _parser(underlines=_MAY_UNDERLINE.search(source) is not None).parse(source):
+    for token in _parser(underlines=_UNDERLINE.search(source) is not None).parse(source):
         if token.type in {"blockquote_open", "list_item_open"}:
             containers.append(token.type)
             marker = token.map[0] if token.map and token.type == "list_item_open" else None
