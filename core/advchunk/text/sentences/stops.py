@@ -26,7 +26,7 @@ _ANY = rf"[.!?…{_WIDE}]"
 _ANY_STOP = re.compile(_ANY)
 _IS_STOP = np.zeros(2**16, dtype=bool)
 _IS_STOP[[*map(ord, f".!?…{_WIDE}")]] = True
-_SHORT, _PIECE = 500, 2**16  # characters of a text in which a search is faster than arrays, and of those in an array
+_SHORT, _PIECE = 2000, 2**16  # characters of a text in which a search is faster than arrays, and of those in an array
 _CLOSERS = r"""(?:["'”’»›)\]}）」』】》〉〕*_]|[“‘«`]++(?![^\W_]))*+"""
 _OPENERS = r"""["'“‘„‚«‹»›(\[{¿¡`*_「『（《〈【–—-]*+"""
 STOP = re.compile(
