@@ -53,6 +53,8 @@ def tile_prose(document: Document, tiler: Tiler) -> Units:
     text, blocks = document.text, document.blocks or ()
     edges, whole = [0], {block.span.start for block in blocks if block.kind in _PROTECTED}
     starts = [b.span.start for a, b in pairwise(blocks) if not a.kind == b.kind == "paragraph"]
+    if not (starts or whole):
+        return tiler(text)
     for start, end in pairwise([0, *starts, len(text)]):
         edges += [end] if start in whole else (start + tiler(text[start:end]).edges[1:]).tolist()
     return Units(text, np.array(edges, dtype=np.int64))

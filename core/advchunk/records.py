@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from functools import cache
 from itertools import accumulate, pairwise
@@ -215,7 +215,7 @@ class Units:
 
     def with_sizes(self, counts: Callable[[Sequence[str]], Ints]) -> Units:
         """Return the units with ``sizes``, counting them unless they have been counted."""
-        return self if self.sizes is not None else replace(self, sizes=counts(self.strings()))
+        return self if self.sizes is not None else Units(self.text, self.edges, counts(self.strings()), self.strength)
 
     def hard_breaks(self) -> Ints:
         """Return the edges that no chunk crosses, including the first edge."""

@@ -240,18 +240,21 @@ def fit(units: Units, limits: Limits) -> Units:
     -------
     Units with ``sizes``.
     """
-    strings = units.strings()
-    units = units if units.sizes is not None else replace(units, sizes=counts_of_distinct(limits.counter, strings))
+    units = units.with_sizes(partial(counts_of_distinct, limits.counter))
     edges, sizes = units.edges, units.token_counts()
+
+    def text(i: int) -> str:
+        return units.text[edges[i] : edges[i + 1]]
+
     maybe_long = np.flatnonzero(sizes > (limits.max_tokens - limits.overlap_tokens) // 2).tolist()
     long = [i for i in maybe_long if sizes[i] > limits.max_unit(int(edges[i]))]
     if limits.more:
-        shortest = min(most for _, most in limits.more)
-        long += [i for i, string in enumerate(strings) if len(string) > shortest and limits.exceeds_more(string)]
+        maybe_over = np.flatnonzero(np.diff(edges) > min(most for _, most in limits.more)).tolist()
+        long += [i for i in maybe_over if limits.exceeds_more(text(i))]
     if not long:
         return units
     parts = (
-        _split(strings[i], int(edges[i]), _below(units, i, limits), limits.levels(int(edges[i])))
+        _split(text(i), int(edges[i]), _below(units, i, limits), limits.levels(int(edges[i])))
         for i in dict.fromkeys(long)
     )
     return _add_edges(units, dict(chain.from_iterable(parts)))
