@@ -23,13 +23,7 @@ settings.register_profile("advchunk", deadline=None, suppress_health_check=[Heal
 settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are more test processes than cores
-
-
-def pytest_xdist_auto_num_workers():
-    """Return one process more than there are cores, because many tests wait for servers and other processes."""
-    return (os.cpu_count() or 1) + 1
-
+os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
 
 # Two topics in one paragraph, so that layout gives no hint.
 CATS = (
