@@ -70,10 +70,10 @@ def timings(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 def rows(figures: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the rows of the table."""
     for title, tasks in timings(figures):
-        seconds = {task: row["cpu"]["min"] for task, row in tasks.items()}
-        fastest = min((own for task, own in seconds.items() if task.startswith(PEERS)), default=None)
-        for task, own in seconds.items():
-            yield Row(title, task, own, own / fastest if fastest else None)
+        peers = [row for task, row in tasks.items() if task.startswith(PEERS)]
+        fastest = min(peers, key=lambda row: row["cpu"]["median"], default=None)
+        for task, row in tasks.items():
+            yield Row(title, task, row["cpu"]["min"], None if fastest is None else speed.ratio(row, fastest))
 
 
 def table(figures: Mapping[str, Any]) -> str:

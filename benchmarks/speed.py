@@ -575,7 +575,17 @@ def time_tasks(tasks: Mapping[str, Task], repeat: int) -> dict[str, Json]:
 
 
 def _summary(seconds: Sequence[float]) -> Json:
-    return {"min": round(min(seconds), 5), "median": round(statistics.median(seconds), 5)}
+    turns = [round(turn, 5) for turn in seconds]
+    return {"min": min(turns), "median": round(statistics.median(seconds), 5), "turns": turns}
+
+
+def ratio(one: Json, other: Json) -> float:
+    """Return how many times as much processor time one task takes as another: the median over the turns of `time_tasks`.
+
+    Load on the machine comes and goes, and the two tasks of a turn have most of it in common.
+    """
+    turns = zip(one["cpu"]["turns"], other["cpu"]["turns"], strict=True)
+    return float(statistics.median(own / max(theirs, 1e-5) for own, theirs in turns))
 
 
 def machine() -> Json:
