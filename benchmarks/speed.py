@@ -579,13 +579,13 @@ def _summary(seconds: Sequence[float]) -> Json:
     return {"min": min(turns), "median": round(statistics.median(seconds), 5), "turns": turns}
 
 
-def ratio(one: Json, other: Json) -> float:
-    """Return how many times as much processor time one task takes as another: the median over the turns of `time_tasks`.
+def ratio(task: Json, peer: Json) -> float:
+    """Return the processor time of a task relative to that of a peer: the median over the turns of `time_tasks`.
 
-    Load on the machine comes and goes, and the two tasks of a turn have most of it in common.
+    Load on the machine comes and goes, and the two times of a turn have most of it in common.
     """
-    turns = zip(one["cpu"]["turns"], other["cpu"]["turns"], strict=True)
-    return float(statistics.median(own / max(theirs, 1e-5) for own, theirs in turns))
+    turns = zip(task["cpu"]["turns"], peer["cpu"]["turns"], strict=True)
+    return float(statistics.median(seconds / max(theirs, 1e-5) for seconds, theirs in turns))
 
 
 def machine() -> Json:
