@@ -585,7 +585,7 @@ def ratio(task: Json, peer: Json) -> float:
     Load on the machine comes and goes, and the two times of a turn have most of it in common.
     """
     turns = zip(task["cpu"]["turns"], peer["cpu"]["turns"], strict=True)
-    return float(statistics.median(seconds / max(theirs, 1e-5) for seconds, theirs in turns))
+    return float(statistics.median(seconds / max(base, 1e-5) for seconds, base in turns))
 
 
 def machine() -> Json:
