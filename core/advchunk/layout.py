@@ -29,9 +29,6 @@ from advchunk.text.tiling import Tiler, from_ends, next_non_space, unit_end
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
-_KEEP, _SENTENCE, _BLOCK, _HEADING = map(
-    int, (Strength.KEEP_WITH_NEXT, Strength.SENTENCE, Strength.BLOCK, Strength.HEADING)
-)  # which numpy reads faster than an enumeration
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
 
@@ -77,11 +74,11 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
         last = max(next_non_space(text, start), end - 1 if block.kind in _WHOLE else 0)
         spans.append((_text_end(text, starts[-1], start), last))
         starts.append(start)
-        strength_at[start] = _HEADING + max(6 - block.level, 0) if _is_titled(block) else _BLOCK
+        strength_at[start] = Strength.HEADING + max(6 - block.level, 0) if _is_titled(block) else Strength.BLOCK
         if block.kind in _PROTECTED:
             after = max(end, unit_end(text, _text_end(text, start, end)))
             ends.append(after)
-            strength_at.setdefault(after, _BLOCK)
+            strength_at.setdefault(after, Strength.BLOCK)
     candidates = sorted({*units.edges.tolist(), *ends}) if ends else units.edges.tolist()
     places = [*(bisect_left(candidates, first) for first, _ in spans), len(candidates)]
     edges = list[int]()
@@ -91,14 +88,14 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
         edges += candidates[bisect_right(candidates, last, i) : j]
     if edges[-1] < len(text):
         edges.append(len(text))
-    strength = [_SENTENCE] * len(edges)
+    strength = [Strength.SENTENCE] * len(edges)
     for offset, value in strength_at.items():
         if edges[place := bisect_left(edges, offset)] == offset:
             strength[place] = value
     for block, below in pairwise(blocks):
         if block.kind == "heading" or (block.kind == "caption" and below.kind in _CAPTIONED):
             i, j = bisect_right(edges, block.span.start), bisect_right(edges, below.span.start)
-            strength[i:j] = [_KEEP] * (j - i)
+            strength[i:j] = [Strength.KEEP_WITH_NEXT] * (j - i)
     sizes = units.sizes if edges == units.edges.tolist() else None
     return Units(text, np.array(edges, dtype=np.int64), sizes, np.array(strength, dtype=np.int64))
 

@@ -18,7 +18,6 @@ import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from enum import IntEnum
 from functools import cache
 from itertools import accumulate, pairwise
 from operator import attrgetter
@@ -39,19 +38,20 @@ pass them on. The list is text, for stores whose metadata must be flat."""
 _PREFIX: Final = "advchunk_"  # of a key that the user's metadata has, too
 
 
-class Strength(IntEnum):
+class Strength:
     """Strength of the edge between two units: the higher, the better a place to end a chunk.
 
-    Edges before headings have `HEADING` for the lowest level (6 and more), up to `HEADING` + 5 for level 1.
+    Edges before headings have `HEADING` for the lowest level (6 and more), up to `HEADING` + 5 for level 1. These are plain
+    numbers, because numpy converts the members of an enumeration slowly.
     """
 
-    KEEP_WITH_NEXT = -1
+    KEEP_WITH_NEXT: Final = -1
     """Between a heading and its text, or a caption and its table."""
-    WITHIN_SENTENCE = 0
-    SENTENCE = 1
-    BLOCK = 2
-    HEADING = 3
-    HARD_BREAK = 100
+    WITHIN_SENTENCE: Final = 0
+    SENTENCE: Final = 1
+    BLOCK: Final = 2
+    HEADING: Final = 3
+    HARD_BREAK: Final = 100
     """No chunk crosses it or repeats text from before it."""
 
 
@@ -219,7 +219,7 @@ class Units:
 
     def hard_breaks(self) -> Ints:
         """Return the edges that no chunk crosses, including the first edge."""
-        is_break = self.strength >= int(Strength.HARD_BREAK)  # numpy converts an enumeration slowly
+        is_break = self.strength >= Strength.HARD_BREAK
         is_break[0] = True
         return np.flatnonzero(is_break)
 
@@ -271,7 +271,7 @@ class Chunk:
     def __reduce__(self) -> tuple[Any, ...]:
         # A third of the time that the method of dataclasses takes.
         kind: Any = type(self)  # mypy takes a class for not hashable
-        return kind, _reader(kind)[1](self)
+        return kind, _fields_of(kind)[1](self)
 
     @property
     def start(self) -> int:
@@ -313,22 +313,24 @@ class Chunk:
 
 
 @cache
-def _reader(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
-    """Return the names of a chunk's fields, and a function that returns their values."""
+def _fields_of(kind: type[Any]) -> tuple[tuple[str, ...], Callable[[Chunk], tuple[Any, ...]]]:
+    """Return the names of the fields of a class of chunks, and a function that returns their values."""
     names = tuple(field.name for field in fields(kind))
     return names, attrgetter(*names)
 
 
 def evolve(chunk: Chunk, **values: Any) -> Chunk:
-    """Return a copy of a chunk with other values, as `dataclasses.replace` does, in two thirds of the time.
+    """Return a copy of a chunk with other values, as `dataclasses.replace` does, but without calling its constructor.
+
+    It takes two thirds of the time, and a chunk is copied several times.
 
     >>> evolve(Chunk("a", (), 1), index=3).index
     3
     """
     kind: Any = type(chunk)
-    names, read = _reader(kind)
+    names, values_of = _fields_of(kind)
     copied: Chunk = object.__new__(kind)
-    for name, value in zip(names, read(chunk), strict=True):
+    for name, value in zip(names, values_of(chunk), strict=True):
         object.__setattr__(copied, name, value)
     for name, value in values.items():
         object.__setattr__(copied, name, value)

@@ -305,7 +305,7 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
     sizes = np.zeros(len(edges), dtype=np.int64)  # of the unit that ends at each edge
     sizes[old[1:]] = units.token_counts()
     sizes[new] = np.fromiter(parts.values(), np.int64, len(parts))
-    alike = bool(np.all(units.strength == int(Strength.SENTENCE)))
+    alike = bool(np.all(units.strength == Strength.SENTENCE))
     strength = np.full(len(edges), Strength.SENTENCE if alike else Strength.WITHIN_SENTENCE, dtype=np.int64)
     strength[old] = units.strength
     return Units(units.text, edges, sizes[1:], strength)
@@ -645,8 +645,7 @@ def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, token
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected
             context, tokens = "", limits.counter(text)
-    is_oversize = tokens > limits.max_tokens or (limits.more and limits.exceeds_more(text))
-    oversize = {"oversize": True} if is_oversize else {}
+    oversize = {"oversize": True} if tokens > limits.max_tokens or limits.exceeds_more(text) else {}
     return Chunk(text, tuple(spans), tokens, context=context, metadata=oversize)
 
 

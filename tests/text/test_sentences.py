@@ -22,6 +22,15 @@ TEXTS = st.lists(
     ),
     max_size=30,
 ).map("".join)
+WORDS = "Dr etc e.g No fig A b iv xi 1 12 2024 p.m U.S al St Okt Herr mg Smith".split(" ")
+NEXT_WORDS = 'It it The the He October oktober x_1 _y ² (5 "So'.split(" ")
+STOPPED = st.lists(
+    st.tuples(
+        st.sampled_from(WORDS + NEXT_WORDS),
+        st.sampled_from([". ", ". ", ". ", ".  ", ".\n", " ", ": ", "! ", ".) "]),
+    ),
+    max_size=8,
+).map(lambda pairs: "".join(map("".join, pairs)).strip())  # words on both sides of stops
 TOWN = (Path(__file__).parents[1] / "data/harbour_town.md").read_text("utf-8")
 
 # "|" marks the ends of sentences; there are no others.
@@ -49,6 +58,7 @@ SENTENCES = [
     ("en", "J. R. Smith came. |He left."),
     ("en", "The first had p < 0.05. |The second had n > 30. |End."),
     ("en", "1. First item. |2. Second item."),
+    ("en", "iv. Fourth item. |v. Fifth item in part iv. |Yes."),
     ("en", "Hard-wrapped\ntext goes on. |Next\nline."),
     ("en", "No stop\n\n|blank line\r\n \r\n|again\n\t\n\n|end"),
     ("en", "One.\n|  Two. |Three.\n\n|    Four."),
@@ -210,7 +220,7 @@ def test_text_without_stops_and_spaces_is_lossless(text):
     assert "".join(sentences(text).strings()) == text
 
 
-@given(TEXTS, st.sampled_from(["en", "de", "fr", "sv"]))
+@given(TEXTS | STOPPED, st.sampled_from(["en", "de", "fr", "sv"]))
 def test_habits_agree_with_the_rules(text, language):
     paragraph, habits = Paragraph(text, 0, len(text), get_words(language)), get_habits(language)
     for match in STOP.finditer(text):

@@ -141,21 +141,21 @@ def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int],
     for at in stops:
         if at < matched:  # within the last match
             continue
-        plain = PLAIN_STOP.match(text, at, end)
-        match = None if plain else STOP.match(text, at, end)
-        if not (plain or match):
-            continue
         before = text[max(first, at - MAX_WORD) : at].rpartition(" ")[2]
+        plain = PLAIN_STOP.match(text, at, end)
         habit = habits[before] if plain else None
         if plain and habit is False and plain["following"].lower() not in openers:
             continue
-        stop_end = at + 1
-        if not habit and (match := match or STOP.match(text, at, end)):
+        if habit:
+            stop_end = at + 1
+        elif match := STOP.match(text, at, end):
             matched, stop = match.end(), Stop(paragraph, match, first, before)
             if not stop.ends_sentence():
                 continue
             stop_end = stop.end
-        if stop_end > first and not (marks and is_enclosed(text, marks, first, stop_end, end)):
+        else:
+            continue
+        if stop_end > first and not is_enclosed(text, marks, first, stop_end, end):
             yield (first := stop_end)
 
 

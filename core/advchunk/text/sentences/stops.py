@@ -53,7 +53,7 @@ STOP = re.compile(
     re.VERBOSE,
 )
 # A full stop before white space and a letter or digit, of which `STOP` matches nothing else.
-PLAIN_STOP = re.compile(rf"\.(?<!{_ANY}{_ANY})(?=\s{{1,3}}(?P<following>[^\W_⁰¹²³⁴-⁹]\w{{0,23}}))")
+PLAIN_STOP = re.compile(rf"\.(?<!{_ANY}{_ANY})(?=\s{{1,3}}(?P<following>[^\W_]\w{{0,23}}))")
 # A number, a letter or both after a label: "Fig. 3", "Tab. S1", "Ch. iv".
 _NUMBER = re.compile(r"[A-Za-z]{0,2}\d\w*|[A-HJ-Z]|[xv]?i{2,3}|iv|vi{1,3}|ix|xi{0,3}|[XV]?I{2,3}|IV|VI{1,3}|IX|XI{0,3}")
 _SEPARATOR = re.compile(r"[-–—/(\[,]")
@@ -361,8 +361,6 @@ class Habits(dict[str, bool | None]):
 
     def _find(self, before: str) -> bool | None:
         words = self._words
-        if len(before) > 1 and before.isalpha() and before.lower() not in words.special:
-            return True
         name = _name(_last_word(before))
         if not name:
             return None
