@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 
 from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowChunker, Span
-from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
-from advchunk.chunkers.biomedical.claims import numeric_claims
-from advchunk.chunkers.biomedical.reranking import rerank
+from advchunk.biomedical import reader as abstracts
+from advchunk.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.biomedical.claims import numeric_claims
+from advchunk.biomedical.reranking import rerank
 from advchunk.evaluation import rank
 from advchunk.evaluation.metrics.claims import claims_at_k
 from advchunk.models.embedders import as_embedder
-from advchunk.readers import abstracts
 
 KS = (1, 3, 5, 10)
 SAMPLE, REPEATS = 1000, 3  # abstracts of a timing, and how often
 # P-values and intervals, comparators, and parentheses with the number before them. These patterns are independent of
-# `advchunk.chunkers.biomedical.claims` and `advchunk.chunkers.biomedical.quantities`, which the chunker uses.
+# `advchunk.biomedical.claims` and `advchunk.biomedical.quantities`, which the chunker uses.
 INFERRED = re.compile(r"\bp\s*(?:[<>=≤≥]|value)|\bCI\b|confidence interval", re.IGNORECASE)
 COMPARED = re.compile(
     r"\b(?:vs\.?|versus|than|compared|comparison|controls?|placebo|baseline|whereas|respectively|between|difference)\b",

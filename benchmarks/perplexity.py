@@ -29,8 +29,6 @@ import torch
 
 from advchunk import UniversalSemanticChunker
 from advchunk.chunkers.language import join_segments
-from advchunk.chunkers.margin import MarginSamplingChunker
-from advchunk.chunkers.perplexity import PerplexityChunker, minimum_drops
 from advchunk.evaluation import (
     SegmentedText,
     even_split,
@@ -46,6 +44,8 @@ from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.records import Floats, Ints, Units
+from advchunk.semantic.margin import MarginSamplingChunker
+from advchunk.semantic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.sizes import Limits
 
 Json: TypeAlias = dict[str, Any]

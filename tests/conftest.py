@@ -13,8 +13,9 @@ from llama_index.core import Document as LlamaIndexDocument
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Document, GroupedParams, names
-from advchunk.chunkers.registry import TABLE
+from advchunk import Document, names
+from advchunk.chunkers.catalog import chunker_class
+from advchunk.chunkers.params import GroupedParams
 from algorithms import ALGORITHMS
 from stand_ins import STAND_INS
 
@@ -96,16 +97,13 @@ def spans_of(metadata, start, end):
 
 
 def adapter(name, package, suffix):
-    return getattr(package, TABLE[name].chunker.__name__.removesuffix("Chunker") + suffix)
+    return getattr(package, chunker_class(name).__name__.removesuffix("Chunker") + suffix)
 
 
 def core(name, texts, tokenizer=None, **params):
     documents = [Document(text, str(i)) for i, text in enumerate(texts)]
-    results = (
-        TABLE[name]
-        .chunker(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)})
-        .chunk_many(documents)
-    )
+    chunker = chunker_class(name)(tokenizer=tokenizer, **{**STAND_INS.get(name, {}), **possible(name, params)})
+    results = chunker.chunk_many(documents)
     return [
         Piece(c.text, c.spans, c.tokens, c.id, c.level, None if c.parent is None else chunks[c.parent].id)
         for chunks in numbered(name, results)
@@ -169,7 +167,7 @@ def name(request):
 @pytest.fixture
 def linear(name):
     """Return the parameters that make a chunker's chunks contiguous."""
-    return {"contiguous": True} if issubclass(TABLE[name].chunker, GroupedParams) else {}
+    return {"contiguous": True} if issubclass(chunker_class(name), GroupedParams) else {}
 
 
 @pytest.fixture

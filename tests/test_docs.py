@@ -16,7 +16,7 @@ from reference_pages import BASES, MODULES, reference
 from site_links import BrokenLink, check, relink
 
 from advchunk import names
-from advchunk.chunkers.registry import describe
+from advchunk.chunkers.catalog import describe
 from test_readme import ROOT, blocks, run
 
 PAGES = [  # the guides: test_readme

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from advchunk.chunkers import registry
+from advchunk import registry
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
@@ -53,7 +53,7 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*is being sunset:DeprecationWarning")  # which a guide migrates from
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
-    monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
+    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
     run(path, monkeypatch)
 
 
@@ -63,7 +63,7 @@ def test_each_quick_start_runs_by_itself(which, monkeypatch):
 
 
 def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
-    monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
+    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
     shown = run("CONTRIBUTING.md", monkeypatch)
     text = "Cats purr. Cats nap.\n\nJudges sit. " * 20
     chunks = shown.SharedWordsChunker(max_tokens=30).chunk(text)

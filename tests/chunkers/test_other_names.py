@@ -7,9 +7,9 @@ import pytest
 
 from advchunk import RecursiveChunker, SemanticThresholdChunker, names
 from advchunk.chunkers import other_names
-from advchunk.chunkers.registry import TABLE
+from advchunk.chunkers.catalog import chunker_class
 
-ALL = {field.name for entry in TABLE.values() for field in fields(entry.chunker)}
+ALL = {field.name for name in names() for field in fields(chunker_class(name))}
 ADAPTERS = {"length_function", "embeddings", "embed_model"}
 
 

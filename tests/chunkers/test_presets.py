@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from advchunk import Units, create
-from advchunk.chunkers.universal import UniversalSemanticChunker
+from advchunk import create
 from advchunk.evaluation import no_boundary, pk
+from advchunk.records import Units
+from advchunk.semantic.universal import UniversalSemanticChunker
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw",

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import create
-from advchunk.chunkers.partition import GraphPartitionChunker
 from advchunk.chunkers.windows import segment_windows
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import boundary_scores, synthetic
+from advchunk.experimental.partition import GraphPartitionChunker
 from advchunk.numerics import search
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Segmentation

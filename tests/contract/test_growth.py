@@ -5,7 +5,8 @@ from itertools import count, takewhile
 import pytest
 
 from advchunk import Document, create, names
-from advchunk.readers import formats, pubmed
+from advchunk.biomedical import pubmed
+from advchunk.readers import formats
 from chats import every_fourth_line
 from growing import check_growth, repeated
 from stand_ins import STAND_INS

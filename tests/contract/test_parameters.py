@@ -10,10 +10,10 @@ import pytest
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import ConfigurationError, create
-from advchunk.chunkers.biomedical.reranking import Boosts
+from advchunk import ConfigurationError, create, names
+from advchunk.biomedical.reranking import Boosts
+from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
-from advchunk.chunkers.registry import TABLE, params_of
 from advchunk.enrich import Rewriting, Summaries
 from stand_ins import STAND_INS
 
@@ -38,7 +38,7 @@ def numeric(types):
 @pytest.fixture(params=["core", "langchain", "llamaindex"])
 def front_end(request, name):
     """Return the class of each chunker in each front end, with the models that it needs."""
-    chunker = TABLE[name].chunker
+    chunker = chunker_class(name)
     stem, models = chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
     classes = {
         "core": chunker,
@@ -58,7 +58,7 @@ def refusal(build, **params):
 
 
 def test_a_number_is_finite_and_neither_text_nor_a_truth_value(front_end, name):
-    for parameter, value in product(numeric(hints(TABLE[name].chunker)), NOT_NUMBERS):
+    for parameter, value in product(numeric(hints(chunker_class(name))), NOT_NUMBERS):
         message = refusal(front_end, **{parameter: value})
         assert message, (parameter, value)
         assert parameter in message
@@ -66,7 +66,7 @@ def test_a_number_is_finite_and_neither_text_nor_a_truth_value(front_end, name):
 
 
 def test_a_number_alone_is_accepted_or_refused_by_its_own_name(front_end, name):
-    for parameter, value in product(numeric(hints(TABLE[name].chunker)), NUMBERS):
+    for parameter, value in product(numeric(hints(chunker_class(name))), NUMBERS):
         message = refusal(front_end, **{parameter: value}) or f"{parameter} {value}"
         assert parameter in message
         assert str(value) in message
@@ -86,14 +86,14 @@ def test_a_default_shrinks_with_the_maximum_until_it_can_hold(name):
 
 
 def test_no_size_exceeds_the_maximum_of_a_chunk(front_end, name):
-    for parameter in SIZES & set(hints(TABLE[name].chunker)):
+    for parameter in SIZES & set(hints(chunker_class(name))):
         message = refusal(front_end, max_tokens=512, **{parameter: 600})
         assert message, parameter
         assert re.search(rf"{parameter} must be .*max_tokens.*600", message, re.DOTALL)
 
 
 def test_sizes_of_a_chunk_are_those_that_are_tested():
-    named = {parameter for entry in TABLE.values() for parameter in hints(params_of(entry.chunker))}
+    named = {parameter for name in names() for parameter in hints(params_of(chunker_class(name)))}
     others = {"max_tokens", "max_tokens_per_segment", "short_tokens", "window_tokens", "material_tokens"}
     assert {parameter for parameter in named if "tokens" in parameter} - others <= SIZES
 
@@ -116,7 +116,7 @@ def test_sizes_of_a_chunk_are_those_that_are_tested():
 )
 def test_parameters_that_contradict_each_other_are_refused(name, bad, rule):
     with pytest.raises(ConfigurationError, match=re.escape(rule)):
-        TABLE[name].chunker(**{**STAND_INS.get(name, {}), **bad})
+        chunker_class(name)(**{**STAND_INS.get(name, {}), **bad})
 
 
 def test_the_maximum_of_a_segment_and_of_a_chunk_follow_each_other():

@@ -20,10 +20,20 @@ from promises import inexact, merged_spans
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import ConfigurationError, Document, MSTSemanticChunker, Params, RecursiveChunker, create, describe, names
+from advchunk import (
+    ConfigurationError,
+    Document,
+    MSTSemanticChunker,
+    RecursiveChunker,
+    create,
+    describe,
+    names,
+    registry,
+)
 from advchunk import settings as gate
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.params import Params
 from advchunk.models.counters import as_counter
 from conftest import numbered, possible
 from stand_ins import STAND_INS
@@ -135,7 +145,7 @@ blocks = st.sampled_from(
 
 def embedded(name, text, title, tokenizer, **params):
     """Return the texts that each front end gives the embedder for the chunks of a document."""
-    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    stem = catalog.chunker_class(name).__name__.removesuffix("Chunker")
     params = {**STAND_INS.get(name, {}), **params}
     splitter = getattr(langchain_advchunk, f"{stem}Splitter")(length_function=tokenizer, **params)
     parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(tokenizer=tokenizer, **params)
@@ -291,8 +301,8 @@ def test_protected_blocks_are_whole_while_they_fit(split, kind, overlap, linear,
 
 
 def test_front_ends_have_the_same_parameters_and_defaults(name):
-    chunker = registry.TABLE[name].chunker
-    params, stem = registry.params_of(chunker), chunker.__name__.removesuffix("Chunker")
+    chunker = catalog.chunker_class(name)
+    params, stem = catalog.params_of(chunker), chunker.__name__.removesuffix("Chunker")
     splitter, parser = getattr(langchain_advchunk, stem + "Splitter"), getattr(llamaindex_advchunk, stem + "NodeParser")
     assert params.algorithm == name
     assert issubclass(params, Params)
@@ -311,7 +321,7 @@ def test_front_ends_have_the_same_parameters_and_defaults(name):
 
 
 def test_every_parameter_is_documented(name):
-    params = registry.params_of(registry.TABLE[name].chunker)
+    params = catalog.params_of(catalog.chunker_class(name))
     for field in fields(params):
         documented = rf"(?m)^(\w+, )*{field.name}(, \w+)* :"
         assert any(re.search(documented, getdoc(c) or "") for c in params.__mro__), field.name
@@ -329,8 +339,8 @@ def test_names_are_gated_and_typos_get_a_hint(monkeypatch):
     monkeypatch.delenv("ADVCHUNK_EXPERIMENTAL", raising=False)
     for name in names("stable"):
         create(name)
-    trial = type("Trial", (ExperimentalChunker, RecursiveChunker), {})
-    monkeypatch.setitem(registry.TABLE, "trial", registry.TABLE["recursive"]._replace(chunker=trial))
+    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    catalog.register(type("Trial", (ExperimentalChunker, RecursiveChunker), {"algorithm": "trial"}))
     assert "trial" in names("experimental")
     assert describe("trial")["experimental"] is True
     assert describe("trial")["warnings"]
@@ -394,10 +404,10 @@ def test_every_front_end_gives_the_error_of_the_core():
 
 
 def test_help_explains_every_parameter_and_repr_shows_changed_ones(name):
-    stem = registry.TABLE[name].chunker.__name__.removesuffix("Chunker")
+    stem = catalog.chunker_class(name).__name__.removesuffix("Chunker")
     splitter, parser = getattr(langchain_advchunk, stem + "Splitter"), getattr(llamaindex_advchunk, stem + "NodeParser")
-    for front_end in (registry.TABLE[name].chunker, splitter, parser):
-        for field in fields(registry.params_of(registry.TABLE[name].chunker)):
+    for front_end in (catalog.chunker_class(name), splitter, parser):
+        for field in fields(catalog.params_of(catalog.chunker_class(name))):
             assert len(re.findall(rf"(?m)^(\w+, )*{field.name}(, \w+)* :", front_end.__doc__)) == 1, field.name
         assert repr(front_end(max_tokens=70)) == f"{front_end.__name__}(max_tokens=70)"
     assert "length_function :" in splitter.__doc__

@@ -13,7 +13,7 @@ from llama_index.core.ingestion import IngestionPipeline
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import Document
-from advchunk.chunkers.registry import TABLE
+from advchunk.chunkers.catalog import chunker_class
 from advchunk.records import remove_written, written_keys, written_metadata
 from stand_ins import STAND_INS
 
@@ -47,7 +47,7 @@ def params(name):
 
 
 def front_end(name, package, suffix):
-    return getattr(package, TABLE[name].chunker.__name__.removesuffix("Chunker") + suffix)(**params(name))
+    return getattr(package, chunker_class(name).__name__.removesuffix("Chunker") + suffix)(**params(name))
 
 
 def of_documents(chunks):
@@ -61,7 +61,7 @@ def metadata_of(chunks):
 
 
 def metadata_in_core(name, users):
-    chunker = TABLE[name].chunker(**params(name))
+    chunker = chunker_class(name)(**params(name))
 
     def chained(chunks):
         return [part for chunk in chunks for part in chunker.chunk(Document(chunk.text, metadata=chunk.metadata))]

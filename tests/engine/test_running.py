@@ -11,7 +11,7 @@ import pytest
 
 import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from algorithms import ALGORITHMS
 from servers import LONG, SHORT
 from stand_ins import STAND_INS
@@ -41,7 +41,7 @@ class Model:
 
 
 def takes_embedder(name):
-    return registry.cuts_by_embeddings(name)
+    return catalog.cuts_by_embeddings(name)
 
 
 def build(name, **params):

@@ -29,7 +29,6 @@ from advchunk import (
     RecursiveChunker,
     SemanticClusterChunker,
     Span,
-    Units,
 )
 from advchunk.enrich import Rewriting, RewritingPrompts, Summaries, SummaryPrompts, enriched_text
 from advchunk.enrich.document_context import nearest_text, token_distances
@@ -37,7 +36,7 @@ from advchunk.enrich.reassembly import FrameworkChunk, reassemble
 from advchunk.enrich.rewriting import trigram_recall
 from advchunk.enrich.summaries import shorten
 from advchunk.models.chat import Chat, Reply, Usage, as_chat
-from advchunk.records import write_metadata, written_metadata
+from advchunk.records import Units, write_metadata, written_metadata
 from servers import LONG, SHORT, Endpoint, breaks_off, fails, hangs, reading, replies, says
 
 GUIDE = """\

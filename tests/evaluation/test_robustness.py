@@ -17,18 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import (
-    ConfigurationError,
-    Document,
-    ExperimentalChunker,
-    LinearChunker,
-    Params,
-    Segmentation,
-    Span,
-    create,
-)
-from advchunk.chunkers.params import parameters, varied
-from advchunk.chunkers.registry import TABLE, describe, names, params_of
+from advchunk import ConfigurationError, Document, Span, create
+from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.catalog import chunker_class, describe, names, params_of
+from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.params import Params, parameters, varied
 from advchunk.errors import require
 from advchunk.evaluation import (
     Difference,
@@ -56,6 +49,7 @@ from advchunk.evaluation.comparison.robustness import (
     sensitivity,
     variations,
 )
+from advchunk.records import Segmentation
 
 
 @dataclass(kw_only=True)
@@ -389,7 +383,7 @@ def test_every_variation_of_every_chunker_can_be_built_and_differs_in_one_parame
 
 
 def test_sizes_are_parameters_and_every_limit_in_tokens_or_words_is_one():
-    names_ = {name for entry in TABLE.values() for name in parameters(params_of(entry.chunker))}
+    names_ = {name for chunker in names() for name in parameters(params_of(chunker_class(chunker)))}
     assert names_ >= SIZE_PARAMETERS
     assert {name for name in names_ if "_tokens" in name or "chunk_size" in name} <= SIZE_PARAMETERS
 
@@ -491,7 +485,7 @@ def test_a_chunker_that_was_not_measured_says_so(read, name):
 
 def test_notes_go_to_the_labels_of_what_is_brittle(monkeypatch):
     published = {"chunkers": {"a": {"warning": "A"}, "a, preset=b": {"warning": "B"}, "c": {}, "d": {}}}
-    monkeypatch.setattr("advchunk.chunkers.registry.sensitivities", lambda: published)
+    monkeypatch.setattr("advchunk.chunkers.catalog.sensitivities", lambda: published)
     labels = ["a", "a, max_tokens=300", "a, preset=b, max_tokens=3", "a, preset=other", "c", "d", "external"]
     assert brittleness_notes(labels) == {
         "a": "A",

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from advchunk import Document, LLMChapteringChunker, OpenAIChat, RecursiveChunker
-from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.enrich import Summaries
+from advchunk.graphrag.chunker import GraphRAGChunker
 from advchunk.models.chat import as_chat
 from conftest import CATS, COURTS
 from lm import smollm2

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.mst.chunker import tile_pieces
 from advchunk.layout import Contexts, fit_to_blocks
 from advchunk.numerics import costs, graphs, search, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span, Strength
+from advchunk.semantic.mst.chunker import tile_pieces
 from advchunk.sizes import Limits
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import WORDS

@@ -6,7 +6,7 @@
 (0.0, True)
 """
 
-from advchunk.chunkers.biomedical.claims import Claim, numeric_claims
+from advchunk.biomedical.claims import Claim, numeric_claims
 from advchunk.evaluation.comparison.baselines import auto_merging, baselines, parent_documents, sentence_windows
 from advchunk.evaluation.comparison.candidates import (
     Candidate,
@@ -73,6 +73,7 @@ from advchunk.evaluation.metrics.retrieval import (
     token_scale,
 )
 from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
+from advchunk.registry import Registration
 
 __all__ = [
     "QUESTION_PROMPT", "QUESTION_PROMPT_VERSION", "BoundaryScores", "Candidate", "Claim", "Comparison", "Dataset",
@@ -86,3 +87,24 @@ __all__ = [
     "read_corpus", "read_folder", "read_questions", "recommend", "redundancy", "run", "searches_of", "section_boundaries",
     "sensitivity", "sentence_windows", "similarities", "size_matched", "synthetic", "token_scale", "variations", "window_diff", "with_vectors", "write_questions",
 ]  # fmt: skip
+
+REGISTRATIONS = (
+    Registration(
+        kind="command",
+        name="evaluate",
+        path="advchunk.evaluation.commands:evaluate_command",
+        summary="compare chunkers",
+    ),
+    Registration(
+        kind="command",
+        name="recommend",
+        path="advchunk.evaluation.commands:recommend_command",
+        summary="choose a chunker",
+    ),
+    Registration(
+        kind="command",
+        name="questions",
+        path="advchunk.evaluation.commands:questions_command",
+        summary="write questions on documents",
+    ),
+)

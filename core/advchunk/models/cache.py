@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError
 from advchunk.models.identity import identity, model_name, own_identity
@@ -238,7 +239,10 @@ def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
 
 @lru_cache(maxsize=64)
 def _open_store(location: str) -> Store:
-    return RedisStore(location) if _URL.match(location) else FileStore(location)
+    scheme = location.partition("://")[0] if _URL.match(location) else "file"
+    row = registry.find("cache", scheme) or registry.find("cache", "redis")  # which says what its URL must be
+    store: Store = row.load()(location) if row else FileStore(location)
+    return store
 
 
 def _settings(model: Any) -> dict[str, Any]:

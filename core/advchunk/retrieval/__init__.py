@@ -7,16 +7,21 @@
 'Wait two minutes. '
 """
 
-from advchunk.retrieval.dense import VectorIndex
-from advchunk.retrieval.levels import ChunkHierarchy, add_sections, merge_upward
-from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
-from advchunk.retrieval.neighbors import rerank_by_neighbors
-from advchunk.retrieval.passages import Hit, Passage, assemble_passages
-from advchunk.retrieval.places import Places
-from advchunk.retrieval.rankings import Ranking, fuse
-from advchunk.retrieval.retriever import Retriever
-from advchunk.retrieval.search import Search, combine
-from advchunk.retrieval.vectors import aadd_vectors, add_vectors
+from typing import TYPE_CHECKING
+
+from advchunk.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from advchunk.retrieval.dense import VectorIndex
+    from advchunk.retrieval.levels import ChunkHierarchy, add_sections, merge_upward
+    from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
+    from advchunk.retrieval.neighbors import rerank_by_neighbors
+    from advchunk.retrieval.passages import Hit, Passage, assemble_passages
+    from advchunk.retrieval.places import Places
+    from advchunk.retrieval.rankings import Ranking, fuse
+    from advchunk.retrieval.retriever import Retriever
+    from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
     "ChunkHierarchy",
@@ -38,3 +43,26 @@ __all__ = [
     "merge_upward",
     "rerank_by_neighbors",
 ]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ChunkHierarchy": ".levels",
+        "Hit": ".passages",
+        "LexicalIndex": ".lexical",
+        "PartedIndex": ".lexical",
+        "Passage": ".passages",
+        "Places": ".places",
+        "Ranking": ".rankings",
+        "Retriever": ".retriever",
+        "Search": ".search",
+        "VectorIndex": ".dense",
+        "aadd_vectors": ".vectors",
+        "add_sections": ".levels",
+        "add_vectors": ".vectors",
+        "assemble_passages": ".passages",
+        "combine": ".search",
+        "fuse": ".rankings",
+        "merge_upward": ".levels",
+        "rerank_by_neighbors": ".neighbors",
+    },
+)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
 from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, check_metric, compare
@@ -163,14 +163,14 @@ class Recommendation:
         named = "embedder" in self.parameters
         if self.option.has_vectors or (named and not isinstance(self.embedder, str)):
             return ""
-        markup = registry.describe(self.option.chunker)["parameters"]["markup"]  # the file name must not decide
+        markup = catalog.describe(self.option.chunker)["parameters"]["markup"]  # the file name must not decide
         options = [f"-m {self.option.chunker}", f"-p max_tokens={self.option.max_tokens}", f"-p markup={markup}"]
         options += [f"--embedder {self.embedder}"] * named + ["--experimental"] * self._experimental
         return f"advchunk chunk FILE {' '.join(options)}"
 
     @property
     def _experimental(self) -> bool:
-        return registry.TABLE[self.option.chunker].group == "experimental"
+        return catalog.chunker_class(self.option.chunker).group == "experimental"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recommendation as JSON."""
@@ -348,12 +348,12 @@ def _options(
 ) -> list[Option]:
     """Return the options to try, the baseline first, and last those to skip when time is up."""
     require(len(sizes) > 0 and min(sizes) >= 1, "sizes must be >= 1", sizes)
-    general = (name for name in registry.names("stable") if registry.is_general_purpose(name))
-    names = list(general if chunkers is None else chunkers)
+    general = (name for name in catalog.names("stable") if catalog.is_general_purpose(name))
+    names, registered = list(general if chunkers is None else chunkers), catalog.names()
     for name in names:
-        require(name in registry.TABLE, f"chunkers must be registered{did_you_mean(name, registry.TABLE)}", name)
+        require(name in registered, f"chunkers must be registered{did_you_mean(name, registered)}", name)
     kinds: dict[str, tuple[Vectors, ...]] = {
-        name: ("units", "context", "plain" if registry.cuts_by_embeddings(name) else "none") for name in names
+        name: ("units", "context", "plain" if catalog.cuts_by_embeddings(name) else "none") for name in names
     }
     by_distance = sorted(set(sizes), key=lambda size: (abs(np.log2(size / 100)), size))  # most optima are near 100
     chunks = [Option(name, size, kind) for size in by_distance for name in reversed(names) for kind in kinds[name]]

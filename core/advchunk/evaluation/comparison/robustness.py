@@ -23,10 +23,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 import numpy as np
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker, SegmentingChunker
 from advchunk.chunkers.params import hints, parameters, varied
-from advchunk.chunkers.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
 from advchunk.evaluation.comparison.task import EvaluationTask
@@ -35,6 +34,7 @@ from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.boundaries import pk
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.records import Floats, Segmentation, Units
+from advchunk.semantic.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
 
 BRITTLE_LOSS = 5.0
 SIGNIFICANCE_LEVEL = 0.05
@@ -262,7 +262,7 @@ def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
     >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
     {}
     """
-    published, warnings = registry.sensitivities()["chunkers"], dict[str, str]()
+    published, warnings = catalog.sensitivities()["chunkers"], dict[str, str]()
     for label in labels:
         name, *rest = label.split(", ")
         configuration = ", ".join([name, *(part for part in rest if part.startswith("preset="))])
@@ -273,7 +273,7 @@ def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
 
 def _create(chunker: SegmentingChunker | str) -> Any:
     """Return the chunker without its fallback, which is not to be measured."""
-    instance = registry.create(chunker, experimental=True) if isinstance(chunker, str) else chunker
+    instance = catalog.create(chunker, experimental=True) if isinstance(chunker, str) else chunker
     return varied(instance, fallback=None)
 
 

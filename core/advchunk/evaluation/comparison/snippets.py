@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.retrieval.search import Search
 
 _WORDS = repr("lexical")
@@ -53,7 +53,7 @@ passages = retriever.passages(query, budget={budget})"""
 
 
 def _langchain(name: str, parameters: Mapping[str, str], how: Mapping[str, str], budget: int) -> str:
-    splitter = registry.TABLE[name].chunker.__name__.replace("Chunker", "Splitter")
+    splitter = catalog.chunker_class(name).__name__.replace("Chunker", "Splitter")
     model = "embeddings" if "embedder" in parameters else "DefaultEmbeddings()"
     settings = {key: value for key, value in parameters.items() if key not in ("embedder", "vectors")}
     settings |= {"embeddings": "embeddings"} if "embedder" in parameters else {}
@@ -83,7 +83,7 @@ def _langchain(name: str, parameters: Mapping[str, str], how: Mapping[str, str],
 
 
 def _llamaindex(name: str, parameters: Mapping[str, str], how: Mapping[str, str], budget: int) -> str:
-    parser = registry.TABLE[name].chunker.__name__.replace("Chunker", "NodeParser")
+    parser = catalog.chunker_class(name).__name__.replace("Chunker", "NodeParser")
     settings = {key: value for key, value in parameters.items() if key != "embedder"}
     settings |= {"embed_model": "embed_model"} if "embedder" in parameters else {}
     names, options = ["AdvchunkRetriever", parser], {**how, "budget": str(budget)}

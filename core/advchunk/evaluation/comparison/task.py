@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from advchunk.chunkers.biomedical.claims import numeric_claims
+from advchunk.biomedical.claims import numeric_claims
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.dataset import document_blocks

@@ -1,6 +1,6 @@
 """Score how many numeric claims of an answer are retrieved in full.
 
-A cut between a number and its comparator loses the claim (`advchunk.chunkers.biomedical.claims`) though every
+A cut between a number and its comparator loses the claim (`advchunk.biomedical.claims`) though every
 character is still retrieved. So a claim counts only if one chunk contains all of it.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from advchunk.chunkers.biomedical.claims import Claim
+from advchunk.biomedical.claims import Claim
 from advchunk.evaluation.data.questions import Question
 from advchunk.records import Chunk, Floats, Ints, Span
 
