@@ -261,14 +261,14 @@ def push_block(state: StateBlock, kind: BlockKind, start: int, end: int) -> bool
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    r"""Say how the parser finds a kind of block.
+    r"""A kind of block, and how the parser finds it.
 
     Patterns are regular expressions for the beginning of a line, after at most three spaces and perhaps a quote's ``>``.
 
     Parameters
     ----------
     name : a name; that of markdown-it's rule if ``parse`` is None.
-    opens : pattern of every line that may begin the block, without which the rule is not applied. It may match more.
+    opens : pattern of every line that may begin the block, perhaps of more; any group is named. The rule is applied nowhere else.
     interrupts : what the block ends without a blank line between.
     parse : a block rule as markdown-it calls it, which `push_block` ends. It is called where a line matches ``opens``.
     lasts : pattern of the lines that begin a block which may contain blank lines; "" if there are none.
@@ -303,7 +303,7 @@ RULES: tuple[Rule, ...] = (
 
 
 class _Patterns(NamedTuple):
-    """What lines of a text tell before it is parsed."""
+    """Patterns of lines that tell, before a text is parsed, which of its ranges need the parser and which rules."""
 
     opens: re.Pattern[str]  # a range needs the parser
     lasts: re.Pattern[str]  # so does all that follows
