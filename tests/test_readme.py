@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from advchunk import registry
+from advchunk.readers import markdown
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
@@ -64,6 +65,7 @@ def test_each_quick_start_runs_by_itself(which, monkeypatch):
 
 def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
     monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(markdown, "RULES", markdown.RULES)
     shown = run("CONTRIBUTING.md", monkeypatch)
     text = "Cats purr. Cats nap.\n\nJudges sit. " * 20
     chunks = shown.SharedWordsChunker(max_tokens=30).chunk(text)

@@ -110,8 +110,8 @@ def chunk_command(
 
 
 def _chunk_shards(files: Sequence[str], out: str, method: str, **options: Any) -> None:
-    row = registry.find("engine", options["engine"])
-    counts = row.load()(files, out, method, **options) if row else None
+    engine = {row.name: row for row in registry.rows("engine")}[options["engine"]]
+    counts = engine.load()(files, out, method, **options)
     click.echo(f"{out}: {counts.chunks} chunks, {counts.shards} shards ({counts.resumed} done before)", err=True)
     if counts.failures:
         click.echo(f"advchunk: {counts.failures} documents failed; see the column error", err=True)
