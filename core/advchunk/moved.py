@@ -32,6 +32,7 @@ MOVED: Final[Mapping[str, str]] = {
     "chunkers.universal": "semantic.universal",
     "cli.evaluation": "evaluation.commands",
     "cli.viewing": "viewer.command",
+    "enrich.reassembly": "chunkers.reassembly",
     "models.topics": "experimental.topics",
     "plugins": "registry",
     "readers.abstracts": "biomedical.reader",
