@@ -9,7 +9,8 @@ import pytest
 
 from advchunk import Units, create
 from advchunk.chunkers.universal import UniversalSemanticChunker
-from advchunk.evaluation import no_boundary, pk
+from advchunk.evaluation import pk
+from advchunk.evaluation.metrics.boundaries import no_boundary
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw",

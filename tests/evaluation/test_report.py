@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, Span
-from advchunk.evaluation import EvaluationTask, Question, Reference, RunCost, compare, compare_by_kind
+from advchunk.evaluation import EvaluationTask, Question, Reference, compare, compare_by_kind
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.comparison.harness import Result
 from advchunk.evaluation.comparison.tables import as_rows
+from advchunk.evaluation.metrics.metering import RunCost
 
 EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
 ASTRAL = "😀 One. 😀😀 Two. \ud800 Three."

@@ -16,7 +16,6 @@ from advchunk.evaluation import (
     Question,
     Reference,
     Result,
-    RunCost,
     candidate,
     compare,
     compare_by_kind,
@@ -24,6 +23,7 @@ from advchunk.evaluation import (
     size_matched,
 )
 from advchunk.evaluation.comparison import report
+from advchunk.evaluation.metrics.metering import RunCost
 
 pytestmark = browser.needs_browser
 

@@ -15,7 +15,8 @@ from advchunk import Document, LLMChapteringChunker, MarginSamplingChunker, Recu
 from advchunk.chunkers.chaptering.chunker import chaptering_prompt
 from advchunk.chunkers.margin import margin_prompts
 from advchunk.enrich import Rewriting, RewritingPrompts, Summaries, SummaryPrompts
-from advchunk.evaluation import QUESTION_PROMPT, generate_questions
+from advchunk.evaluation import generate_questions
+from advchunk.evaluation.data.llm_questions import QUESTION_PROMPT
 from advchunk.models.prompts import fill_prompt, unescape
 
 TEMPLATES = {

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
-from advchunk.evaluation import Question, Reference, numeric_claims
+from advchunk.chunkers.biomedical.claims import numeric_claims
+from advchunk.evaluation import Question, Reference
 from advchunk.evaluation.metrics.claims import claims_at_k, claims_in_answers
 
 ABSTRACT = (

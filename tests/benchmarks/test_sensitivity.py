@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 import subprocess
@@ -16,6 +17,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sensitivity import (
+    BRITTLE_LOSS,
+    SIZE_PARAMETERS,
+    Effect,
+    ItemScores,
+    Sensitivity,
+    Variation,
+    answer_scorer,
+    boundary_scorer,
+    brittleness_warning,
+    sensitivity,
+    variations,
+)
 
 from advchunk import (
     ConfigurationError,
@@ -30,32 +44,9 @@ from advchunk import (
 from advchunk.chunkers.params import parameters, varied
 from advchunk.chunkers.registry import TABLE, describe, names, params_of
 from advchunk.errors import require
-from advchunk.evaluation import (
-    Difference,
-    EvaluationTask,
-    Question,
-    Reference,
-    candidate,
-    evaluate,
-    holm,
-    paired_difference,
-    pk,
-    synthetic,
-)
-from advchunk.evaluation.comparison.robustness import (
-    BRITTLE_LOSS,
-    SIZE_PARAMETERS,
-    Effect,
-    ItemScores,
-    Sensitivity,
-    Variation,
-    answer_scorer,
-    boundary_scorer,
-    brittleness_notes,
-    brittleness_warning,
-    sensitivity,
-    variations,
-)
+from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, evaluate, pk, synthetic
+from advchunk.evaluation.comparison.candidates import brittleness_notes
+from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 
 
 @dataclass(kw_only=True)
@@ -145,6 +136,10 @@ def scored(function, items=20):
 
 def summary(variation):
     return variation.parameter, variation.value, variation.judged, variation.refused
+
+
+def test_the_examples_are_correct():
+    assert doctest.testmod(sys.modules["sensitivity"]).failed == 0
 
 
 def test_a_threshold_at_a_cliff_is_brittle():
