@@ -21,9 +21,9 @@ import numpy as np
 
 from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowChunker, Span
 from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.chunkers.biomedical.claim_recall import claims_at_k
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.chunkers.biomedical.reranking import rerank
-from advchunk.evaluation.metrics.claims import claims_at_k
 from advchunk.evaluation.metrics.retrieval import rank
 from advchunk.models.embedders import as_embedder
 from advchunk.readers import abstracts

@@ -159,7 +159,7 @@ def half(documents):
 def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
     made = [Candidate(name, cut, "external") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
     honest, cheater = (
-        {**vars(result), "embedded": sum(c[0] for some in result.chunks for c in some)}
+        {**vars(result), **result.extra, "embedded": sum(c[0] for some in result.chunks for c in some)}
         for result in evaluate(made, claiming)
     )
     for name, times in caught.items():

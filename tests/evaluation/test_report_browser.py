@@ -39,7 +39,6 @@ SCORES = [
     "hit_at_k",
     "reciprocal_rank",
     "ndcg",
-    "claims_at_k",
 ]
 
 

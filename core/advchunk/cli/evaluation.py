@@ -86,7 +86,7 @@ def evaluate_command(
     from advchunk import evaluation
     from advchunk.evaluation.comparison import report
     from advchunk.evaluation.comparison.candidates import BASELINES, brittleness_notes, even_split_candidate
-    from advchunk.evaluation.comparison.comparisons import check_metric
+    from advchunk.evaluation.metrics.table import check_metric
 
     log = _logger(quiet)
     candidates_of = partial(_candidates, embedder=embedder, mean=mean, published=published)

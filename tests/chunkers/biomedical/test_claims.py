@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
+from advchunk.chunkers.biomedical.claim_recall import claims_at_k, claims_in_answers
 from advchunk.chunkers.biomedical.claims import numeric_claims
 from advchunk.evaluation import Question, Reference
-from advchunk.evaluation.metrics.claims import claims_at_k, claims_in_answers
 
 ABSTRACT = (
     "Background: Obesity is common. Methods: 338 adults got XYZ once a week, or placebo. "
