@@ -33,6 +33,7 @@ MOVED: Final[Mapping[str, str]] = {
     "cli.evaluation": "evaluation.commands",
     "cli.viewing": "viewer.command",
     "enrich.reassembly": "chunkers.reassembly",
+    "evaluation.metrics.claims": "biomedical.claim_recall",
     "models.topics": "experimental.topics",
     "plugins": "registry",
     "readers.abstracts": "biomedical.reader",
