@@ -1,15 +1,13 @@
 """The table of metrics, to which other packages add rows, and which works without them."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
-from advchunk import ConfigurationError, Document, Span
+from advchunk import ConfigurationError, Document, Span, registry
 from advchunk.evaluation import EvaluationTask, Question, Reference, as_markdown, candidate, compare, evaluate
 from advchunk.evaluation.comparison.harness import Result
 from advchunk.evaluation.metrics import table
+from advchunk.registry import Registration
 
 LENGTH = {
     "name": "chunk_length",
@@ -20,30 +18,16 @@ LENGTH = {
 }  # fmt: skip
 
 
-def test_a_package_that_is_missing_adds_no_metric():
-    code = """if True:
-        import sys
-        sys.modules["advchunk.biomedical.claim_recall"] = None  # as if it was deleted
-        from advchunk.evaluation.metrics.table import metrics
-        print(*metrics())
-    """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.split() == [metric.name for metric in table.METRICS]
-    assert list(table.metrics()) == [*run.stdout.split(), "claims_at_k"]
-
-
-def test_a_module_that_a_package_lacks_is_an_error(monkeypatch, tmp_path):
-    (tmp_path / "advchunk_metrics.py").write_text("import no_such_module", "utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(table, "ADDED", ("advchunk_metrics:METRIC",))
-    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        table.metrics.__wrapped__()
+def test_rooms_add_their_metrics():
+    assert list(table.metrics()) == [*(metric.name for metric in table.METRICS), "claims_at_k"]
 
 
 @pytest.fixture
 def length(monkeypatch):
-    """Add a metric."""
-    monkeypatch.setattr(table, "ADDED", (f"{__name__}:LENGTH",))
+    """Have one metric beside the usual ones."""
+    rows = {key: row for key, row in registry._TABLE._rows.items() if row.kind != "metric"}
+    monkeypatch.setattr(registry._TABLE, "_rows", rows)
+    registry.add(Registration(kind="metric", name="chunk_length", path=f"{__name__}:LENGTH", target=LENGTH))
     table.metrics.cache_clear()
     yield
     table.metrics.cache_clear()

@@ -23,7 +23,7 @@ REGISTRATIONS = (
     ),
     Registration(
         kind="metric",
-        name="claims",
+        name="claims_at_k",
         path="advchunk.biomedical.claim_recall:METRIC",
         summary="numeric claims that one chunk contains in full",
     ),
