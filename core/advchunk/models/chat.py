@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from advchunk.engine import ChatRequest, Complete, Plan, call_in_thread
 from advchunk.errors import BadModelOutput, BudgetExceeded, ConfigurationError, MissingModel, ModelUnavailable, require
 from advchunk.models.counters import TokenizerLike, as_counter, replace_surrogates
-from advchunk.models.identity import identity, model_name
+from advchunk.models.identity import identity, model_name, type_name
 
 _T = TypeVar("_T")
 
@@ -238,7 +238,7 @@ class CalledChat(Chat):
     usage: Usage = field(default_factory=Usage, init=False, repr=False)
 
     def __repr__(self) -> str:
-        return f"CalledChat({identity(self.model)})"
+        return f"CalledChat({model_name(self.model) or type_name(self.model)})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalledChat) or self.budget is not other.budget:
