@@ -88,9 +88,9 @@ LAYERS = {
 }  # fmt: skip
 
 
-def gguf(path):
-    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them."""
-    from gguf import GGUFWriter
+def gguf(path, packed=False):
+    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them; packed: with weights in blocks of 8 bits."""
+    from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quantize
 
     model, core = tiny(), json.loads(tokenizer().backend_tokenizer.to_str())["model"]
     config, writer = model.config, GGUFWriter(path, "llama")
@@ -105,7 +105,9 @@ def gguf(path):
     writer.add_rope_freq_base(10_000.0)
     writer.add_vocab_size(config.vocab_size)
     writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(sorted(core["vocab"], key=core["vocab"].get))
+    tokens = sorted(core["vocab"], key=core["vocab"].get)
+    writer.add_token_list(tokens)
+    writer.add_token_types([TokenType.CONTROL if token in ("<s>", "</s>") else TokenType.NORMAL for token in tokens])
     writer.add_token_merges([" ".join(pair) for pair in core["merges"]])
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(1)
@@ -117,7 +119,11 @@ def gguf(path):
             halves = values.reshape(config.num_attention_heads, 2, config.head_dim // 2, -1)
             values = halves.swapaxes(1, 2).reshape(values.shape)
         called = f"blk.{layer}.{LAYERS[part]}" if layer.isdigit() else LAYERS[part or layer]
-        writer.add_tensor(f"{called}.weight", np.ascontiguousarray(values))
+        values, kind = np.ascontiguousarray(values), GGMLQuantizationType.Q8_0
+        if packed and values.ndim == 2 and values.shape[1] % 32 == 0:
+            writer.add_tensor(f"{called}.weight", quantize(values, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(f"{called}.weight", values)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -21,10 +21,11 @@ from transformers import pipeline
 import lm as models
 from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunker
 from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
-from advchunk.models import causal, huggingface, rolling
-from advchunk.models.causal import CausalLM, as_causal
+from advchunk.models import causal, gguf, huggingface, rolling
+from advchunk.models.causal import CausalLM, as_causal, load_reader
 from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
 from advchunk.models.rolling import SINKS, key_rotations
+from advchunk.models.tokens import TokenReader
 from scripts import run
 
 SENTENCES = (
@@ -534,6 +535,30 @@ def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path):
     assert result.context == 128
     assert result.surprise(TEXT[:90])[0].tolist() == expected.surprise(TEXT[:90])[0].tolist()
     assert result.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_fast_reader_of_gguf_equals_that_of_transformers(tmp_path, packed):
+    path = models.gguf(tmp_path / "tiny.gguf", packed)
+    slow, fast = load_reader(path), TokenReader(*gguf.load_llama(path, torch.float32))
+    weights, expected = fast.model.state_dict(), slow.model.state_dict()
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert fast.model.name_or_path == slow.model.name_or_path == str(tmp_path)
+    assert (fast.lead, fast.frame, fast.limit) == (slow.lead, slow.frame, slow.limit)
+    for ours, theirs in ((fast.plain, slow.plain), (fast.special, slow.special)):
+        encoding, reference = (
+            ours.encode(f"{TEXT} </s> née 東京 🦛 12\n"),
+            theirs.encode(f"{TEXT} </s> née 東京 🦛 12\n"),
+        )
+        assert (encoding.ids, encoding.offsets) == (reference.ids, reference.offsets)
+
+
+def test_a_file_that_is_no_gguf_is_refused(tmp_path):
+    path = tmp_path / "page.gguf"
+    path.write_bytes(b"<!DOCTYPE html>" * 9)
+    with pytest.raises(ConfigurationError, match="a GGUF file must have version 2 or 3"):
+        gguf.load_llama(path, torch.float32)
 
 
 @pytest.mark.parametrize(
