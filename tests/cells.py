@@ -6,7 +6,6 @@ import gc
 import io
 import multiprocessing
 import os
-from pathlib import Path
 
 import nbformat
 
@@ -26,46 +25,62 @@ def execute(path, folder, environment):
         process = FORKS.Process(target=_run, args=(path, str(folder), environment, sender))
         process.start()
         sender.close()
-        try:
-            outputs = receiver.recv()
-        finally:
-            process.join()
-    if isinstance(outputs, Exception):
-        raise outputs
+        outputs = receiver.recv()
+        process.join()
     notebook = nbformat.read(path, as_version=4)
     for cell, own in zip(notebook.cells, outputs, strict=True):
         cell.outputs = own
+        assert not own or own[-1].output_type != "error", own[-1].evalue
     return notebook
 
 
 def _run(path, folder, environment, sender):
-    """Send the outputs of the cells, or the error of one."""
+    """Send the outputs of the cells."""
     gc.freeze()  # the collector need not pass over all that is imported
     os.chdir(folder)
     os.environ.update(environment, IPYTHONDIR=folder, MPLCONFIGDIR=folder)
-    try:
-        sender.send(asyncio.run(_outputs(nbformat.read(path, as_version=4).cells)))
-    except Exception as error:
-        sender.send(RuntimeError(f"{Path(path).name}: {error!r}"))
+    sender.send(asyncio.run(_outputs(nbformat.read(path, as_version=4).cells)))
 
 
 async def _outputs(cells):
     """Run the cells as a Jupyter kernel does: one after the other, while an event loop runs."""
+    results, outputs = [], []
+    shell = _shell(outputs)
+    for cell in cells:
+        if cell.cell_type == "code":
+            with contextlib.redirect_stdout(Printed(outputs)), contextlib.redirect_stderr(io.StringIO()):
+                source = shell.transform_cell(cell.source)
+                result = await shell.run_cell_async(cell.source, store_history=True, transformed_cell=source)
+                shell.events.trigger("post_execute")
+                shell.events.trigger("post_run_cell", result)
+            if error := result.error_before_exec or result.error_in_exec:
+                outputs.append(nbformat.v4.new_output("error", ename=type(error).__name__, evalue=repr(error)))
+        results.append(outputs.copy())
+        outputs.clear()
+    return results
+
+
+class Printed(io.TextIOBase):
+    """What a cell prints, between what it shows."""
+
+    def __init__(self, outputs):
+        self._outputs = outputs
+
+    def write(self, text):
+        if text:
+            if not (self._outputs and self._outputs[-1].output_type == "stream"):
+                self._outputs.append(nbformat.v4.new_output("stream", text=""))
+            self._outputs[-1].text += text
+        return len(text)
+
+
+def _shell(outputs):
+    """Return a shell that appends what cells show to ``outputs``."""
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets import Type
     from traitlets.config import Config
-
-    outputs = []
-
-    class Printed(io.TextIOBase):
-        def write(self, text):
-            if text and not (outputs and outputs[-1].output_type == "stream"):
-                outputs.append(nbformat.v4.new_output("stream", text=""))
-            if text:
-                outputs[-1].text += text
-            return len(text)
 
     class Displayed(DisplayPublisher):
         def publish(self, data, metadata=None, **_):
@@ -73,7 +88,7 @@ async def _outputs(cells):
 
     class Result(DisplayHook):
         def write_output_prompt(self):
-            pass
+            """Print no number."""
 
         def write_format_data(self, format_dict, md_dict=None):
             outputs.append(nbformat.v4.new_output("execute_result", data=format_dict))
@@ -83,19 +98,8 @@ async def _outputs(cells):
         display_pub_class = Type(Displayed)
 
         def enable_gui(self, gui=None):
-            """Have no loop of windows."""
+            """Have no windows."""
 
     shell = Shell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     shell.enable_matplotlib("inline")
-    results = []
-    for cell in cells:
-        outputs = []
-        if cell.cell_type == "code":
-            with contextlib.redirect_stdout(Printed()), contextlib.redirect_stderr(io.StringIO()):
-                source = shell.transform_cell(cell.source)
-                result = await shell.run_cell_async(cell.source, store_history=True, transformed_cell=source)
-                shell.events.trigger("post_execute")
-                shell.events.trigger("post_run_cell", result)
-            result.raise_error()
-        results.append(outputs)
-    return results
+    return shell

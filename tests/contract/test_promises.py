@@ -25,7 +25,7 @@ from advchunk import settings as gate
 from advchunk.chunkers import registry
 from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.models.counters import as_counter
-from conftest import numbered, possible
+from front_ends import numbered, possible
 from stand_ins import STAND_INS
 
 relaxed = settings(max_examples=12, suppress_health_check=list(HealthCheck))

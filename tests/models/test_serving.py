@@ -15,8 +15,8 @@ from advchunk.chunkers.graphrag.chunker import GraphRAGChunker
 from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.enrich import Summaries
 from advchunk.models.chat import as_chat
-from conftest import CATS, COURTS
 from lm import smollm2
+from planted import CATS, COURTS
 from servers import free_port
 
 PATIENCE = 240  # seconds to start, on a busy machine
