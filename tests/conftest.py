@@ -61,12 +61,6 @@ def split(name):
     return lambda texts, **params: name.chunks(core(name, texts, **params))
 
 
-@pytest.fixture(params=FRONT_ENDS)
-def split_anywhere(request, name):
-    """Return ``split(texts, **parameters) -> pieces`` for each chunker in each front end."""
-    return lambda texts, **params: FRONT_ENDS[request.param](name, texts, **params)
-
-
 @pytest.fixture
 def planted(name):
     """Return the two halves of a text, and parameters with which this chunker separates them."""

@@ -46,6 +46,9 @@ def tilings():
             yield pytest.param(Tiling(name).at(level), id=f"{name}-{level}" if levels > 1 else name)
 
 
+every_chunker = pytest.mark.parametrize("name", names())  # once, whatever its levels
+
+
 def possible(name, params):
     """Return parameters without overlap for a chunker of several levels, whose chunks cover their parents exactly."""
     return (
