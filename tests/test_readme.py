@@ -10,8 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
 from advchunk.chunkers import registry
+from advchunk.cli import main
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
@@ -79,7 +81,7 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
 def test_the_commands_run(line):
     prompt, program, *args = shlex.split(line)
     assert (prompt, program) == ("$", "advchunk")
-    subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.parametrize("path", [*PAGES, "CONTRIBUTING.md"])

@@ -29,6 +29,7 @@ from front_ends import every_chunker, numbered, possible
 from stand_ins import STAND_INS
 
 relaxed = settings(max_examples=12, suppress_health_check=list(HealthCheck))
+few = settings(relaxed, max_examples=6)  # for what hardly depends on the text
 words = st.lists(
     st.sampled_from(["cat", "dog", "tax", "law", "née", "東京", "🦛", "👨\u200d👩\u200d👧", "a", "`x`", "| b |"]),
     max_size=9,
@@ -151,7 +152,7 @@ def embedded(name, text, title, tokenizer, **params):
 
 
 @every_chunker
-@relaxed
+@few
 @given(parts=st.lists(blocks, max_size=12), count=st.sampled_from([len, merging, None, "words"]), data=st.data())
 def test_bounded_by_all_limits_at_once_as_the_front_ends_embed_it(name, linear, parts, count, data):
     top = data.draw(st.integers(12, 120))
@@ -173,7 +174,7 @@ def test_bounded_by_all_limits_at_once_as_the_front_ends_embed_it(name, linear, 
 @every_chunker
 @pytest.mark.parametrize("least", [40, 100])
 def test_a_minimum_gives_chunks_near_it_not_near_the_maximum(name, linear, unwalled, least):
-    text = "".join(f"The {'cat naps' if i % 7 else 'court rules'} on {i} of {i * i % 31}. " for i in range(300))
+    text = "".join(f"The {'cat naps' if i % 7 else 'court rules'} on {i} of {i * i % 31}. " for i in range(150))
     params = {"max_tokens": 2000, "overlap_tokens": 0, "markup": "plain", **linear, **unwalled}
     free, bounded = (
         [chunk.tokens for chunk in build(name, min_tokens=low, **params).chunk(text)] for low in (0, least)
@@ -226,7 +227,7 @@ def test_stable_ids_survive_an_insertion(split, linear):
 
 
 @every_chunker
-@relaxed
+@few
 @given(text=texts, top=st.integers(1, 40), count=st.sampled_from([len, merging, None, "words"]), data=st.data())
 def test_all_front_ends_agree(front_ends, linear, name, text, top, count, data):
     low, overlap = data.draw(st.integers(0, top)), data.draw(st.integers(0, top - 1))
@@ -243,7 +244,7 @@ def test_all_front_ends_agree_on_hard_texts(front_ends, name, text):
 
 
 @every_chunker
-@relaxed
+@few
 @given(documents=st.lists(texts, max_size=5))
 def test_async_and_streaming_give_equal_chunks(name, documents):
     chunker, done = build(name, max_tokens=90), []
