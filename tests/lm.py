@@ -20,15 +20,36 @@ from advchunk.models.causal import load_reader
 
 def smollm2():
     """Return the folder of SmolLM2-135M-Instruct in float32, converted once from the GGUF file of a package."""
+
+    def convert():
+        reader = load_reader("smollm2")
+        return reader.model, reader.tokenizer
+
+    return converted("smollm2-135m", convert)
+
+
+def shallow():
+    """Return the folder of the first two layers of SmolLM2, which write nonsense, but much sooner."""
+
+    def convert():
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        whole = smollm2()
+        return AutoModelForCausalLM.from_pretrained(whole, num_hidden_layers=2), AutoTokenizer.from_pretrained(whole)
+
+    return converted("smollm2-2-layers", convert)
+
+
+def converted(name, convert):
+    """Return the folder of a model and its tokenizer, which are made once for all runs."""
     home = Path(sys.prefix) / "models"
-    folder = home / "smollm2-135m"
+    folder = home / name
     home.mkdir(exist_ok=True)
-    with FileLock(home / "smollm2-135m.lock"):
+    with FileLock(home / f"{name}.lock"):
         if not folder.exists():
-            reader = load_reader("smollm2")
-            unfinished = home / "unfinished"
-            reader.model.save_pretrained(unfinished)
-            reader.tokenizer.save_pretrained(unfinished)
+            unfinished = home / f"{name}.unfinished"
+            for part in convert():
+                part.save_pretrained(unfinished)
             unfinished.rename(folder)
     return str(folder)
 

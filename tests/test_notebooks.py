@@ -1,4 +1,4 @@
-"""The notebooks are committed with their outputs, and print the same from a new kernel."""
+"""The notebooks are committed with their outputs, and print the same in a new process."""
 
 import copy
 import runpy
@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from cells import execute
 from lm import smollm2
 
 ROOT = Path(__file__).parents[1]
@@ -36,8 +37,7 @@ def test_is_stripped(path):
 
 
 @notebooks
-def test_prints_what_is_committed(path, monkeypatch):
+def test_prints_what_is_committed(path, tmp_path):
     """After a change that is meant, tools/run_notebooks.py renews the outputs."""
-    if path.stem.endswith("meta_chunking"):
-        monkeypatch.setenv("MODEL", smollm2())  # which loads in a tenth of the time
-    assert shown(tool["run"](path)) == shown(nbformat.read(path, as_version=4))
+    model = {"MODEL": smollm2()} if path.stem.endswith("meta_chunking") else {}  # which loads in a tenth of the time
+    assert shown(execute(path, tmp_path, model)) == shown(nbformat.read(path, as_version=4))
