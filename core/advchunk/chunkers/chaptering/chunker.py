@@ -134,7 +134,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, and the title paths of headings."""
         units, blocks = super().tile(document, limits), document.blocks or ()
-        first, headings = tiling.next_non_space(document.text, 0), Headings(document.text, blocks)
+        first, headings = document.text_start, Headings(document.text, blocks)
         starts = {block.span.start for block in blocks if block.kind == "heading"}
         # The first unit owns the white space before it.
         unit_starts = [max(edge, first) for edge in units.edges[:-1].tolist()]
