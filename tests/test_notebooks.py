@@ -7,8 +7,6 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lm import smollm2
-
 ROOT = Path(__file__).parents[1]
 tool = runpy.run_path(str(ROOT / "tools" / "run_notebooks.py"))
 notebooks = pytest.mark.parametrize("path", sorted(tool["FOLDER"].glob("*.ipynb")), ids=lambda path: path.stem)
@@ -36,8 +34,6 @@ def test_is_stripped(path):
 
 
 @notebooks
-def test_prints_what_is_committed(path, monkeypatch):
+def test_prints_what_is_committed(path):
     """After a change that is meant, tools/run_notebooks.py renews the outputs."""
-    if path.stem.endswith("meta_chunking"):
-        monkeypatch.setenv("MODEL", smollm2())  # which loads in a tenth of the time
     assert shown(tool["run"](path)) == shown(nbformat.read(path, as_version=4))
