@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from textwrap import indent
 from typing import Any, get_args
 
 import numpy as np
@@ -14,7 +13,7 @@ from advchunk.evaluation.comparison.candidates import Candidate, candidate, sear
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
 from advchunk.evaluation.comparison.snippets import python_code
-from advchunk.evaluation.comparison.tables import as_rows, markdown_table
+from advchunk.evaluation.comparison.tables import as_rows, read_template
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
@@ -23,6 +22,7 @@ from advchunk.models.identity import model_name
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
 from advchunk.retrieval.vectors import Vectors
+from advchunk.text.pages import fill_text
 
 _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
@@ -200,43 +200,18 @@ class Recommendation:
 
     def __str__(self) -> str:
         summary = metrics()[self.metric].summary
-        goal = f"{summary}, %" + f" ({self.budget:,} tokens)" * ("budget" in summary)
-        chosen = "default" if self.option == self.tried[0] else "recommended"
-        names = {"noise": "tie"} if self.settled else dict.fromkeys(("noise", "better", "worse"), "not settled")
-        names["baseline"] = chosen
-        shown = [row for i, row in enumerate(self.rows) if i < _MAX_ROWS or row.verdict == "baseline"]
-        rows = [[_bold(row), *_format_scores(row), names.get(row.verdict, row.verdict)] for row in shown]
-        rows += [[failure.label, "", "", f"failed: {failure.reason}"] for failure in self.failures]
-        left = len(self.rows) - len(shown)
-        more = [f"{left} more options, with lower scores, are not shown.", ""] if left else []
-        blocks = {name: lines for name, lines in {**self.code, "Command": self.command}.items() if lines}
-        lines = [line for name, code in blocks.items() for line in (f"{name}:", "", indent(code, "    "), "")]
-        return "\n".join([self.verdict, "", *markdown_table(["option", goal, "difference", "verdict"], rows), "",
-                          *more, *self._notes, "", *lines])  # fmt: skip
-
-    @property
-    def _notes(self) -> list[str]:
-        source = "made from the documents' own sentences" if self.questions_built else "provided"
-        notes = [f"{self.questions} questions, {source}; {self.runs} runs; in brackets, 95 % intervals."]
-        sizes = sorted({option.max_tokens for option in self.tried})
-        if self.settled and len(sizes) > 1 and self.option.max_tokens in (sizes[0], sizes[-1]):
-            beyond = "smaller" if self.option.max_tokens == sizes[0] else "larger"
-            notes.append(f"No {beyond} size was tried; it may be better.")
-        if self.option.has_vectors:
-            notes.append(
-                "Store the vectors of these chunks; they are available from Python only, not from the command."
-            )
-        return notes
-
-
-def _bold(row: Comparison) -> str:
-    return f"**{row.result.label}**" if row.verdict == "baseline" else row.result.label
-
-
-def _format_scores(row: Comparison) -> tuple[str, str]:
-    mean, low, high = (f"{100 * value:.1f}" for value in row.score)
-    difference, least, most = (f"{100 * value:+.1f}" for value in row.difference[:3])
-    return f"{mean} [{low}, {high}]", "" if row.verdict == "baseline" else f"{difference} [{least}, {most}]"
+        verdicts = {"noise": "tie"} if self.settled else dict.fromkeys(("noise", "better", "worse"), "not settled")
+        verdicts["baseline"] = "default" if self.option == self.tried[0] else "recommended"
+        return fill_text(
+            read_template("recommendation.md"),
+            of=self,
+            goal=f"{summary}, %" + f" ({self.budget:,} tokens)" * ("budget" in summary),
+            shown=[row for i, row in enumerate(self.rows) if i < _MAX_ROWS or row.verdict == "baseline"],
+            verdicts=verdicts,
+            points=lambda shares: [100 * share for share in shares[:3]],
+            sizes=sorted({option.max_tokens for option in self.tried}),
+            blocks={**self.code, "Command": self.command},
+        )
 
 
 def recommend(

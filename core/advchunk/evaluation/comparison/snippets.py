@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from advchunk.chunkers import registry
+from advchunk.evaluation.comparison.tables import read_template
 from advchunk.retrieval.search import Search
-
-_WORDS = repr("lexical")
+from advchunk.text.pages import fill_text
 
 
 def python_code(
@@ -33,74 +33,25 @@ def python_code(
     levels = {name: getattr(search, name) for name in ("levels", "answer", "section_weight", "merge")}
     how |= {name: repr(value) for name, value in levels.items() if value != getattr(Search(), name)}
     how |= {"language": repr(language)} if search.mode != "dense" and language != "en" else {}
+    values: dict[str, Any] = {
+        "name": repr(name),
+        "kind": registry.TABLE[name].chunker.__name__.removesuffix("Chunker"),
+        "parameters": parameters,
+        "settings": {key: value for key, value in parameters.items() if key != "embedder"},
+        "plain": {key: value for key, value in parameters.items() if key not in ("embedder", "vectors")},
+        "vectors": parameters.get("vectors"),
+        "search": how,
+        "words": search.mode == "lexical",
+        "budget": budget,
+        "arguments": _arguments,
+    }
     return {
-        "advchunk": _core(name, parameters, how, budget),
-        "LangChain": _langchain(name, parameters, how, budget),
-        "LlamaIndex": _llamaindex(name, parameters, how, budget),
+        package: fill_text(read_template(f"{package.lower()}.txt"), **values)
+        for package in ("advchunk", "LangChain", "LlamaIndex")
     }
 
 
-def _core(name: str, parameters: Mapping[str, str], how: Mapping[str, str], budget: int) -> str:
-    embedder = {key: parameters[key] for key in ("embedder",) if key in parameters and how["mode"] != _WORDS}
-    chunks = "{name: chunker.chunk(text) for name, text in texts.items()}"
-    return f"""\
-import advchunk
-from advchunk.retrieval import Retriever
-
-chunker = advchunk.create({_arguments(repr(name), **parameters)})
-retriever = Retriever({_arguments(chunks, **embedder, **how)})
-passages = retriever.passages(query, budget={budget})"""
-
-
-def _langchain(name: str, parameters: Mapping[str, str], how: Mapping[str, str], budget: int) -> str:
-    splitter = registry.TABLE[name].chunker.__name__.replace("Chunker", "Splitter")
-    model = "embeddings" if "embedder" in parameters else "DefaultEmbeddings()"
-    settings = {key: value for key, value in parameters.items() if key not in ("embedder", "vectors")}
-    settings |= {"embeddings": "embeddings"} if "embedder" in parameters else {}
-    vectors, names = parameters.get("vectors"), ["AdvchunkRetriever", splitter]
-    options = {"chunks": "chunks", **how, "budget": str(budget)}
-    lines = ["chunks = splitter.split_documents(documents)"]
-    if how["mode"] != _WORDS:
-        options = {"vectorstore": "store", **options}
-        store = f"store = InMemoryVectorStore.from_documents(chunks, {model})"
-        if vectors == "'units'":
-            lines = ["chunks, rows, vectors = splitter.split_with_rows(documents)"]
-            store, options = (
-                "store = InMemoryVectorStore.from_documents(rows, vectors)",
-                options | {"id_key": "'doc_id'"},
-            )
-        elif vectors:
-            lines = [f"chunks, vectors = splitter.split_with_vectors(documents, {vectors})"]
-            store = "store = InMemoryVectorStore.from_documents(chunks, vectors)"
-        elif "embedder" not in parameters:
-            names.append("DefaultEmbeddings")
-        lines.append(f"{store}  # or any other store")
-    stores = ["from langchain_core.vectorstores import InMemoryVectorStore"] * (how["mode"] != _WORDS)
-    imports = [f"from langchain_advchunk import {', '.join(sorted(names))}", *stores]
-    retriever = f"retriever = AdvchunkRetriever({_arguments(**options)})"
-    ask = "passages = retriever.invoke(query)"
-    return "\n".join([*imports, "", f"splitter = {splitter}({_arguments(**settings)})", *lines, retriever, ask])
-
-
-def _llamaindex(name: str, parameters: Mapping[str, str], how: Mapping[str, str], budget: int) -> str:
-    parser = registry.TABLE[name].chunker.__name__.replace("Chunker", "NodeParser")
-    settings = {key: value for key, value in parameters.items() if key != "embedder"}
-    settings |= {"embed_model": "embed_model"} if "embedder" in parameters else {}
-    names, options = ["AdvchunkRetriever", parser], {**how, "budget": str(budget)}
-    imports, lines = list[str](), ["nodes = parser.get_nodes_from_documents(documents)"]
-    if how["mode"] == _WORDS:
-        arguments = _arguments(nodes="nodes", **options)
-    else:
-        model = "embed_model" if "embedder" in parameters else "DefaultEmbedding()"
-        names += ["DefaultEmbedding"] * ("embedder" not in parameters)
-        imports = ["from llama_index.core import VectorStoreIndex"]
-        lines.append(f"index = VectorStoreIndex(nodes, embed_model={model})  # over any store")
-        arguments = _arguments("index", **options)
-    imports.append(f"from llamaindex_advchunk import {', '.join(sorted(names))}")
-    ask = "passages = retriever.retrieve(query)"
-    retriever = f"retriever = AdvchunkRetriever({arguments})"
-    return "\n".join([*imports, "", f"parser = {parser}({_arguments(**settings)})", *lines, retriever, ask])
-
-
-def _arguments(*values: str, **named: Any) -> str:
-    return ", ".join([*values, *(f"{name}={value}" for name, value in named.items())])
+def _arguments(*parts: str | Mapping[str, Any]) -> str:
+    """Return the arguments of a call: values, and names with values."""
+    named = [part.items() if isinstance(part, Mapping) else [("", part)] for part in parts]
+    return ", ".join(f"{name}={value}" if name else value for pairs in named for name, value in pairs)
