@@ -43,11 +43,11 @@ _MOVED = _by_name({
     ".data.questions": "find_quote",
     ".metrics.boundaries": "BoundaryScores no_boundary random_cuts",
     ".metrics.metering": "RunCost TokenPrices",
-    ".metrics.retrieval": "Overlaps RetrievalScores at_budget at_k find_overlaps precision_omega rank redundancy similarities token_scale",
+    ".metrics.retrieval": "Overlaps RetrievalScores at_budget at_k find_overlaps precision_omega rank redundancy similarities",
     ".metrics.statistics": "Difference Interval holm mean_interval paired_difference",
     "advchunk.chunkers.biomedical.claims": "Claim numeric_claims",
 })  # fmt: skip
-_GONE = dict.fromkeys(
+_GONE = {"token_scale": "scores count characters, and budgets count tokens"} | dict.fromkeys(
     ["Effect", "ItemScores", "Sensitivity", "Variation", "answer_scorer", "boundary_scorer", "sensitivity", "variations"],
     "sensitivity to parameters is measured by benchmarks/robustness.py in the repository",
 )  # fmt: skip
