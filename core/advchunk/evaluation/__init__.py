@@ -37,7 +37,7 @@ _MOVED = _by_name({
     ".comparison.candidates": "brittleness_notes even_split_candidate match_size",
     ".comparison.comparisons": "Comparison",
     ".comparison.harness": "EvaluationResults FailedCandidate run",
-    ".comparison.recommend": "Option Recommendation",
+    ".comparison.recommendation": "Option Recommendation",
     ".comparison.tables": "as_csv",
     ".data.llm_questions": "QUESTION_PROMPT QUESTION_PROMPT_VERSION",
     ".data.questions": "find_quote",
