@@ -20,7 +20,8 @@ from advchunk import Chunk, ConfigurationError, Document, Span
 from advchunk.cli import main
 from advchunk.evaluation import Candidate, EvaluationTask, Question, Reference, compare, synthetic
 from advchunk.evaluation.comparison.harness import ChunkedTask, run
-from advchunk.evaluation.comparison.recommend import Option, Recommendation, _choose, _options, _select, recommend
+from advchunk.evaluation.comparison.recommend import _choose, _options, _select, recommend
+from advchunk.evaluation.comparison.recommendation import Option, Recommendation
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.retrieval.search import SEARCHES, Search
 
