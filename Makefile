@@ -11,9 +11,9 @@ export HF_HUB_OFFLINE = 1
 # Tests start many processes, which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
-test test-lowest: export OMP_NUM_THREADS = 1
+test quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-lowest bench check docs dist freeze clean
+.PHONY: demo test quick test-lowest bench check docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -22,6 +22,10 @@ demo: .venv/base
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# In a minute: no process, server, large model or notebook, and the contract of one chunker of a kind.
+quick: .venv/dev
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not another_chunker" --hypothesis-profile quick
 
 # The lowest versions that pyproject.toml declares, but a torch for this machine. Their own warnings are not errors.
 test-lowest: .venv-lowest/dev

@@ -138,6 +138,7 @@ def test_request_joins_a_call_in_flight():
     assert model.awaited == [("a",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 @both
 def test_batches_are_full(run, batch_size):

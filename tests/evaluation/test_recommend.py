@@ -32,6 +32,8 @@ from advchunk.evaluation.comparison.harness import ChunkedTask
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, _choose, _options, _select, recommend
 from advchunk.retrieval.search import SEARCHES, Search
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"budget_seconds": None, "sizes": (16, 64), "searches": (Search(),)}
 
 

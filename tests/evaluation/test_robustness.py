@@ -57,6 +57,8 @@ from advchunk.evaluation.comparison.robustness import (
     variations,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(kw_only=True)
 class PlantedParams(Params):

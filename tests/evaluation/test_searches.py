@@ -38,6 +38,8 @@ from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import SEARCHES, Search, combine
 
+pytestmark = pytest.mark.slow
+
 BY_RANK = Search("hybrid", fusion="reciprocal", lexical_weight=1.0)
 
 

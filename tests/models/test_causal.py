@@ -25,6 +25,8 @@ from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
 from advchunk.models.rolling import SINKS, key_rotations
 from scripts import run
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
     "The miller works when the water is low. ", "One sack in sixteen was his pay.\n\n", "The lighthouse was first lit later. ",
