@@ -5,11 +5,9 @@ import os
 import socket
 import subprocess
 import sys
-from functools import cache
 from importlib.util import find_spec
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import CodeType
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +17,7 @@ from advchunk.chunkers.registry import TABLE
 from algorithms import ALGORITHMS
 from front_ends import FRONT_ENDS, core, tilings
 from planted import CATS, COURTS
+from starters import starts_something
 
 # The machine may be busy with other tests.
 settings.register_profile("advchunk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -28,73 +27,33 @@ settings.load_profile("advchunk")
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
 
-TESTS = Path(__file__).parent
-# What `make quick` leaves out: folders, what uses one of these names, and the cases of other chunkers than one of a kind.
-SLOW_FOLDERS = {TESTS / "benchmarks", TESTS / "distributed"}
-STARTERS = {"subprocess", "multiprocessing", "Popen", "Endpoint", "Redis", "smollm2"}
+# What `make quick` leaves out besides what is marked: folders, and cases of chunkers that are much like one of these.
+SLOW_FOLDERS = {"benchmarks", "distributed"}
 ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "semantic-cluster", "hierarchical", "llm-chaptering"}
 
 
 def pytest_collection_modifyitems(items):
     """Mark what `make quick` leaves out, as far as its code shows it."""
+    others = set(names()) - ONE_OF_A_KIND
     for item in items:
-        name = item.callspec.params.get("name") if hasattr(item, "callspec") else None
-        if name in names() and name not in ONE_OF_A_KIND:
+        if hasattr(item, "callspec") and item.callspec.params.get("name") in others:
             item.add_marker("another_chunker")
-        if item.path.parent in SLOW_FOLDERS or starts_something(item):
+        if item.path.parent.name in SLOW_FOLDERS or starts_something(item):
             item.add_marker("slow")
-
-
-def starts_something(item):
-    """Return whether a test, one of its fixtures, or a function of the tests that these call uses one of `STARTERS`."""
-    fixtures = item._fixtureinfo.name2fixturedefs if hasattr(item, "_fixtureinfo") else {}
-    functions = [getattr(item, "function", None), *(own.func for defined in fixtures.values() for own in defined)]
-    return any(map(uses_a_starter, functions))
-
-
-@cache
-def uses_a_starter(function):
-    waiting, seen = [function], set()
-    while waiting:
-        function = waiting.pop()
-        code = getattr(function, "__code__", None)
-        if code is None or code in seen or not is_of_a_test(code.co_filename):
-            continue
-        seen.add(code)
-        used = set(names_in(code))
-        if used & STARTERS:
-            return True
-        waiting += [function.__globals__[name] for name in used & function.__globals__.keys()]
-    return False
-
-
-def is_of_a_test(file):
-    return file.startswith(str(TESTS)) and file != __file__
-
-
-def names_in(code):
-    """Yield the names that a function and those inside it look up."""
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from names_in(inner)
 
 
 @pytest.fixture(autouse=True)
 def _starts_nothing_unless_slow(request, monkeypatch):
     """Fail a test that starts a process or a server without the mark ``slow``."""
     if "slow" not in request.keywords:
-        for owner, name in (
-            (subprocess.Popen, "__init__"),
-            (BaseProcess, "start"),
-            (socket.socket, "bind"),
-            (os, "fork"),
-        ):
-            monkeypatch.setattr(owner, name, refuse)
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+        monkeypatch.setattr(BaseProcess, "start", refuse)
+        monkeypatch.setattr(socket.socket, "bind", refuse)
+        monkeypatch.setattr(os, "fork", refuse)
 
 
 def refuse(*args, **_):
-    pytest.fail(f"this test starts a process or server: mark it with pytest.mark.slow {args}")
+    pytest.fail(f"a test that starts a process or a server must be marked with pytest.mark.slow, got {args}")
 
 
 MANY = 50  # imported modules that make passes of the garbage collector slower
