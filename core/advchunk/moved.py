@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Final
 
 MOVED: Final[Mapping[str, str]] = {
-    "biomedical.costs": "biomedical.abstract_costs",
     "chunkers.bayesseg": "experimental.bayesseg",
     "chunkers.biomedical": "biomedical",
     "chunkers.biomedical.costs": "biomedical.abstract_costs",
@@ -38,13 +37,8 @@ MOVED: Final[Mapping[str, str]] = {
     "enrich.reassembly": "chunkers.reassembly",
     "evaluation.comparison.snippets": "evaluation.comparison.recommendation",
     "evaluation.metrics.claims": "biomedical.claim_recall",
-    "graphrag.summaries": "graphrag.central_sentences",
     "models.topics": "experimental.topics",
     "numerics.search": "numerics.cutting",
-    "pages.regions.clusters": "pages.regions.grouping",
-    "pages.regions.page": "pages.regions.assignment",
-    "pages.regions.rules": "pages.regions.corrections",
-    "papers.tei.places": "papers.tei.coordinates",
     "plugins": "registry",
     "readers.abstracts": "biomedical.reader",
     "readers.abstracts.labels": "biomedical.abstracts.labels",
