@@ -100,6 +100,7 @@ def rows(scores):
     return np.column_stack(astuple(scores))
 
 
+@pytest.mark.slow
 @given(corpora(), st.integers(1, 14))
 def test_first_k_as_sets_of_characters(corpus, k):
     chunks, questions, scale, ranking = corpus
@@ -113,6 +114,7 @@ def test_first_k_as_sets_of_characters(corpus, k):
     np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(corpora(), st.integers(1, 60), st.sampled_from(["cut", "stop"]))
 def test_budget_as_sets_of_characters(corpus, budget, crossing):
     chunks, questions, scale, ranking = corpus
@@ -130,6 +132,7 @@ def test_budget_as_sets_of_characters(corpus, budget, crossing):
     np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(corpora())
 def test_precision_omega_as_sets_of_characters(corpus):
     chunks, questions, scale, _ = corpus
@@ -141,6 +144,7 @@ def test_precision_omega_as_sets_of_characters(corpus):
     np.testing.assert_array_equal(precision_omega(find_overlaps(chunks, questions, scale=scale)), expected)
 
 
+@pytest.mark.slow
 @given(corpora())
 def test_a_scale_of_ones_is_none(corpus):
     chunks, questions, _, ranking = corpus
@@ -196,6 +200,7 @@ def published(chunks, references, retrieved, touches):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "touched"), [("fixed800chars", 0), ("cluster_semantic", 12)])
 def test_the_published_evaluator_question_by_question(name, touched):
     rows, references, ranking = GOLDEN[f"{name}/chunks"], GOLDEN["references"], GOLDEN[f"{name}/ranking"]
