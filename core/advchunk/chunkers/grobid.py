@@ -17,7 +17,6 @@ from advchunk.readers.markdown import heading_text
 from advchunk.readers.papers import IMRAD, SectionHeading, parse_heading
 from advchunk.records import Block, Chunk, Document, Explanation, Span, Units, write_metadata, written_metadata
 from advchunk.sizes import Limits
-from advchunk.text import tiling
 
 _WHOLE = frozenset({"caption", "reference"})
 _REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited", "literature"})

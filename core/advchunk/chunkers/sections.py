@@ -14,7 +14,6 @@ from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
 from advchunk.records import Document, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
-from advchunk.text import tiling
 
 
 @dataclass(kw_only=True)

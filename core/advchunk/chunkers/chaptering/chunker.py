@@ -24,7 +24,6 @@ from advchunk.models.prompts import fill_prompt, fit_outline
 from advchunk.numerics import search, signals
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.text import tiling
 
 CHAPTERING_VERSION: Final = "chaptering-1"  # of the default prompt; part of the cache key of answers
 _MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: about 150 headings, and as many titles
