@@ -28,24 +28,17 @@ import numpy as np
 import torch
 
 from advchunk import UniversalSemanticChunker
-from advchunk.chunkers.language import join_segments
-from advchunk.chunkers.margin import MarginSamplingChunker
-from advchunk.chunkers.perplexity import PerplexityChunker, minimum_drops
-from advchunk.evaluation import (
-    SegmentedText,
-    even_split,
-    mean_interval,
-    no_boundary,
-    paired_difference,
-    pk,
-    read_folder,
-    window_diff,
-)
+from advchunk.chunkers.model_bases import join_segments
+from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
+from advchunk.evaluation.metrics.boundaries import no_boundary
+from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
 from advchunk.models import rolling
 from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter
 from advchunk.models.huggingface import HuggingFaceLM
 from advchunk.records import Floats, Ints, Units
+from advchunk.semantic.margin import MarginSamplingChunker
+from advchunk.semantic.perplexity import PerplexityChunker, minimum_drops
 from advchunk.sizes import Limits
 
 Json: TypeAlias = dict[str, Any]

@@ -32,10 +32,9 @@ import torture_texts
 from promises import inexact, lost, over
 
 from advchunk import Chunk, Chunker, ConfigurationError, Document, MissingExtra, NotConverged, create, names
+from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
-from advchunk.chunkers.registry import TABLE, params_of
 from advchunk.errors import BadModelOutput
-from advchunk.evaluation.comparison.tables import markdown_table
 from advchunk.records import Explanation, remove_written, written_metadata
 from advchunk.text.counters import count_words
 from algorithms import ALGORITHMS
@@ -107,7 +106,7 @@ class Case:
             return create(self.chunker, **{"experimental": True, **options})
         if self.chunker == "auto":  # it chooses among chunkers
             options["experimental"] = True
-        stem = TABLE[self.chunker].chunker.__name__.removesuffix("Chunker")
+        stem = chunker_class(self.chunker).__name__.removesuffix("Chunker")
         return getattr(import_module(package), stem + FRONT_ENDS[package])(**options)
 
     def document(self) -> Document:
@@ -168,7 +167,7 @@ def draw_case(seed: int, run: int, data: Path | None) -> Case:
 
 def _draw_params(rng: random.Random, name: str, formats: Sequence[str] | None, *, large: bool) -> dict[str, Any]:
     """Return random parameters, most of which are valid; few at a time, since many contradict each other."""
-    cls: Any = params_of(TABLE[name].chunker)
+    cls: Any = params_of(chunker_class(name))
     defaults = {field.name: field.default for field in fields(cls)}
     types, share = hints(cls), 0.0 if large else rng.choice((0.0, 0.1, 0.3))
     chosen = [key for key in defaults if key not in SKIPPED and rng.random() < share]
@@ -355,12 +354,12 @@ def run_case(seed: int, data: Path | None, run: int) -> Outcome:
 
 def summary_table(outcomes: Sequence[Outcome]) -> str:
     """Return a Markdown table of the runs, the refusals and the runs with each kind of breach, by chunker and in total."""
-    rows = list[list[str]]()
+    rows = [["chunker", "runs", REFUSED, *BREACHES], ["---"] * (len(BREACHES) + 3)]
     for name in [*names(), "all"]:
         group = [outcome for outcome in outcomes if name in (outcome.chunker, "all")]
         counts = Counter(kind for outcome in group for kind in {kind for kind, _ in outcome.breaches})
         rows.append([name, f"{len(group):,}", *(str(counts[kind]) for kind in (REFUSED, *BREACHES))])
-    return "\n".join(markdown_table(["chunker", "runs", REFUSED, *BREACHES], rows)) + "\n"
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows).replace("| --- |", "|---|")
 
 
 def write_page(table: str, seed: int, data: Path | None) -> None:

@@ -25,11 +25,10 @@ from typing import Any
 import numpy as np
 import peers
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
     Candidate,
-    Comparison,
     EvaluationTask,
     Result,
     SizeMatched,
@@ -37,14 +36,15 @@ from advchunk.evaluation import (
     candidate,
     compare,
     evaluate,
-    even_split_candidate,
     named_searches,
     read_corpus,
     read_questions,
-    run,
     searches_of,
     with_vectors,
 )
+from advchunk.evaluation.comparison.candidates import even_split_candidate
+from advchunk.evaluation.comparison.comparisons import Comparison
+from advchunk.evaluation.comparison.harness import run
 from advchunk.records import Floats
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import Vectors
@@ -75,13 +75,13 @@ class Reader:
 
 @lru_cache(maxsize=1)
 def _embedding_chunker(name: str, file: str | None) -> Any:
-    return registry.create("mst-semantic", embedder=name, cache=file or {})
+    return catalog.create("mst-semantic", embedder=name, cache=file or {})
 
 
 def ours(embedder: Any) -> dict[str, peers.Maker]:
     """Return a function for each of our chunkers and kinds of vectors that builds its candidate."""
     makers: dict[str, peers.Maker] = {"even-split": make_even}
-    for name in filter(registry.is_general_purpose, registry.names()):
+    for name in filter(catalog.is_general_purpose, catalog.names()):
         params = {"embedder": embedder}
         for kind in ("none", *VECTORS):
             label = name if kind == "none" else f"{name}, {kind}"

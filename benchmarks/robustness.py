@@ -5,7 +5,7 @@ python benchmarks/robustness.py --data DIR [--only NAME ...] [--types TYPE ...] 
 
 Numbers are varied by 20 %, and words and switches take every other value. DIR holds `choi` and `clinical` (texts in Choi's
 format) and `chroma` (texts, questions.jsonl); missing folders are skipped. Prints tables; --write stores the verdicts that
-`advchunk.chunkers.registry.describe` shows, each with the types and the number of texts if not all were measured, and
+`advchunk.chunkers.catalog.describe` shows, each with the types and the number of texts if not all were measured, and
 keeps existing ones of other chunkers. Chunkers that need a language model are measured with --lm only: a causal one, or
 "stand-in" for the rules that replace causal and chat models in the tests.
 """
@@ -25,11 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import advchunk
-from advchunk.chunkers import registry
-from advchunk.errors import require
-from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
-from advchunk.evaluation.comparison.robustness import (
+from sensitivity import (
     BRITTLE_LOSS,
     SIGNIFICANCE_LEVEL,
     Effect,
@@ -40,12 +36,17 @@ from advchunk.evaluation.comparison.robustness import (
     brittleness_warning,
     sensitivity,
 )
+
+import advchunk
+from advchunk.chunkers import catalog
+from advchunk.errors import require
+from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
 from advchunk.models.causal import as_causal
 from algorithms import ALGORITHMS
 
 STAND_IN = "stand-in"  # for a language model
 TESTS = Path(__file__).parents[1] / "tests"
-TARGET = Path(registry.__file__).with_name("sensitivity.json")
+TARGET = Path(catalog.__file__).with_name("sensitivity.json")
 PAGE = "benchmarks/ROBUSTNESS.md"
 RULE = (
     f"brittle: changing one number (not a size) by 20 %, or the seed, costs at least {BRITTLE_LOSS:g} points on some type of "
@@ -98,7 +99,7 @@ def measures(data: Path, texts: int | None) -> dict[str, tuple[Scorer, str]]:
 def configurations(lm: str | None = None) -> dict[str, tuple[str, dict[str, str]]]:
     """Return the chunker name and settings of each configuration by label; those with a language model need ``lm``."""
     needs = {None: (None,), STAND_IN: (None, "lm", "llm")}.get(lm, (None, "lm"))
-    plain = [name for name in registry.TABLE if registry.required_model(name) in needs]
+    plain = [name for name in catalog.names() if catalog.required_model(name) in needs]
     formats = {
         name for name, parameter, _ in SETTINGS if parameter == "markup"
     }  # which they cannot be measured without
@@ -108,7 +109,7 @@ def configurations(lm: str | None = None) -> dict[str, tuple[str, dict[str, str]
 
 def models(name: str, lm: str | None) -> dict[str, Any]:
     """Return the language models that a chunker needs."""
-    needed = registry.required_model(name)
+    needed = catalog.required_model(name)
     if not (needed and lm):
         return {}
     if lm == STAND_IN:
@@ -127,7 +128,7 @@ def measure(
 ) -> Sensitivity:
     """Return the effects of varying a configuration."""
     name, settings = configurations(lm)[label]
-    chunker: Any = registry.create(name, experimental=True, **settings, **models(name, lm))
+    chunker: Any = catalog.create(name, experimental=True, **settings, **models(name, lm))
     by_type = {kind: measure for kind, (measure, _) in measures(data, texts).items() if not types or kind in types}
     result = sensitivity(chunker, by_type, judged_only=judged)
     print(f"{label}: {len(result.effects)} effects", file=sys.stderr)
@@ -139,7 +140,7 @@ def verdict(
 ) -> dict[str, Any]:
     """Return the JSON entry of a chunker: its worst judged effect and whether it is brittle."""
     name, settings = configurations(STAND_IN)[label]
-    version = registry.TABLE[name].chunker.version
+    version = catalog.chunker_class(name).version
     entry: dict[str, Any] = {"version": version, "measured": date, **subset, "brittle": bool(result.brittle)}
     for worst in result.judged[:1]:
         variation, difference = worst.variation, worst.difference
@@ -272,7 +273,7 @@ def main() -> None:
         entries = document["chunkers"] if args.only else {}
         for label, result in results.items():
             lm = "a stand-in for a language model" if args.lm == STAND_IN else args.lm
-            model = {"model": lm} if registry.required_model(names[label][0]) else {}
+            model = {"model": lm} if catalog.required_model(names[label][0]) else {}
             entries[label] = verdict(label, result, of, date, {**subset, **model})
         chunkers = {label: entries[label] for label in configurations(STAND_IN) if label in entries}
         document |= {

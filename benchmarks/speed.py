@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cosine as scipy_cosine
 
 import advchunk
-from advchunk.chunkers import registry
-from advchunk.chunkers.mst.distances import MSTSemanticParams
+from advchunk.chunkers import catalog
 from advchunk.engine import BATCH_SIZE
 from advchunk.errors import require
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.static import StaticEmbedder, default_embedder
+from advchunk.records import Segmentation, Units
+from advchunk.semantic.mst.distances import MSTSemanticParams
 from advchunk.sizes import Limits
 from advchunk.text.counters import CHARACTERS, count_words
 
@@ -262,7 +263,7 @@ def our_tasks(texts: Sequence[str], embedder: Embedder) -> dict[str, Task]:
     from llamaindex_advchunk import MSTSemanticNodeParser
 
     def chunker(name: str, params: dict[str, Any]) -> Task:
-        needs: dict[str, Any] = {"embedder": embedder} if registry.cuts_by_embeddings(name) else {}
+        needs: dict[str, Any] = {"embedder": embedder} if catalog.cuts_by_embeddings(name) else {}
         built = advchunk.create(name, **params, **needs)
         return lambda: [built.chunk(text) for text in texts]
 
@@ -425,10 +426,10 @@ def unit(rows: NDArray[Any]) -> Rows:
     return rows.astype(np.float32, copy=False)
 
 
-def clusterer(vectors: Rows, lengths: NDArray[np.int64]) -> Callable[..., advchunk.Segmentation]:
+def clusterer(vectors: Rows, lengths: NDArray[np.int64]) -> Callable[..., Segmentation]:
     """Return a function that only clusters these pieces."""
     n = len(lengths)
-    units, limits = advchunk.Units("x" * n, np.arange(n + 1), lengths), Limits(400, 0, 0, CHARACTERS)
+    units, limits = Units("x" * n, np.arange(n + 1), lengths), Limits(400, 0, 0, CHARACTERS)
     return lambda **params: advchunk.MSTSemanticChunker(preset="published", **params).segment(units, vectors, limits)
 
 

@@ -25,7 +25,8 @@ import numpy as np
 from lxml import etree  # type: ignore[import-untyped]
 
 from advchunk import AutoChunker, Chunk, Document, create
-from advchunk.readers import abstracts, formats
+from advchunk.biomedical import reader as abstracts
+from advchunk.readers import formats
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -219,7 +220,7 @@ def measure_pubmed(folder: Path) -> Json:
 
 def measure_pdfs(folders: Iterable[Path]) -> Json:
     """Read each PDF with and without a detector, and compare the words with those of Docling or GROBID."""
-    from advchunk.readers import pdf
+    from advchunk.pages import pdf
 
     chunker, results = create("layout-aware", experimental=True), Json()
     paths = sorted(path for folder in folders for path in folder.glob("*.pdf"))

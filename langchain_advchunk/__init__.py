@@ -3,45 +3,47 @@
 >>> from langchain_advchunk import RecursiveSplitter
 >>> [d.metadata["start_index"] for d in RecursiveSplitter(max_tokens=4).create_documents(["One two. Three four."])]
 [0, 9]
+
+Names are imported on first use: those below, and a splitter for each chunker (`splitters`).
 """
 
+from importlib.util import find_spec
+from typing import Any
+
 from advchunk.errors import MissingExtra
+from advchunk.lazy import lazy_names
 
-try:
-    import langchain_text_splitters  # noqa: F401
-except ModuleNotFoundError as error:
-    raise MissingExtra("LangChain", "langchain") from error  # noqa: EM101
+if find_spec("langchain_text_splitters") is None:
+    raise MissingExtra("LangChain", "langchain")  # noqa: EM101
 
-from langchain_advchunk import splitters
-from langchain_advchunk.base import (
-    AdvchunkSplitter,
-    ChunkerSplitter,
-    EmbeddingSplitter,
-    LexicalSplitter,
-    LinearSplitter,
-    chunk_key,
-    chunk_spans,
-)
-from langchain_advchunk.embeddings import ChunkEmbeddings, DefaultEmbeddings, HybridEmbeddings
-from langchain_advchunk.enrich import ChunkEnricher
-from langchain_advchunk.retrievers import AdvchunkRetriever
-from langchain_advchunk.splitters import *  # noqa: F403 - the class of each algorithm
-from langchain_advchunk.vectors import avectors_for, vectors_for
+_NAMES = {
+    "AdvchunkRetriever": ".retrievers",
+    "AdvchunkSplitter": ".base",
+    "ChunkEmbeddings": ".embeddings",
+    "ChunkEnricher": ".enrich",
+    "ChunkerSplitter": ".base",
+    "DefaultEmbeddings": ".embeddings",
+    "EmbeddingSplitter": ".base",
+    "HybridEmbeddings": ".embeddings",
+    "LexicalSplitter": ".base",
+    "LinearSplitter": ".base",
+    "avectors_for": ".vectors",
+    "chunk_key": ".base",
+    "chunk_spans": ".base",
+    "splitter_class": ".splitters",
+    "vectors_for": ".vectors",
+}
+_load, _dir = lazy_names(__name__, _NAMES)
 
-__all__ = [
-    "AdvchunkRetriever",
-    "AdvchunkSplitter",
-    "ChunkEmbeddings",
-    "ChunkEnricher",
-    "ChunkerSplitter",
-    "DefaultEmbeddings",
-    "EmbeddingSplitter",
-    "HybridEmbeddings",
-    "LexicalSplitter",
-    "LinearSplitter",
-    "avectors_for",
-    "chunk_key",
-    "chunk_spans",
-    "vectors_for",
-]
-__all__ += splitters.__all__
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, or the splitter of a chunker."""
+    if name in _NAMES or not (name == "__all__" or name.endswith("Splitter")):
+        return _load(name)
+    from langchain_advchunk import splitters
+
+    return sorted({*_NAMES, *splitters.__all__}) if name == "__all__" else getattr(splitters, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_dir(), *__getattr__("__all__")})

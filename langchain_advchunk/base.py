@@ -40,8 +40,8 @@ from advchunk.text.splitters import SplitterLike
 from advchunk.text.terms import WordSplitter
 from langchain_advchunk.embeddings import ChunkEmbeddings
 
-# LangChain's names for resources of the core.
-_NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
+# LangChain's names for resources of the core; vectors are asked for by methods of their own.
+RESOURCE_NAMES = {"tokenizer": "length_function", "embedder": "embeddings"}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -291,7 +291,7 @@ class LinearSplitter(AdvchunkSplitter):
 
     def _build_core(self) -> Chunker:
         own = {f.name for f in fields(self)}
-        names = {name: _NAMES.get(name, name) for name in resources(self.chunker_class)}
+        names = {name: RESOURCE_NAMES.get(name, name) for name in resources(self.chunker_class)}
         lent = {name: getattr(self, alias) for name, alias in names.items() if alias in own}
         aliased = {name: getattr(self, name) for alias, name in ALIASES.items() if getattr(self, alias) is not None}
         return self.chunker_class(**{**explicit_parameters(self, self.chunker_class), **aliased, **lent})

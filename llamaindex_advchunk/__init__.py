@@ -5,43 +5,46 @@
 >>> nodes = RecursiveNodeParser(max_tokens=4).get_nodes_from_documents([Document(text="One two. Three four.")])
 >>> [node.start_char_idx for node in nodes]
 [0, 9]
+
+Names are imported on first use: those below, and a node parser for each chunker (`node_parsers`).
 """
 
+from importlib.util import find_spec
+from typing import Any
+
 from advchunk.errors import MissingExtra
+from advchunk.lazy import lazy_names
 
-try:
-    import llama_index.core  # noqa: F401
-except ModuleNotFoundError as error:
-    raise MissingExtra("LlamaIndex", "llamaindex") from error  # noqa: EM101
+if find_spec("llama_index") is None or find_spec("llama_index.core") is None:
+    raise MissingExtra("LlamaIndex", "llamaindex")  # noqa: EM101
 
-from llamaindex_advchunk import node_parsers
-from llamaindex_advchunk.base import (
-    AdvchunkNodeParser,
-    ChunkerNodeParser,
-    EmbeddingNodeParser,
-    LexicalNodeParser,
-    LinearNodeParser,
-    chunk_spans,
-)
-from llamaindex_advchunk.embedding import DefaultEmbedding, HybridEmbedding
-from llamaindex_advchunk.enrich import ChunkEnricher
-from llamaindex_advchunk.node_parsers import *  # noqa: F403 - the class of each algorithm
-from llamaindex_advchunk.retrievers import AdvchunkRetriever, NeighborPostprocessor
-from llamaindex_advchunk.vectors import avectors_for, vectors_for
+_NAMES = {
+    "AdvchunkNodeParser": ".base",
+    "AdvchunkRetriever": ".retrievers",
+    "ChunkEnricher": ".enrich",
+    "ChunkerNodeParser": ".base",
+    "DefaultEmbedding": ".embedding",
+    "EmbeddingNodeParser": ".base",
+    "HybridEmbedding": ".embedding",
+    "LexicalNodeParser": ".base",
+    "LinearNodeParser": ".base",
+    "NeighborPostprocessor": ".retrievers",
+    "avectors_for": ".vectors",
+    "chunk_spans": ".base",
+    "node_parser_class": ".node_parsers",
+    "vectors_for": ".vectors",
+}
+_load, _dir = lazy_names(__name__, _NAMES)
 
-__all__ = [
-    "AdvchunkNodeParser",
-    "AdvchunkRetriever",
-    "ChunkEnricher",
-    "ChunkerNodeParser",
-    "DefaultEmbedding",
-    "EmbeddingNodeParser",
-    "HybridEmbedding",
-    "LexicalNodeParser",
-    "LinearNodeParser",
-    "NeighborPostprocessor",
-    "avectors_for",
-    "chunk_spans",
-    "vectors_for",
-]
-__all__ += node_parsers.__all__
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, or the node parser of a chunker."""
+    if name in _NAMES or not (name == "__all__" or name.endswith("NodeParser")):
+        return _load(name)
+    from llamaindex_advchunk import node_parsers
+
+    return sorted({*_NAMES, *node_parsers.__all__}) if name == "__all__" else getattr(node_parsers, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_dir(), *__getattr__("__all__")})

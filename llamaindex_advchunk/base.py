@@ -64,7 +64,7 @@ class Resource:
 
 
 UNCHECKED = Resource()
-_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
+RESOURCE_NAMES = {"embedder": "embed_model"}  # LlamaIndex's name for a resource of the core
 
 
 class _Link(NamedTuple):
@@ -347,7 +347,7 @@ class LinearNodeParser(AdvchunkNodeParser):
 
     def core(self) -> Chunker:
         """Return the core chunker with this parser's parameters and resources."""
-        lent = {name: getattr(self, _NAMES.get(name, name)) for name in resources(self.chunker_class)}
+        lent = {name: getattr(self, RESOURCE_NAMES.get(name, name)) for name in resources(self.chunker_class)}
         chosen = parameters(self, self.chunker_class)
         return self.chunker_class(**{name: chosen[name] for name in chosen if name in self.model_fields_set}, **lent)
 

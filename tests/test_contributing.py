@@ -5,7 +5,9 @@ import pytest
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
-from advchunk import Chunk, ConfigurationError, Document, LinearChunker, OptimalSemanticChunker, Segmentation
+from advchunk import Chunk, ConfigurationError, Document, OptimalSemanticChunker
+from advchunk.chunkers.base import LinearChunker
+from advchunk.records import Segmentation
 from advchunk.text import tiling
 from langchain_advchunk import ChunkerSplitter, RecursiveSplitter
 from llamaindex_advchunk import ChunkerNodeParser

@@ -3,20 +3,20 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import PurePosixPath
 
 import numpy as np
 import pytest
 from chunker_pages import ANSWERS, chunker_facts, chunker_page, draw, explained
+from click.testing import CliRunner
 from docstrings import entries, markdown, numpydoc, sections
 from reference_pages import BASES, MODULES, reference
 from site_links import BrokenLink, check, relink
 
 from advchunk import names
-from advchunk.chunkers.registry import describe
+from advchunk.chunkers.catalog import describe
+from advchunk.cli import main
 from test_readme import ROOT, blocks, run
 
 PAGES = [  # the guides: test_readme
@@ -47,12 +47,13 @@ def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
 COMMANDS = [line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("line", COMMANDS)
 def test_the_commands_run(line):
     prompt, program, *args = shlex.split(line)
     assert (prompt, program) == ("$", "advchunk")
-    subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 def test_every_chunker_is_described():

@@ -1,4 +1,4 @@
-"""The core stays free of frameworks, and each layer imports only those below it."""
+"""The core stays free of frameworks, each layer of the kernel imports only those below it, and rooms import only the kernel."""
 
 import ast
 import subprocess
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from advchunk import registry
+
 CORE = Path(__file__).parents[1] / "core" / "advchunk"
-# From the ground up. Modules in one layer do not import each other.
+# The kernel, from the ground up. Modules in one layer do not import each other.
 LAYERS = [
-    {"errors"},
-    {"plugins", "records"},
+    {"errors", "lazy", "moved"},
+    {"records", "registry"},
     {"engine", "text"},
     {"numerics", "sizes"},
     {"models"},
@@ -19,16 +21,23 @@ LAYERS = [
     {"layout"},
     {"retrieval"},
     {"chunkers"},
-    {"distributed", "enrich", "evaluation", "viewer", "__init__"},
+    {"__init__"},
     {"cli"},
     {"__main__"},
 ]
-LAYER = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+KERNEL = {name: i for i, layer in enumerate(LAYERS) for name in layer}
+ROOMS = {path.parent.name for path in CORE.glob("*/__init__.py")} - KERNEL.keys()
+LAYER = {**KERNEL, **dict.fromkeys(ROOMS, KERNEL["cli"] + 1)}
+
+
+def tree(path):
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imported(path):
     """Return the packages of the core that a module imports, also where it does so late."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "advchunk":
             parts = node.module.split(".")
             yield from parts[1:2] or (alias.name if alias.name in LAYER else "__init__" for alias in node.names)
@@ -36,11 +45,19 @@ def imported(path):
             yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("advchunk."))
 
 
-@pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: str(path.relative_to(CORE)))
-def test_imports_point_down(path):
-    package = path.relative_to(CORE).parts[0].removesuffix(".py")
-    for other in imported(path):
-        assert other == package or LAYER[other] < LAYER[package], f"{package} imports {other}"
+def test_imports_point_down():
+    up = [
+        f"{path.relative_to(CORE)} imports {other}"
+        for path in sorted(CORE.rglob("*.py"))
+        for package in [path.relative_to(CORE).parts[0].removesuffix(".py")]
+        for other in imported(path)
+        if other != package and LAYER[other] >= LAYER[package]
+    ]
+    assert up == []
+
+
+def test_there_are_rooms():
+    assert {"semantic", "experimental", "evaluation", "viewer"} <= ROOMS
 
 
 def test_modules_import_no_circle():
@@ -58,7 +75,7 @@ def module_name(path):
 
 def module_imports(path, modules):
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and node.module:
             inner = {f"{node.module}.{alias.name}" for alias in node.names} & modules.keys()
             names |= inner or {node.module} & modules.keys()
@@ -68,17 +85,13 @@ def module_imports(path, modules):
 def test_no_public_name_is_defined_twice():
     places = {}
     for path in CORE.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith(
                 "_"
             ):
                 places.setdefault(node.name, []).append(str(path.relative_to(CORE)))
-    # Each reader is a module with `read`.
-    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name != "read"} == {}
-
-
-def test_the_top_level_is_small():
-    assert len([path for path in CORE.iterdir() if not path.name.startswith("__") and path.name != "py.typed"]) <= 17
+    # Each reader is a module with `read`, or with `blocks` if the text stays as it is.
+    assert {name: paths for name, paths in places.items() if len(paths) > 1 and name not in {"read", "blocks"}} == {}
 
 
 def test_importing_the_core_loads_numpy_and_nothing_heavier():
@@ -91,7 +104,7 @@ def test_importing_the_core_loads_numpy_and_nothing_heavier():
 CALLS = """
 import sys
 
-def calls(module):
+def calls(act):
     number = 0
 
     def count(frame, event, _):
@@ -99,18 +112,47 @@ def calls(module):
         number += event in ("call", "c_call")
 
     sys.setprofile(count)
-    __import__(module)
+    act()
     sys.setprofile(None)
     return number
 
-print(calls("numpy"), calls("advchunk"))
+numpy = calls(lambda: __import__("numpy"))
+print(numpy, calls(lambda: __import__("advchunk")), calls(lambda: __import__("advchunk").RecursiveChunker))
 """
 
 
-def test_importing_the_core_takes_little_more_than_importing_numpy():
-    run = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, check=True)
-    numpy, core = map(int, run.stdout.split())
-    assert core < 2.5 * numpy  # calls, which are the same on a busy machine
+def test_importing_the_core_takes_little_and_a_chunker_less_than_numpy():
+    numpy, core, chunker = map(int, run_python(CALLS).split())
+    assert core < 0.05 * numpy  # calls, which are the same on a busy machine
+    assert chunker < numpy
+
+
+def run_python(code, *arguments):
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def modules_after(code):
+    """Return the modules of the core that are loaded after some code."""
+    listing = "import sys; print(*[name for name in sys.modules if name.startswith('advchunk.')])"
+    return run_python(f"{code}\n{listing}").split()
+
+
+def test_importing_the_core_loads_few_modules():
+    assert len(modules_after("import advchunk")) <= 40
+
+
+def parts(room, modules):
+    """Return the modules of a room, without its table, which is its ``__init__``."""
+    return [name for name in modules if name.split(".")[1] == room and name.count(".") > 1]
+
+
+@pytest.mark.parametrize("name", ["recursive", "mst-semantic", "texttiling"])
+def test_using_a_chunker_loads_its_room_alone(name):
+    modules = modules_after(f"import advchunk; advchunk.create({name!r}, experimental=True).chunk('Tea. Milk.')")
+    used = {room for room in ROOMS if parts(room, modules)}
+    own = {row.path.split(".")[1] for row in registry.rows("chunker") if row.name == name}
+    assert used == own & ROOMS
+    assert len(modules) <= 90
 
 
 ENTERED = """
@@ -148,7 +190,6 @@ SIX_LINES = "Tea is good.\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nM
 )
 def test_a_short_text_enters_few_files_and_functions(imports, call, files, functions):
     code = ENTERED.format(imports=imports, call=call)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    all_files, _, _, warm_functions = map(int, run.stdout.split())  # the first call loads models and words
+    all_files, _, _, warm_functions = map(int, run_python(code).split())  # the first call loads models and words
     assert all_files <= files
     assert warm_functions <= functions

@@ -10,8 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
-from advchunk.chunkers import registry
+from advchunk import registry
+from advchunk.cli import main
+from advchunk.readers import markdown
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs" / "guides").glob("*.md"))]
@@ -50,10 +53,11 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*is being sunset:DeprecationWarning")  # which a guide migrates from
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
-    monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
+    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
     run(path, monkeypatch)
 
 
@@ -63,7 +67,8 @@ def test_each_quick_start_runs_by_itself(which, monkeypatch):
 
 
 def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
-    monkeypatch.setattr(registry, "TABLE", dict(registry.TABLE))
+    monkeypatch.setattr(registry._TABLE, "_rows", dict(registry._TABLE._rows))
+    monkeypatch.setattr(markdown, "RULES", markdown.RULES)
     shown = run("CONTRIBUTING.md", monkeypatch)
     text = "Cats purr. Cats nap.\n\nJudges sit. " * 20
     chunks = shown.SharedWordsChunker(max_tokens=30).chunk(text)
@@ -73,13 +78,14 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
     assert shown.SharedWordsNodeParser(max_tokens=30).split_text(text) == [chunk.text for chunk in chunks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", sorted({line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()})
 )
 def test_the_commands_run(line):
     prompt, program, *args = shlex.split(line)
     assert (prompt, program) == ("$", "advchunk")
-    subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.parametrize("path", [*PAGES, "CONTRIBUTING.md"])

@@ -15,7 +15,7 @@ from chunker_pages import chunker_facts, chunker_page, draw, overview
 from reference_pages import MODULES, reference
 from site_links import ROOT, SAMPLE, check, relink, site_path, title_of
 
-from advchunk.chunkers.registry import TABLE
+from advchunk.chunkers.catalog import names
 
 BUILD = ROOT / "build"
 GUIDES = (
@@ -97,8 +97,7 @@ def navigation(pages: Path) -> list[Any]:
         return [index] * (index in others) + [other for other in others if other != index]
 
     stable, experimental = (
-        [f"chunkers/{name}.md" for name, entry in TABLE.items() if entry.group == group]
-        for group in ("stable", "experimental")
+        [f"chunkers/{name}.md" for name in listed_names] for listed_names in (names("stable"), names("experimental"))
     )
     return [
         {

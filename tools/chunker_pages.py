@@ -17,8 +17,8 @@ from docstrings import entries, markdown, sections
 from site_links import ROOT, SAMPLE, BrokenLink, site_path, title_of
 
 from advchunk import Document, Explanation, GraphRAGChunker, create
-from advchunk.chunkers.params import Params
-from advchunk.chunkers.registry import TABLE, describe, params_of
+from advchunk.chunkers.catalog import chunker_class, describe, names, params_of
+from advchunk.chunkers.params import ChunkerGroup, Params
 
 ANSWERS = ROOT / "docs" / "answers.json"
 ABSTRACT = (
@@ -52,7 +52,7 @@ def chunker_facts() -> dict[str, Any]:
 
 def chunker_page(name: str) -> str:
     """Return the page of a chunker."""
-    facts, own, entry = describe(name), chunker_facts()[name], TABLE[name]
+    facts, own, chunker = describe(name), chunker_facts()[name], chunker_class(name)
     documented = sections(facts["documentation"])
     paragraphs = documented[""].split("\n\n")
     paragraphs = paragraphs[2 if facts["experimental"] else 1 :]  # without the summary, and the note
@@ -60,9 +60,9 @@ def chunker_page(name: str) -> str:
     common = {field.name for field in fields(Params)}
     rows = [
         {"name": field.name, "default": f"`{field.default!r}`", "text": _cell(texts.get(field.name, ""))}
-        for field in fields(params_of(entry.chunker))
+        for field in fields(params_of(chunker))
     ]
-    stem = entry.chunker.__name__.removesuffix("Chunker")
+    stem = chunker.__name__.removesuffix("Chunker")
     template = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True, autoescape=False
     )
@@ -82,7 +82,7 @@ def chunker_page(name: str) -> str:
         caption=own.get("caption"),
         on_sample=not own.keys() & {"document", "documents"},
         text=_link_benchmarks(markdown("\n\n".join(paragraphs))),
-        source=entry.source,
+        source=facts["source"],
         references=markdown(documented.get("References", "")),
         own=[row for row in rows if row["name"] not in common],
         common=[row for row in rows if row["name"] in common],
@@ -185,15 +185,15 @@ def overview() -> str:
         "If you are not sure which to use, start with `recursive`, which needs no embedder. `optimal-semantic` follows topics best. "
         "`advchunk recommend DIR` compares them on your own documents.",
     ]
-    for group, remark in (
+    remarks: tuple[tuple[ChunkerGroup, str], ...] = (
         ("stable", ""),
         ("experimental", "Their results may change in any release; do not use them in production."),
-    ):
+    )
+    for group, remark in remarks:
         lines += ["", f"## {group.capitalize()}", "", remark, "", "| chunker | what it does | after |", "|---|---|---|"]
         lines += [
-            f"| [{name}]({name}.md) | {describe(name)['summary']} | {entry.source} |"
-            for name, entry in TABLE.items()
-            if entry.group == group
+            f"| [{name}]({name}.md) | {describe(name)['summary']} | {describe(name)['source']} |"
+            for name in names(group)
         ]
     return "\n".join(lines) + "\n"
 

@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from advchunk.chunkers.registry import TABLE, params_of, summary
+from advchunk.chunkers.catalog import chunker_class, describe, names
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guides" / "chunkers.md"
 PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTALL)
@@ -15,11 +15,10 @@ PLACE = re.compile(r"(?<=<!-- chunkers -->\n).*?(?=<!-- /chunkers -->)", re.DOTA
 def table() -> str:
     """Return the table, with one row per chunker in registry order."""
     rows = ["| name | classes | group | `max_tokens` | source | what it does |", "|---|---|---|---|---|---|"]
-    for name, entry in TABLE.items():
-        stem = entry.chunker.__name__.removesuffix("Chunker")
-        does = summary(name).replace("``", "`")
-        tokens = params_of(entry.chunker).max_tokens
-        rows.append(f"| `{name}` | `{stem}` | {entry.group} | {tokens} | {entry.source} | {does} |")
+    for name in names():
+        facts, stem = describe(name), chunker_class(name).__name__.removesuffix("Chunker")
+        tokens = facts["parameters"]["max_tokens"]
+        rows.append(f"| `{name}` | `{stem}` | {facts['group']} | {tokens} | {facts['source']} | {facts['summary']} |")
     return "\n".join([*rows, ""])
 
 

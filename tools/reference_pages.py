@@ -12,8 +12,11 @@ from typing import Any, NamedTuple
 from docstrings import markdown
 
 import advchunk
-from advchunk.chunkers.registry import TABLE, params_of
+from advchunk.chunkers.catalog import chunker_class, names, params_of
+from advchunk.chunkers.params import Params
 from advchunk.enrich import Enricher
+from advchunk.experimental import Edus
+from advchunk.records import Segmentation, Units
 from advchunk.viewer import plots
 from langchain_advchunk import AdvchunkSplitter, ChunkerSplitter, LinearSplitter
 from llamaindex_advchunk import AdvchunkNodeParser, ChunkerNodeParser, LinearNodeParser
@@ -65,7 +68,7 @@ BASES: dict[type, Base] = {
     ),
     AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "core")),
 }  # fmt: skip
-FOR_AUTHORS = {advchunk.Units, advchunk.Segmentation, advchunk.Edus, ChunkerSplitter, ChunkerNodeParser}
+FOR_AUTHORS = {Units, Segmentation, Edus, ChunkerSplitter, ChunkerNodeParser}
 OWN = "For your own algorithm"
 ORDER = (*(base.title for base in BASES.values()), "Functions", "Classes", "Errors", "Constants", OWN)
 OF_FRAMEWORKS = "!^(class_name|to_dict|from_dict|model_post_init|model_copy)$"
@@ -95,17 +98,17 @@ def reference(module: str) -> str:
 def section_of(member: Any) -> str:
     """Return the title of the section that a public name is in.
 
-    >>> section_of(advchunk.RecursiveChunker), section_of(advchunk.LinearChunker), section_of(advchunk.create)
+    >>> section_of(advchunk.RecursiveChunker), section_of(LinearChunker), section_of(advchunk.create)
     ('Chunkers', 'For your own algorithm', 'Functions')
     """
     if not isclass(member):
         return "Functions" if isfunction(member) else "Constants"
     if issubclass(member, BaseException):
         return "Errors"
-    chunkers = {entry.chunker for entry in TABLE.values()}
+    chunkers = set(map(chunker_class, names()))
     if getattr(member, "chunker_class", member) in chunkers or member in set(map(params_of, chunkers)):
         return next((base.title for kind, base in BASES.items() if issubclass(member, kind)), "Chunkers")
-    if issubclass(member, (advchunk.Params, LinearSplitter, LinearNodeParser)) or member in FOR_AUTHORS:
+    if issubclass(member, (Params, LinearSplitter, LinearNodeParser)) or member in FOR_AUTHORS:
         return OWN
     return next((base.title for kind, base in BASES.items() if issubclass(member, kind)), "Classes")
 
@@ -123,7 +126,7 @@ def _options(member: Any) -> dict[str, Any]:
     methods = next((base.methods for kind, base in BASES.items() if issubclass(member, kind)), None)
     if section_of(member) == OWN:
         return {"filters": ["!^_", OF_FRAMEWORKS, "!^(check|decide|chunker_class)$"]}
-    if methods is not None or issubclass(member, advchunk.Params):
+    if methods is not None or issubclass(member, Params):
         return {"members": [name for name in methods or () if name in vars(member)]}
     return {"filters": ["!^_", OF_FRAMEWORKS]} if "_advchunk" in member.__module__ else {}
 

@@ -3,155 +3,98 @@
 >>> from advchunk import RecursiveChunker
 >>> [chunk.spans for chunk in RecursiveChunker(max_tokens=4).chunk("One two. Three four.")]
 [(Span(start=0, end=9),), (Span(start=9, end=20),)]
+
+Names are imported on first use: those below, and the class of each chunker in the table of registrations.
 """
 
-from advchunk.chunkers.auto import AutoChunker, AutoParams
-from advchunk.chunkers.base import Chunker, EmbeddingChunker, LinearChunker
-from advchunk.chunkers.baselines import (
-    RecursiveChunker,
-    RecursiveParams,
-    SlidingWindowChunker,
-    SlidingWindowParams,
-)
-from advchunk.chunkers.bayesseg import BayesSegChunker, BayesSegParams
-from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
-from advchunk.chunkers.biomedical.params import BiomedicalAbstractParams
-from advchunk.chunkers.c99 import C99Chunker, C99Params
-from advchunk.chunkers.chaptering.chunker import LLMChapteringChunker, LLMChapteringParams
-from advchunk.chunkers.clusters import SemanticClusterChunker, SemanticClusterParams
-from advchunk.chunkers.discourse import DiscourseSegmenterChunker, DiscourseSegmenterParams
-from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.gate import settings
-from advchunk.chunkers.graphrag.chunker import GraphRAGChunker, GraphRAGParams
-from advchunk.chunkers.grobid import GrobidSectionChunker, GrobidSectionParams
-from advchunk.chunkers.hierarchical import HierarchicalChunker, HierarchicalParams
-from advchunk.chunkers.layout_aware import LayoutAwareChunker, LayoutAwareParams
-from advchunk.chunkers.lda import LDATopicChunker, LDATopicParams
-from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
-from advchunk.chunkers.margin import MarginSamplingChunker, MarginSamplingParams
-from advchunk.chunkers.mst.chunker import MSTSemanticChunker
-from advchunk.chunkers.mst.distances import MSTSemanticParams
-from advchunk.chunkers.optimal import OptimalSemanticChunker, OptimalSemanticParams
-from advchunk.chunkers.params import GroupedParams, Params
-from advchunk.chunkers.partition import GraphPartitionChunker, GraphPartitionParams
-from advchunk.chunkers.perplexity import PerplexityChunker, PerplexityParams
-from advchunk.chunkers.registry import create, describe, is_general_purpose, names, required_model
-from advchunk.chunkers.texttiling import TextTilingChunker, TextTilingParams
-from advchunk.chunkers.threshold import SemanticThresholdChunker, SemanticThresholdParams
-from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
-from advchunk.engine.runner import Failure, Results
-from advchunk.errors import (
-    BadModelOutput,
-    BudgetExceeded,
-    ConfigurationError,
-    MissingExtra,
-    MissingModel,
-    ModelUnavailable,
-    NotConverged,
-    Unreadable,
-    WorkerDied,
-)
-from advchunk.models.chat import Budget
-from advchunk.models.embedders import HybridEmbedder
-from advchunk.models.embedding_endpoint import OpenAIEmbedder
-from advchunk.models.endpoint import OpenAIChat
-from advchunk.models.onnx_embedder import OnnxEmbedder
-from advchunk.models.topics import TopicModel
-from advchunk.readers.files import read_file
-from advchunk.readers.tei.client import GrobidClient
-from advchunk.records import Block, Chunk, Cut, Document, Explanation, Place, Segmentation, Span, Units
-from advchunk.retrieval.tree import ChunkTree
-from advchunk.text.splitters import Edus
+from typing import Any
+
+from advchunk import moved
+from advchunk.lazy import lazy_names, warn_of_former
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AutoChunker",
-    "AutoParams",
-    "BadModelOutput",
-    "BayesSegChunker",
-    "BayesSegParams",
-    "BiomedicalAbstractChunker",
-    "BiomedicalAbstractParams",
-    "Block",
-    "Budget",
-    "BudgetExceeded",
-    "C99Chunker",
-    "C99Params",
-    "Chunk",
-    "ChunkTree",
-    "Chunker",
-    "ConfigurationError",
-    "Cut",
-    "DiscourseSegmenterChunker",
-    "DiscourseSegmenterParams",
-    "Document",
-    "Edus",
-    "EmbeddingChunker",
-    "ExperimentalChunker",
-    "Explanation",
-    "Failure",
-    "GraphPartitionChunker",
-    "GraphPartitionParams",
-    "GraphRAGChunker",
-    "GraphRAGParams",
-    "GrobidClient",
-    "GrobidSectionChunker",
-    "GrobidSectionParams",
-    "GroupedParams",
-    "HierarchicalChunker",
-    "HierarchicalParams",
-    "HybridEmbedder",
-    "LDATopicChunker",
-    "LDATopicParams",
-    "LLMChapteringChunker",
-    "LLMChapteringParams",
-    "LayoutAwareChunker",
-    "LayoutAwareParams",
-    "LexicalChunker",
-    "LexicalParams",
-    "LinearChunker",
-    "MSTSemanticChunker",
-    "MSTSemanticParams",
-    "MarginSamplingChunker",
-    "MarginSamplingParams",
-    "MissingExtra",
-    "MissingModel",
-    "ModelUnavailable",
-    "NotConverged",
-    "OnnxEmbedder",
-    "OpenAIChat",
-    "OpenAIEmbedder",
-    "OptimalSemanticChunker",
-    "OptimalSemanticParams",
-    "Params",
-    "PerplexityChunker",
-    "PerplexityParams",
-    "Place",
-    "RecursiveChunker",
-    "RecursiveParams",
-    "Results",
-    "Segmentation",
-    "SemanticClusterChunker",
-    "SemanticClusterParams",
-    "SemanticThresholdChunker",
-    "SemanticThresholdParams",
-    "SlidingWindowChunker",
-    "SlidingWindowParams",
-    "Span",
-    "TextTilingChunker",
-    "TextTilingParams",
-    "TopicModel",
-    "Units",
-    "UniversalSemanticChunker",
-    "UniversalSemanticParams",
-    "Unreadable",
-    "WorkerDied",
-    "create",
-    "describe",
-    "is_general_purpose",
-    "names",
-    "read_file",
-    "required_model",
-    "settings",
-]
+_NAMES = {
+    "AutoChunker": ".chunkers.auto",
+    "BadModelOutput": ".errors",
+    "Block": ".records",
+    "Budget": ".models.chat",
+    "BudgetExceeded": ".errors",
+    "Chunk": ".records",
+    "ChunkTree": ".retrieval.chunk_tree",
+    "Chunker": ".chunkers.base",
+    "ConfigurationError": ".errors",
+    "Document": ".records",
+    "Explanation": ".records",
+    "Failure": ".engine.runner",
+    "HybridEmbedder": ".models.embedders",
+    "MissingExtra": ".errors",
+    "MissingModel": ".errors",
+    "ModelUnavailable": ".errors",
+    "NotConverged": ".errors",
+    "OnnxEmbedder": ".models.onnx_embedder",
+    "OpenAIChat": ".models.endpoint",
+    "OpenAIEmbedder": ".models.embedding_endpoint",
+    "RecursiveChunker": ".chunkers.baselines",
+    "Results": ".engine.runner",
+    "SlidingWindowChunker": ".chunkers.baselines",
+    "Span": ".records",
+    "Unreadable": ".errors",
+    "WorkerDied": ".errors",
+    "create": ".chunkers.catalog",
+    "describe": ".chunkers.catalog",
+    "names": ".chunkers.catalog",
+    "read_file": ".readers.files",
+    "settings": ".chunkers.gate",
+}
+_MOVED = {
+    "Cut": ".records",
+    "Edus": ".experimental",
+    "EmbeddingChunker": ".chunkers.base",
+    "ExperimentalChunker": ".chunkers.experimental",
+    "GrobidClient": ".papers",
+    "GroupedParams": ".chunkers.params",
+    "LexicalChunker": ".chunkers.lexical",
+    "LexicalParams": ".chunkers.lexical",
+    "LinearChunker": ".chunkers.base",
+    "Params": ".chunkers.params",
+    "Place": ".records",
+    "Segmentation": ".records",
+    "TopicModel": ".experimental",
+    "Units": ".records",
+    "is_general_purpose": ".chunkers.catalog",
+    "required_model": ".chunkers.catalog",
+}
+_load, _dir = lazy_names(__name__, _NAMES, _MOVED)
+moved.install()
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, or the class of a chunker."""
+    if name == "__all__":
+        return sorted({*_NAMES, *_chunkers()})
+    stem = name.removesuffix("Params")
+    if name in _NAMES or name in _MOVED or not (stem != name or name.endswith("Chunker")):
+        return _load(name, 3)
+    row = _chunkers().get(name) or _chunkers().get(f"{stem}Chunker")
+    if row is None:
+        return _load(name, 3)
+    if stem == name:
+        value = row.load()
+    else:
+        from advchunk.chunkers.catalog import params_of
+
+        value = params_of(row.load())
+        warn_of_former(f"{__name__}.{name}", value.__module__, name)
+    globals()[name] = value
+    return value
+
+
+def _chunkers() -> dict[str, Any]:
+    from advchunk.registry import rows
+
+    return {row.attribute: row for row in rows("chunker", ours=True)}
+
+
+def __dir__() -> list[str]:
+    return sorted({*_dir(), *_chunkers()})

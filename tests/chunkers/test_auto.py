@@ -18,7 +18,7 @@ from advchunk import (
     create,
     settings,
 )
-from advchunk.chunkers.registry import is_general_purpose
+from advchunk.chunkers.catalog import is_general_purpose
 from advchunk.readers import formats, markdown
 from advchunk.records import write_metadata
 from langchain_advchunk import AutoSplitter

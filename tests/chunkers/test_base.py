@@ -11,18 +11,13 @@ from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaIndexDocument
 
 import advchunk
-from advchunk import (
-    Document,
-    LinearChunker,
-    MSTSemanticChunker,
-    Params,
-    RecursiveChunker,
-    RecursiveParams,
-    Segmentation,
-    UniversalSemanticChunker,
-)
+from advchunk import Document, MSTSemanticChunker, RecursiveChunker, UniversalSemanticChunker
+from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.baselines import RecursiveParams
+from advchunk.chunkers.params import Params
 from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation
+from advchunk.records import Segmentation
 from langchain_advchunk import LinearSplitter, RecursiveSplitter
 from llamaindex_advchunk import RecursiveNodeParser
 

@@ -7,9 +7,9 @@ import pytest
 
 from advchunk import RecursiveChunker, SemanticThresholdChunker, names
 from advchunk.chunkers import other_names
-from advchunk.chunkers.registry import TABLE
+from advchunk.chunkers.catalog import chunker_class
 
-ALL = {field.name for entry in TABLE.values() for field in fields(entry.chunker)}
+ALL = {field.name for name in names() for field in fields(chunker_class(name))}
 ADAPTERS = {"length_function", "embeddings", "embed_model"}
 
 
@@ -56,6 +56,7 @@ def semchunk():
     return {name for names in called for name in names if not name.startswith("_")} - {"text"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [langchain, langchain_semantic, llama_index, chonkie, semchunk])
 def test_every_parameter_of_other_libraries_has_a_hint(library):
     for chunker in (RecursiveChunker, SemanticThresholdChunker):

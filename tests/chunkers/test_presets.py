@@ -7,9 +7,11 @@ import random
 import numpy as np
 import pytest
 
-from advchunk import Units, create
-from advchunk.chunkers.universal import UniversalSemanticChunker
-from advchunk.evaluation import no_boundary, pk
+from advchunk import create
+from advchunk.evaluation import pk
+from advchunk.evaluation.metrics.boundaries import no_boundary
+from advchunk.records import Units
+from advchunk.semantic.universal import UniversalSemanticChunker
 
 TOPICS = [
     "cat kitten purr nap fur whisker paw mouse litter claw",

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from advchunk import Document, RecursiveChunker
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.cli import files, main
 from advchunk.models.static import StaticEmbedder
 from memory import peaks
@@ -49,7 +49,8 @@ def two_files(tmp_path: Path) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("method", [name for name in registry.names() if registry.required_model(name) is None])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [name for name in catalog.names() if catalog.required_model(name) is None])
 def test_jsonl_equals_the_output_of_the_chunker(method):
     params = STAND_INS.get(method, {})
     pairs = [part for name, value in params.items() for part in ("-p", f"{name}={json.dumps(value)}")]
@@ -59,7 +60,7 @@ def test_jsonl_equals_the_output_of_the_chunker(method):
     assert result.exit_code == 0
     assert all(row["document"] == str(TOWN) for row in rows)
     assert all(row["text"] == "".join(text[a:b] for a, b in row["spans"]) for row in rows)
-    chunks = registry.create(method, experimental=True, **params).chunk(Document(text, str(TOWN)))
+    chunks = catalog.create(method, experimental=True, **params).chunk(Document(text, str(TOWN)))
     assert [(row["index"], row["text"], row["tokens"], row["metadata"]) for row in rows] == [
         (c.index, c.text, c.tokens, c.metadata) for c in chunks
     ]
@@ -125,6 +126,7 @@ def test_a_folder_has_files_of_documents_too(tmp_path):
     assert result.stderr == f"advchunk: {tmp_path / 'gone.md'}: No such file or directory\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="workers are slow to start")
 def test_workers_write_what_one_process_writes(tmp_path):
     path, bad = tmp_path / "docs.jsonl", tmp_path / "bad.txt"
@@ -192,7 +194,7 @@ def test_memory_does_not_grow_with_the_number_of_lines(tmp_path):
 def test_levels_are_a_list_of_names_and_sizes():
     levels = ["document", 64, "sentence"]
     rows = lines(run("chunk", TOWN, "-m", "hierarchical", "-f", "jsonl", "-p", f"levels={json.dumps(levels)}").output)
-    chunks = registry.create("hierarchical", levels=levels).chunk(Document(TOWN.read_text(encoding="utf-8"), str(TOWN)))
+    chunks = catalog.create("hierarchical", levels=levels).chunk(Document(TOWN.read_text(encoding="utf-8"), str(TOWN)))
     assert [(row["level"], row["parent"], row["id"]) for row in rows] == [(c.level, c.parent, c.id) for c in chunks]
     assert "a level must be" in run("chunk", TOWN, "-m", "hierarchical", "-p", 'levels=["chapter"]').stderr
 
@@ -201,14 +203,14 @@ def test_files_are_one_corpus(two_files):
     names = [*map(str, two_files)]
     rows = lines(run("chunk", *names, "-m", "graphrag", "-f", "jsonl", "--experimental").output)
     documents = [Document(path.read_text(encoding="utf-8"), str(path)) for path in two_files]
-    chunks = registry.create("graphrag", experimental=True).chunk_corpus(documents).chunks
+    chunks = catalog.create("graphrag", experimental=True).chunk_corpus(documents).chunks
     assert [(row["id"], row["index"], row["parent"], row["level"]) for row in rows] == [
         (c.id, c.index, c.parent, c.level) for c in chunks
     ]
     shown = run("chunk", *names, "-m", "graphrag", "--experimental").output
     assert "in [0]" in shown
     assert "graphrag is experimental" in run("chunk", *names, "-m", "graphrag").stderr
-    assert any("any release" in warning for warning in registry.describe("graphrag")["warnings"])
+    assert any("any release" in warning for warning in catalog.describe("graphrag")["warnings"])
 
 
 def test_the_default_puts_distant_passages_of_the_demo_together():
@@ -260,6 +262,7 @@ def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["null", "auto"])
 def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
     path = tmp_path / "tea.pdf"
@@ -401,7 +404,7 @@ def test_invalid_options_are_explained(args, says):
 def test_params_are_parsed_as_json_or_strings():
     pairs = ["-p", "n_segments=null", "-p", "gamma=0", "-p", "granularity=sentence", "-p", "contiguous=true"]
     rows = lines(run("chunk", TOWN, "-f", "jsonl", *pairs).output)
-    chunker = registry.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
+    chunker = catalog.create("mst-semantic", n_segments=None, gamma=0, granularity="sentence", contiguous=True)
     assert [row["text"] for row in rows] == [c.text for c in chunker.chunk(TOWN.read_text(encoding="utf-8"))]
 
 
@@ -409,7 +412,7 @@ def test_options_set_parameters():
     options = ["--max-tokens", "40", "--min-tokens", "5", "--overlap", "9", "--markup", "plain", "--language", "de"]
     rows = lines(run("chunk", TOWN, "-m", "recursive", "-f", "jsonl", *options).output)
     params = {"max_tokens": 40, "min_tokens": 5, "overlap_tokens": 9, "markup": "plain", "language": "de"}
-    chunks = registry.create("recursive", **params).chunk(TOWN.read_text(encoding="utf-8"))
+    chunks = catalog.create("recursive", **params).chunk(TOWN.read_text(encoding="utf-8"))
     assert [row["text"] for row in rows] == [c.text for c in chunks]
 
 
@@ -488,16 +491,16 @@ def test_device_output_is_not_replaced():
 
 def test_list_shows_every_method_of_a_group():
     rows = json.loads(run("list", "-f", "json").output)
-    assert [row["name"] for row in rows] == registry.names()
+    assert [row["name"] for row in rows] == catalog.names()
     printed = run("list", "--group", "stable").output.splitlines()
-    assert [line.split()[:2] for line in printed] == [[name, "stable"] for name in registry.names("stable")]
-    assert all(line.endswith(registry.summary(line.split()[0])) for line in printed)
+    assert [line.split()[:2] for line in printed] == [[name, "stable"] for name in catalog.names("stable")]
+    assert all(line.endswith(catalog.summary(line.split()[0])) for line in printed)
     assert "`" not in run("list").output
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", catalog.names())
 def test_describe_shows_default_and_description_of_every_parameter(name):
-    method = registry.describe(name)
+    method = catalog.describe(name)
     output = run("describe", name).output
     for param, default in method["parameters"].items():
         _, _, after = output.partition(f"\n  {param} = {json.dumps(default)}\n")
@@ -680,6 +683,7 @@ def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):
     assert page.read_text() == "old"
 
 
+@pytest.mark.slow
 def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out"
     source.write_text('{"id": "a", "text": "One."}\n{"id": "b"}\n')

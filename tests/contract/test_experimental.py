@@ -22,11 +22,11 @@ from advchunk import (
     names,
     settings,
 )
-from advchunk.chunkers import registry
-from advchunk.chunkers.registry import cuts_by_embeddings, required_model
+from advchunk.chunkers import catalog
+from advchunk.chunkers.catalog import cuts_by_embeddings, required_model
 from advchunk.evaluation import boundary_scores, synthetic
 from algorithms import ALGORITHMS
-from conftest import leaves
+from front_ends import leaves
 from servers import LONG
 from stand_ins import STAND_INS
 
@@ -47,7 +47,7 @@ def failing(name, monkeypatch):
             return act()
             yield
 
-        monkeypatch.setattr(registry.TABLE[name].chunker, "decide", decide)
+        monkeypatch.setattr(catalog.chunker_class(name), "decide", decide)
         return create(name, experimental=True, **{**STAND_INS.get(name, {}), **params})
 
     return build
@@ -110,10 +110,10 @@ def test_other_spellings_of_the_switch_are_errors(spelling, monkeypatch):
 
 @pytest.mark.parametrize("name", names())
 def test_the_first_line_of_a_docstring_says_whether_a_class_is_experimental(name):
-    chunker = registry.TABLE[name].chunker
+    chunker = catalog.chunker_class(name)
     stem = chunker.__name__.removesuffix("Chunker")
     adapters = getattr(langchain_advchunk, f"{stem}Splitter"), getattr(llamaindex_advchunk, f"{stem}NodeParser")
-    for documented in (registry.params_of(chunker), chunker, *adapters):
+    for documented in (catalog.params_of(chunker), chunker, *adapters):
         summary, _, rest = documented.__doc__.partition("\n")
         assert summary.endswith(" Experimental.") is (name in names("experimental")), documented
         assert " Experimental." not in rest, documented
@@ -156,14 +156,14 @@ def test_fallback_chunks_documents_that_time_out(name, failing):
 def test_one_bad_document_does_not_affect_others(name, monkeypatch):
     chunker = create(name, experimental=True, **STAND_INS.get(name, {}))
     alone = leaves(chunker.chunk(Document(TEXT, "good")))
-    decide = registry.TABLE[name].chunker.decide
+    decide = catalog.chunker_class(name).decide
 
     def moody(self, units, limits):
         if "Bad" in units.text:
             give_up()
         return (yield from decide(self, units, limits))
 
-    monkeypatch.setattr(registry.TABLE[name].chunker, "decide", moody)
+    monkeypatch.setattr(catalog.chunker_class(name), "decide", moody)
     bad, good = map(leaves, chunker.chunk_many([Document("Bad. Weather. Here.", "bad"), Document(TEXT, "good")]))
     assert [chunk.id for chunk in good] == [chunk.id for chunk in alone]
     assert all(chunk.metadata.get("fallback_from") == name for chunk in bad)
@@ -181,7 +181,7 @@ def test_fallback_can_be_another_chunker_or_none(name, failing):
 
 def test_front_ends_have_the_fallback(name, failing):
     failing(give_up)
-    stem, params = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
+    stem, params = catalog.chunker_class(name).__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
     documents = getattr(langchain_advchunk, f"{stem}Splitter")(**params).create_documents([TEXT])
     assert {metadata["fallback_from"] for metadata in of_documents(documents)} == {name}
     parser = getattr(llamaindex_advchunk, f"{stem}NodeParser")(**params)
@@ -197,7 +197,7 @@ def test_front_ends_have_the_fallback(name, failing):
 def test_front_ends_have_the_timeout(name, failing):
     released = threading.Event()
     failing(lambda: released.wait(LONG))
-    stem, params = registry.TABLE[name].chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
+    stem, params = catalog.chunker_class(name).__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
     splitter = getattr(langchain_advchunk, f"{stem}Splitter")(timeout=0.1, **params)
     documents = [
         *splitter.create_documents([TEXT]),

@@ -5,8 +5,10 @@ from itertools import count, takewhile
 import pytest
 
 from advchunk import Document, create, names
-from advchunk.readers import formats, pubmed
+from advchunk.biomedical import pubmed
+from advchunk.readers import formats
 from chats import every_fourth_line
+from front_ends import every_chunker
 from growing import check_growth, repeated
 from stand_ins import STAND_INS
 
@@ -67,6 +69,7 @@ def growing(mark):
     return lambda length: " ".join(takewhile(lambda run: len(run) ** 2 < 2 * length, (mark * n for n in count(1))))
 
 
+@every_chunker
 @pytest.mark.parametrize("token", UNBROKEN)
 def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
     params = {"llm": every_fourth_line, "support": 100.0} if name == "llm-chaptering" else STAND_INS.get(name, {})
@@ -74,6 +77,7 @@ def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
     check_growth(chunker.chunk, repeated(token))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", BLOCKS)
 @pytest.mark.parametrize("name", BY_LAYOUT)
 def test_chunkers_by_layout_take_time_in_proportion_to_the_blocks(name, token):
@@ -81,6 +85,7 @@ def test_chunkers_by_layout_take_time_in_proportion_to_the_blocks(name, token):
     check_growth(chunker.chunk, repeated(token), 2000)  # blocks take much longer than characters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bayesseg", "c99", "lda-topic", "graph-partition", "semantic-cluster"])
 def test_windows_take_time_in_proportion_to_the_sentences(name):
     params = {"method": "hdbscan"} if name == "semantic-cluster" else {}
@@ -88,6 +93,7 @@ def test_windows_take_time_in_proportion_to_the_sentences(name):
     check_growth(chunker.chunk, repeated("Cats purr, nap and purr. Judges sit in court. "), 16_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["<p>A b.</p>", "<div><head>A</head><p>B c.</p></div>"])
 def test_chunking_tei_takes_time_in_proportion_to_the_elements(element):
     def text(length):
@@ -112,6 +118,7 @@ def test_reading_html_takes_time_in_proportion_to_a_repeated_text(token):
     check_growth(lambda text: formats.read(Document(text), "html"), repeated(token))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ABSTRACT)
 def test_reading_abstracts_takes_time_in_proportion_to_a_repeated_text(token):
     check_growth(lambda text: formats.read(Document(text), "pubmed"), repeated(token))

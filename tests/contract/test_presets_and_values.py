@@ -11,12 +11,12 @@ import pytest
 
 import langchain_advchunk
 import llamaindex_advchunk
-from advchunk import Chunker, ConfigurationError, create, describe
+from advchunk import Chunker, ConfigurationError, create, describe, names
+from advchunk.chunkers.catalog import chunker_class
 from advchunk.chunkers.params import parameters, varied
-from advchunk.chunkers.registry import TABLE
 from advchunk.cli.options import create_chunker, parse_params
 
-PRESETS = [(name, preset) for name, entry in TABLE.items() for preset in entry.chunker.presets]
+PRESETS = [(name, preset) for name in names() for preset in chunker_class(name).presets]
 MODULES = {"Splitter": langchain_advchunk, "NodeParser": llamaindex_advchunk}
 
 
@@ -30,13 +30,13 @@ def chosen(request):
 def values(chosen):
     """The values that the preset sets."""
     name, preset = chosen
-    return TABLE[name].chunker.presets[preset]
+    return chunker_class(name).presets[preset]
 
 
 @pytest.fixture(params=["Chunker", *MODULES])
 def front_end(request, chosen):
     """The class of the chunker in a front end."""
-    chunker = TABLE[chosen[0]].chunker
+    chunker = chunker_class(chosen[0])
     if request.param == "Chunker":
         return chunker
     return getattr(MODULES[request.param], chunker.__name__.removesuffix("Chunker") + request.param)
@@ -65,7 +65,7 @@ def test_any_default_that_is_given_wins_over_the_preset(front_end, chosen, value
 def test_any_other_default_that_is_given_changes_nothing(front_end, chosen):
     name, preset = chosen
     alone = settled(front_end(preset=preset))
-    others = describe(name)["parameters"].keys() - {"preset", *TABLE[name].chunker.presets[preset]}
+    others = describe(name)["parameters"].keys() - {"preset", *chunker_class(name).presets[preset]}
     if name == "universal-semantic":  # where a percentile excludes a threshold
         others -= {"threshold"}
         with pytest.raises(ConfigurationError, match="only one of threshold and threshold_percentile"):
@@ -83,6 +83,7 @@ def copies(made):
         yield from (replace(made), replace(made, timeout=None))
 
 
+@pytest.mark.slow
 def test_copies_have_the_same_values(front_end, chosen, values):
     name, preset = chosen
     defaults = describe(name)["parameters"]
@@ -150,7 +151,7 @@ def test_what_a_preset_sets_is_described_and_differs_from_the_default(chosen, va
 @pytest.mark.parametrize("explicit", [{"threshold": 0.5}, {"max_chunk_size": 1500}, {"threshold": 0.4}])
 def test_a_domain_refuses_the_parameters_it_sets_also_at_their_defaults(explicit):
     for build in (
-        TABLE["universal-semantic"].chunker,
+        chunker_class("universal-semantic"),
         langchain_advchunk.UniversalSemanticSplitter,
         llamaindex_advchunk.UniversalSemanticNodeParser,
     ):
@@ -163,14 +164,14 @@ def test_a_domain_refuses_the_parameters_it_sets_also_at_their_defaults(explicit
 def test_a_threshold_at_its_default_beside_a_percentile_is_refused(name):
     default = describe(name)["parameters"]["threshold"]
     with pytest.raises(ConfigurationError, match="only one of threshold and threshold_percentile"):
-        TABLE[name].chunker(threshold=default, threshold_percentile=20)
-    kept = replace(TABLE[name].chunker(threshold_percentile=20), timeout=9)
+        chunker_class(name)(threshold=default, threshold_percentile=20)
+    kept = replace(chunker_class(name)(threshold_percentile=20), timeout=9)
     assert (kept.threshold, kept.threshold_percentile) == (default, 20)
 
 
 def test_a_size_at_its_default_does_not_shrink_if_it_is_given():
     for build in (
-        TABLE["bayesseg"].chunker,
+        chunker_class("bayesseg"),
         langchain_advchunk.BayesSegSplitter,
         llamaindex_advchunk.BayesSegNodeParser,
     ):
@@ -185,7 +186,7 @@ def test_a_size_at_its_default_does_not_shrink_if_it_is_given():
 
 def test_the_maxima_of_a_chunk_and_a_segment_are_kept_if_they_are_given():
     for build, limit in (
-        (TABLE["semantic-cluster"].chunker, "max_tokens"),
+        (chunker_class("semantic-cluster"), "max_tokens"),
         (langchain_advchunk.SemanticClusterSplitter, "max_tokens"),
         (langchain_advchunk.SemanticClusterSplitter, "chunk_size"),
         (llamaindex_advchunk.SemanticClusterNodeParser, "max_tokens"),

@@ -13,8 +13,9 @@ from llama_index.core.ingestion import IngestionPipeline
 import langchain_advchunk
 import llamaindex_advchunk
 from advchunk import Document
-from advchunk.chunkers.registry import TABLE
+from advchunk.chunkers.catalog import chunker_class
 from advchunk.records import remove_written, written_keys, written_metadata
+from front_ends import every_chunker
 from stand_ins import STAND_INS
 
 TEXT = "# Tea\n\nGreen tea is made of leaves. It is drunk hot.\n\n## Milk\n\nMilk is white. Cows give milk. Cats like it.\n"
@@ -47,7 +48,7 @@ def params(name):
 
 
 def front_end(name, package, suffix):
-    return getattr(package, TABLE[name].chunker.__name__.removesuffix("Chunker") + suffix)(**params(name))
+    return getattr(package, chunker_class(name).__name__.removesuffix("Chunker") + suffix)(**params(name))
 
 
 def of_documents(chunks):
@@ -61,7 +62,7 @@ def metadata_of(chunks):
 
 
 def metadata_in_core(name, users):
-    chunker = TABLE[name].chunker(**params(name))
+    chunker = chunker_class(name)(**params(name))
 
     def chained(chunks):
         return [part for chunk in chunks for part in chunker.chunk(Document(chunk.text, metadata=chunk.metadata))]
@@ -109,6 +110,7 @@ def as_text(metadata):
     return json.dumps(metadata, sort_keys=True)
 
 
+@every_chunker
 @front_ends
 @relaxed
 @given(users=users_metadata)
@@ -122,6 +124,7 @@ def test_the_users_metadata_comes_out_unchanged(name, split, users):
     assert as_text(users) == before
 
 
+@every_chunker
 @front_ends
 def test_keys_of_ours_that_the_user_has_are_given_a_prefix(name, split):
     for ours, passed in zip(split(name, [{}]), split(name, [everything()]), strict=True):
@@ -141,6 +144,7 @@ def containers(value):
             yield from containers(item)
 
 
+@every_chunker
 @front_ends
 def test_no_metadata_is_shared_with_the_input_or_with_other_chunks(name, split):
     users = [everything(), everything()]

@@ -29,15 +29,14 @@ from advchunk import (
     RecursiveChunker,
     SemanticClusterChunker,
     Span,
-    Units,
 )
+from advchunk.chunkers.reassembly import FrameworkChunk, reassemble
 from advchunk.enrich import Rewriting, RewritingPrompts, Summaries, SummaryPrompts, enriched_text
 from advchunk.enrich.document_context import nearest_text, token_distances
-from advchunk.enrich.reassembly import FrameworkChunk, reassemble
 from advchunk.enrich.rewriting import trigram_recall
 from advchunk.enrich.summaries import shorten
 from advchunk.models.chat import Chat, Reply, Usage, as_chat
-from advchunk.records import write_metadata, written_metadata
+from advchunk.records import Units, write_metadata, written_metadata
 from servers import LONG, SHORT, Endpoint, breaks_off, fails, hangs, reading, replies, says
 
 GUIDE = """\
@@ -539,6 +538,7 @@ def test_bad_answer_affects_only_its_chunk(bad, kind, enrich, caplog):
     assert len(enriched) > 2
 
 
+@pytest.mark.slow
 @both
 @kinds
 def test_a_model_that_refuses_once_is_asked_again_in_the_next_run(kind, enrich):
@@ -679,6 +679,7 @@ def test_invalid_pairs_are_refused(pair, enrich):
         enrich(Summaries(llm=Scribe()), [pair])
 
 
+@pytest.mark.slow
 @both
 def test_timeout_applies_per_chunk(enrich, caplog):
     until = threading.Event()

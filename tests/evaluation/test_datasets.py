@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError, Units
+from advchunk import ConfigurationError
 from advchunk.evaluation import SegmentedText, even_split, pk, read_choi, read_folder, synthetic
+from advchunk.records import Units
 from advchunk.text import sentences
 
 BAR = "=" * 10

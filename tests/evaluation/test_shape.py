@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import Chunk, Document, Span, Units, create
+from advchunk import Chunk, Document, Span, create
 from advchunk.evaluation import boundary_scores, pk, window_diff
 from advchunk.evaluation.metrics.shape import (
     boundary_means,
@@ -18,7 +18,7 @@ from advchunk.evaluation.metrics.shape import (
     off_target_shares,
 )
 from advchunk.numerics.signals import unit_rows
-from advchunk.records import write_metadata
+from advchunk.records import Units, write_metadata
 
 TEXT = "One. Two. Three.  \n Four. Five."
 UNITS = Units(TEXT, np.array([0, 5, 10, 19, 26, 31]))

@@ -11,7 +11,8 @@ from markdown_it import MarkdownIt
 
 from advchunk import Document
 from advchunk.layout import Headings, protected
-from advchunk.readers.markdown import blocks, heading_text, parse_blocks, read
+from advchunk.readers import markdown
+from advchunk.readers.markdown import RULES, Rule, blocks, heading_text, parse_blocks, push_block, read
 from advchunk.records import Block, Span
 from growing import check_growth, repeated
 
@@ -139,6 +140,89 @@ def test_regions_without_syntax_read_as_the_parser_reads_them(text):
     if not re.match("\ufeff?---", text):
         flat = normalize(text)
         assert blocks(text) == tuple(parse_blocks(flat, int(flat.startswith("\ufeff")), len(flat)))
+
+
+# The parser reads every line, and tries every rule.
+UNFILTERED = tuple(replace(rule, opens="") if rule.second_line else rule for rule in RULES)
+
+
+def with_rules(rules, text):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(markdown, "RULES", rules)
+        return blocks(text)
+
+
+LINES = [
+    "> a\n> =",
+    "> > a\n>> -",
+    "> a|b\n> -|-",
+    "a|b\n:- | -:",
+    "a\n:-:",
+    "###### a",
+    "#\ta",
+    "a\n\n\tb",
+    "a\n\n    b",
+]
+LINES += [
+    "_ _ _",
+    "***\t",
+    "999999999) a",
+    "+\ta",
+    "   >a",
+    "<DIV>",
+    "</p>",
+    "<a b>",
+    "<!-- a\n\nb\n\n-->",
+    "<?a\n\nb?>",
+]
+LINES += [
+    "<PRE>\n\nb\n\n</PRE>",
+    "   ~~~\n\na\n\n~~~",
+    "```\n\n    a\n\n```",
+    "$$a$$",
+    "\\begin{pmatrix*}\na\n\\end{pmatrix*}",
+]
+
+
+@pytest.mark.parametrize("text", LINES)
+def test_the_filter_hides_no_line_from_the_parser(text):
+    for around in ("{}", "a\n\n{}\n\nb", "a\n{}\nb"):
+        assert blocks(around.format(text)) == with_rules(UNFILTERED, around.format(text))
+
+
+@given(anything)
+def test_the_filter_hides_no_block_from_the_parser(text):
+    assert blocks(text) == with_rules(UNFILTERED, text)
+
+
+def parse_div(state, start, end, silent):
+    line = start + 1
+    while line < end and state.getLines(line, line + 1, 0, False).strip() != ":::":
+        line += 1
+    return silent or push_block(state, "quote", start, min(line + 1, end))
+
+
+DIV = Rule("div", ":::", ("paragraph",), parse_div, lasts=":::")
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        ("::: note\nTea.\n\nMilk.\n:::\nb", [("quote", 0, "::: note\nTea.\n\nMilk.\n:::"), ("paragraph", 0, "b")]),
+        ("a\n   ::: note", [("paragraph", 0, "a"), ("quote", 0, "   ::: note")]),
+        ("a\n\n    ::: note", [("paragraph", 0, "a"), ("code", 0, "    ::: note")]),
+        ("- a\n  :::\n  b\n  :::", [("item", 1, "- a"), ("quote", 0, "  :::\n  b\n  :::")]),
+    ],
+)
+def test_a_row_is_all_that_a_block_needs(text, layout):
+    new = with_rules((DIV, *RULES), text)
+    assert [(block.kind, block.level, text[slice(*block.span)]) for block in new] == layout
+    assert not any(block.kind == "quote" for block in blocks(text))
+
+
+@given(texts(["::: note", ":::"], MARKS, WHITE, WHITE, WORDS))
+def test_the_filter_hides_no_block_of_a_new_row(text):
+    assert with_rules((DIV, *RULES), text) == with_rules((DIV, *UNFILTERED), text)
 
 
 @given(texts(MARKS, HTML, WHITE, WHITE, WORDS))

@@ -32,13 +32,13 @@ from advchunk import (
     UniversalSemanticChunker,
     create,
 )
-from advchunk.evaluation import rank
+from advchunk.evaluation.metrics.retrieval import rank
 from advchunk.models.static import default_embedder
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.numerics.context_vectors import pool_tokens, token_windows
 from advchunk.numerics.signals import unit_rows
 from advchunk.retrieval.vectors import aadd_vectors, add_vectors
-from conftest import adapter
+from front_ends import adapter
 from langchain_advchunk import ChunkerSplitter, RecursiveSplitter
 from langchain_advchunk import avectors_for as langchain_avectors_for
 from langchain_advchunk import vectors_for as langchain_vectors_for
@@ -408,6 +408,7 @@ def minilm():
     return as_token_embedder("minilm")
 
 
+@pytest.mark.slow
 def test_minilm_shows_the_token_vectors_that_it_pools(minilm):
     encoder = minilm.owner
     texts = ["The café serves tea.", "Unaffable judges ruled [SEP] on law, and on tea."]

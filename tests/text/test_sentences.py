@@ -22,8 +22,29 @@ TEXTS = st.lists(
     ),
     max_size=30,
 ).map("".join)
-WORDS = "Dr etc e.g No fig A b iv xi 1 12 2024 p.m U.S al St Okt Herr mg Smith".split(" ")
-NEXT_WORDS = 'It it The the He October oktober x_1 _y ² (5 "So'.split(" ")
+WORDS = [
+    "Dr",
+    "etc",
+    "e.g",
+    "No",
+    "fig",
+    "A",
+    "b",
+    "iv",
+    "xi",
+    "1",
+    "12",
+    "2024",
+    "p.m",
+    "U.S",
+    "al",
+    "St",
+    "Okt",
+    "Herr",
+    "mg",
+    "Smith",
+]
+NEXT_WORDS = ["It", "it", "The", "the", "He", "October", "oktober", "x_1", "_y", "²", "(5", '"So']
 STOPPED = st.lists(
     st.tuples(
         st.sampled_from(WORDS + NEXT_WORDS),

@@ -1,16 +1,13 @@
 """Chunk each document with the chunker for its format."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+from advchunk import registry
 from advchunk.chunkers import gate
 from advchunk.chunkers.base import Chunker, VectorsChunker
-from advchunk.chunkers.biomedical.chunker import BiomedicalAbstractChunker
-from advchunk.chunkers.grobid import GrobidSectionChunker
-from advchunk.chunkers.layout_aware import LayoutAwareChunker
+from advchunk.chunkers.catalog import chunker_class, default_chunker
 from advchunk.chunkers.params import Params, parameters, resources
-from advchunk.chunkers.universal import UniversalSemanticChunker, UniversalSemanticParams
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, OnFailure
 from advchunk.errors import ConfigurationError
@@ -19,22 +16,15 @@ from advchunk.records import Document, Explanation, Segmentation, Units, write_m
 from advchunk.retrieval.vectors import ChunkVectors
 from advchunk.sizes import Limits
 
-_CHUNKERS: Mapping[str, type[Chunker]] = {
-    "tei": GrobidSectionChunker,
-    "docling": LayoutAwareChunker,
-    "pages": LayoutAwareChunker,
-    "pubmed": BiomedicalAbstractChunker,
-}
-
 
 @dataclass(kw_only=True)
 class AutoParams(Params):
     """Chunk each document with the chunker for its format, recorded in the metadata as ``chunker``.
 
-    GROBID's TEI goes to `GrobidSectionChunker`, Docling's JSON and pages to `LayoutAwareChunker`, PubMed's records to
-    `BiomedicalAbstractChunker`; Markdown, plain text, source code, HTML, JATS and other XML to `UniversalSemanticChunker`. The first two are
+    GROBID's TEI goes to ``grobid-section``, Docling's JSON and pages to ``layout-aware``, PubMed's records to
+    ``biomedical-abstract``; Markdown, plain text, source code, HTML, JATS and other XML to ``universal-semantic``. The first two are
     experimental: unless experimental chunkers are allowed, such a document raises an error that explains how to allow
-    them. A document from a reader is dispatched by its ``markup``; any other document with a layout is treated as text.
+    them. Chunkers of other packages may name the formats that they are for (`registry`). A document from a reader is dispatched by its ``markup``; any other document with a layout is treated as text.
     A parameter left at its default here takes the default of the document's chunker.
 
     Parameters
@@ -45,8 +35,8 @@ class AutoParams(Params):
     """
 
     algorithm: ClassVar[str] = "auto"
-    version: ClassVar[int] = UniversalSemanticChunker.version + sum(c.version for c in {*_CHUNKERS.values()})
-    max_tokens: int = UniversalSemanticParams.max_tokens
+    version: ClassVar[int] = 4  # the sum of those of the chunkers
+    max_tokens: int = 3000
     markup: str = "auto"
     experimental: bool | None = None
 
@@ -71,20 +61,24 @@ class AutoChunker(AutoParams, VectorsChunker):
         markup, options = document.markup, dict[str, Any]()
         if document.blocks is None:
             markup = options["markup"] = detect_document_format(document) if self.markup == "auto" else self.markup
-        chunker = _CHUNKERS.get(markup, UniversalSemanticChunker)
+        special = next((row.name for row in registry.rows("chunker") if markup in row.formats), None)
+        chunker: Any = chunker_class(special) if special else default_chunker()
         if chunker.group == "experimental":
             gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)
         # Resources may have no useful ==.
-        own = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
-        chosen = {name: getattr(self, name) for name in resources(self)}
-        own |= {name: value for name, value in chosen.items() if value is not getattr(AutoChunker, name)}
+        given = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
+        lent = {name: getattr(self, name) for name in resources(self)}
+        given |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
         accepted = {field.name for field in fields(chunker)}
-        return chunker(**{name: value for name, value in {**own, **options}.items() if name in accepted})
+        chosen: Chunker = chunker(**{name: value for name, value in {**given, **options}.items() if name in accepted})
+        return chosen
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:
-        """Decide on units as `UniversalSemanticChunker` does."""
+        """Decide on units as the default chunker does."""
         options = {name: getattr(self, name) for name in ("embedder", "batch_size", "cache", "max_tokens")}
-        return UniversalSemanticChunker(**options).decide(units, limits)
+        chunker: Any = default_chunker()(**options)
+        plan: Plan[Segmentation] = chunker.decide(units, limits)
+        return plan
 
     def job(
         self,

@@ -35,7 +35,7 @@ from advchunk.engine.runner import (
     Runner,
     raise_failure,
 )
-from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, require
+from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.layout import (
     Contexts,
     Locator,
@@ -47,7 +47,6 @@ from advchunk.layout import (
     tile_prose,
 )
 from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity
@@ -103,6 +102,7 @@ class Chunker(Params, ABC):
     """
 
     is_corpus_level: ClassVar[bool] = False  # True if the chunks of a document depend on the other documents
+    is_flat: ClassVar[bool] = True  # False if there are chunks of several levels
     restarts: ClassVar[Literal["paragraph", "word"] | None] = None
     """The kind of boundary at which chunking can restart without the text before it; None if it cannot."""
 
@@ -419,10 +419,15 @@ class Chunker(Params, ABC):
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does."""
         reads_all = self.reads_all_formats()
-        if files.is_pdf(path) or (by_name and reads_all and self.markup == Chunker.markup):
-            return files.read_documents(path, metadata=metadata, encoding=encoding)
+        if formats.binary_format(path) or (by_name and reads_all and self.markup == Chunker.markup):
+            return files.read_documents(path, metadata=metadata, encoding=encoding, options=self.reader_options)
         document = files.read_text(path, metadata=metadata, encoding=encoding)
         return files.split_records(document, self.markup if reads_all else "auto") or [document]
+
+    @property
+    def reader_options(self) -> Mapping[str, Any]:
+        """Arguments for readers that take the bytes of a file."""
+        return {}
 
     def chunk_empty(self, document: Document) -> list[Chunk]:
         """Return the chunks of a blank document: none, unless a subclass makes one from its metadata."""

@@ -1,6 +1,7 @@
 """Compose class docstrings, so that `help` explains inherited parameters, and says if a class is experimental."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from inspect import cleandoc
 
@@ -35,6 +36,20 @@ def with_experimental_note(doc: str) -> str:
     """Return the docstring of an experimental class, which says so in its first line; twice is the same as once."""
     summary, gap, rest = doc.partition("\n\n")
     return doc if summary.endswith(EXPERIMENTAL) else f"{summary}{EXPERIMENTAL}\n\n{_NOTE}{gap}{rest}"
+
+
+def parameter_entries(doc: str, names: Iterable[str]) -> str:
+    """Return the entries under Parameters for some of the names."""
+    chosen = set(names)
+    return "\n".join(text for own, text in _entries(cleandoc(doc)) if chosen.intersection(own))
+
+
+def parameter_docs(doc: str) -> dict[str, str]:
+    """Return the description of each parameter in a docstring, as one line."""
+    docs = dict[str, str]()
+    for names, entry in _entries(cleandoc(doc)):
+        docs |= dict.fromkeys(names, " ".join(entry.partition(" :")[2].split()))
+    return docs
 
 
 @cache  # most classes have the same bases

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.catalog import default_chunker
 from advchunk.chunkers.params import ChunkerGroup, Params, parameters
-from advchunk.chunkers.universal import UniversalSemanticChunker
 
 
 @dataclass(kw_only=True)
@@ -16,7 +16,7 @@ class ExperimentalChunker(Chunker):
 
     Parameters
     ----------
-    fallback : a chunker for documents on which this one fails or takes too long; "auto" is `UniversalSemanticChunker` with
+    fallback : a chunker for documents on which this one fails or takes too long; "auto" is ``universal-semantic`` with
         the same sizes and without a time limit; None raises the error.
     """
 
@@ -27,4 +27,4 @@ class ExperimentalChunker(Chunker):
         if self.fallback != "auto":
             return super().fallback_chunker()
         sizes = {**parameters(self, Params), "timeout": None}
-        return UniversalSemanticChunker(**sizes, tokenizer=self.counter, sentence_splitter=self.sentence_splitter)
+        return default_chunker()(**sizes, tokenizer=self.counter, sentence_splitter=self.sentence_splitter)

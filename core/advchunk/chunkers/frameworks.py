@@ -1,13 +1,16 @@
-"""Chunks of files, and metadata in the document models of frameworks, for the adapters."""
+"""What the adapters share: the class of each chunker, chunks of files, and metadata in the document models of frameworks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import Field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from advchunk import registry
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.catalog import chunker_class, params_of
+from advchunk.chunkers.docstrings import parameter_entries
 from advchunk.engine.runner import Failure, OnError, Progress, error_handler
 from advchunk.errors import ConfigurationError, MissingExtra, require
 from advchunk.records import Chunk, Document, Span, write_metadata, written_keys, written_metadata
@@ -108,3 +111,45 @@ def parent_id(chunk: Chunk, chunks: Sequence[Chunk]) -> str | None:
     if chunk.parent is None:
         return None
     return written_metadata(chunk.metadata).get("parent_id") or chunks[chunk.parent].id
+
+
+def chunker_names(suffix: str) -> dict[str, str]:
+    """Return the name of each chunker by the name of its class in an adapter, which ends in ``suffix``."""
+    rows = registry.rows("chunker")
+    return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in rows}
+
+
+def chunker_named(adapter: str, suffix: str, module: str) -> type[Chunker]:
+    """Return the chunker class of an adapter's class; raise `AttributeError`, as of its ``module``, if there is none."""
+    name = chunker_names(suffix).get(adapter) if adapter.endswith(suffix) else None
+    if name is None:
+        msg = f"module {module!r} has no attribute {adapter!r}"
+        raise AttributeError(msg)
+    return chunker_class(name)
+
+
+def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[Field[Any]]:
+    """Return the resources of a chunker that the base of its adapter does not have, under the name that it has there."""
+    known = getattr(base, "model_fields", None) or {field.name for field in fields(base)}
+    return [
+        field
+        for field in fields(chunker)
+        if field.metadata.get("resource")
+        and field.name != "vectors"
+        and aliases.get(field.name, field.name) not in known
+    ]
+
+
+def describe_adapter(chunker: type[Chunker], own: Iterable[str], corpus: str) -> str:
+    """Return the docstring of the adapter of a chunker, with the parameters that are its own.
+
+    Parameters
+    ----------
+    corpus : paragraph on the results for a corpus, for the chunkers that need it.
+    """
+    params = params_of(chunker)
+    summary = (chunker.__doc__ or "").partition("\n")[0].partition(" (`")[0].rstrip(".")
+    paragraphs = [f"{summary} (`{params.__module__}.{params.__name__}`)."]
+    paragraphs += [corpus] if chunker.is_corpus_level else []
+    entries = parameter_entries(chunker.__doc__ or "", own)
+    return "\n\n".join([*paragraphs, *([f"Parameters\n----------\n{entries}"] if entries else [])])

@@ -1,6 +1,7 @@
 """Help with names that are misspelled, or those of other libraries: parameters and methods.
 
-The table ``other_names.json`` has the names of LangChain's text splitters, LlamaIndex's node parsers, chonkie and semchunk.
+Names are those of LangChain's text splitters, LlamaIndex's node parsers, chonkie and semchunk: of parameters in the table
+``other_names.json``, of methods in the registrations of the chunkers.
 """
 
 import json
@@ -10,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from advchunk import registry
 from advchunk.errors import ConfigurationError, did_you_mean
 
 _SUFFIX = re.compile(r"-?(text|markdown-element)?-?(splitter|chunker|node-?parser)(-node-?parser)?$")
@@ -55,8 +57,7 @@ def method_hint(name: str, methods: Collection[str]) -> str:
     """
     word = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower().replace("_", "-").replace(" ", "-")
     word = _SUFFIX.sub("", word) or word
-    table = _table()["methods"]
-    alike = [method for method in methods if word in table.get(method, ())]
+    alike = [row.name for row in registry.rows("chunker") if row.name in methods and word in row.replaces]
     alike = alike or [method for method in methods if word in (method, *method.split("-"))]
     if not alike:
         return did_you_mean(word, methods)

@@ -51,7 +51,7 @@ class Params:
     add_scores : add the reason for the end of each chunk to its metadata, as ``cut`` and ``cut_score``.
     markup : format of texts without a layout: "markdown" protects code, tables and formulas and finds headings; "plain"
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
-        file or the language (`readers.code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
+        file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
         other) are converted to text without tags (`readers.formats`), which is chunked. "auto" detects the format. Packages may add
         formats (`advchunk.plugins`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.

@@ -4,11 +4,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from advchunk.chunkers.base import SegmentingChunker, VectorsChunker
-from advchunk.chunkers.optimal import OptimalSemanticChunker
+from advchunk.chunkers.catalog import default_chunker
 from advchunk.chunkers.params import RESOURCE
 from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
@@ -22,7 +23,7 @@ class SectionedChunker(VectorsChunker):
 
     Parameters
     ----------
-    inner : chunker of each section (only its decisions count); None is `OptimalSemanticChunker` with the same embedder.
+    inner : chunker of each section (only its decisions count); None is ``optimal-semantic`` with the same embedder.
     """
 
     inner: SegmentingChunker | None = field(default=None, repr=False, metadata=RESOURCE)
@@ -53,7 +54,9 @@ class SectionedChunker(VectorsChunker):
         """The chunker that cuts sections."""
         if isinstance(self.inner, SegmentingChunker):
             return self.inner
-        return OptimalSemanticChunker(embedder=self.embedder, batch_size=self.batch_size, cache=self.cache)
+        inner: Any = default_chunker("optimal-semantic")
+        chunker: SegmentingChunker = inner(embedder=self.embedder, batch_size=self.batch_size, cache=self.cache)
+        return chunker
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return units with a hard break before each section, except between a heading and the text below it.

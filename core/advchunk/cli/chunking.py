@@ -15,6 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import click
 
+from advchunk import registry
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.parallel import share_models
@@ -56,7 +57,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.option("--explain", is_flag=True, help="Show why each chunk ends; same as -p add_scores=true.")
 @click.option("--workers", metavar="N", type=click.IntRange(1), default=1, help="Number of processes that chunk.")
 @click.option(
-    "--engine", type=click.Choice(["processes", "ray"]),
+    "--engine", type=click.Choice(registry.names_of("engine")),
     help="Chunk Parquet and JSON Lines files in shards, into the folder --out; the same command resumes.",
 )  # fmt: skip
 @click.option("--jsonl", is_flag=True, help="Read every FILE as JSON lines, one document each.")
@@ -109,9 +110,8 @@ def chunk_command(
 
 
 def _chunk_shards(files: Sequence[str], out: str, method: str, **options: Any) -> None:
-    from advchunk.distributed import chunk_shards
-
-    counts = chunk_shards(files, out, method, **options)
+    engine = {row.name: row for row in registry.rows("engine")}[options["engine"]]
+    counts = engine.load()(files, out, method, **options)
     click.echo(f"{out}: {counts.chunks} chunks, {counts.shards} shards ({counts.resumed} done before)", err=True)
     if counts.failures:
         click.echo(f"advchunk: {counts.failures} documents failed; see the column error", err=True)

@@ -8,7 +8,7 @@ from inspect import getdoc
 
 import click
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import ChunkerGroup, Params
 from advchunk.cli.common import RESOURCE_OPTIONS, RESOURCE_PARAMS, format_option, report_errors
@@ -21,7 +21,7 @@ _SECTION = re.compile(r"\n+(\w+)\n-{3,}\n")
 @format_option
 def list_command(group: ChunkerGroup | None, form: str) -> None:
     """List the available methods."""
-    rows = [{k: registry.describe(name)[k] for k in ("name", "group", "summary")} for name in registry.names(group)]
+    rows = [{k: catalog.describe(name)[k] for k in ("name", "group", "summary")} for name in catalog.names(group)]
     if form == "json":
         click.echo(json.dumps(rows, indent=2))
         return
@@ -36,7 +36,7 @@ def list_command(group: ChunkerGroup | None, form: str) -> None:
 def describe_command(name: str, form: str) -> None:
     """Show a method's documentation and parameters."""
     with report_errors():
-        method = registry.describe(name)
+        method = catalog.describe(name)
     if form == "json":
         click.echo(json.dumps(method, indent=2, ensure_ascii=False))
         return
@@ -46,7 +46,7 @@ def describe_command(name: str, form: str) -> None:
         click.secho(f"{warning}\n", fg="yellow")
     prose, *sections = _SECTION.split(method["documentation"])
     click.echo(prose)
-    docs = _parameter_docs(registry.TABLE[name].chunker)
+    docs = _parameter_docs(catalog.chunker_class(name))
     click.secho("\nParameters", bold=True)
     for param, default in method["parameters"].items():
         click.echo(f"\n  {click.style(param, bold=True)} = {json.dumps(default)}")

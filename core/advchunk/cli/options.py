@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.other_names import parameter_hint
 from advchunk.chunkers.params import Params, parameters
@@ -24,7 +24,9 @@ class ChunkerCommand(click.Command):
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
             every_parameter = {
-                field.name for entry in registry.TABLE.values() for field in fields(registry.params_of(entry.chunker))
+                field.name
+                for name in catalog.names()
+                for field in fields(catalog.params_of(catalog.chunker_class(name)))
             }
             hint = f"; pass it as -p {name}=VALUE" if name in every_parameter else parameter_hint(name, every_parameter)
             msg = f"no such option: {error.option_name}{hint}"
@@ -63,13 +65,13 @@ def create_chunker(
 ) -> Chunker:
     """Create a chunker and load its models, or exit with an error message."""
     with report_errors():
-        unused = {"embedder", "cache"} & resources.keys() if not registry.cuts_by_embeddings(method) else set()
+        unused = {"embedder", "cache"} & resources.keys() if not catalog.cuts_by_embeddings(method) else set()
         require(not unused, f"{method} does not embed, and must be used without --embedder and --cache", sorted(unused))
-        chunker = registry.create(method, experimental=experimental, **params, **resources)
+        chunker = catalog.create(method, experimental=experimental, **params, **resources)
         if fallback:
             # With the method's timeout the fallback would time out as well.
             shared = {**parameters(chunker, Params), "timeout": None, "tokenizer": chunker.counter}
-            chunker = replace(chunker, fallback=registry.create(fallback, experimental=experimental, **shared))
+            chunker = replace(chunker, fallback=catalog.create(fallback, experimental=experimental, **shared))
         chunker.load()
     return chunker
 
@@ -77,7 +79,7 @@ def create_chunker(
 def parse_params(method: str, pairs: Iterable[str], options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters in ``pairs`` and in the options that set one, or exit with an error message."""
     with report_errors():
-        resources = registry.describe(method)["resources"]
+        resources = catalog.describe(method)["resources"]
         params = dict(parse_assignment(pair, "--param takes NAME=VALUE") for pair in pairs)
         for name, value in params.items():
             if name in resources and name not in RESOURCE_PARAMS:

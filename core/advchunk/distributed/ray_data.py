@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from advchunk.chunkers.registry import create
+from advchunk.chunkers.catalog import create
 from advchunk.distributed.batches import Columns, Refused, chunk_documents, chunk_schema, read_rows, repeated_ids
 from advchunk.distributed.deaths import Journal, ray_journal, survive
 from advchunk.errors import import_extra, require

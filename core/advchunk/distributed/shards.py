@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
-from advchunk.chunkers.registry import create
+from advchunk.chunkers.catalog import create
 from advchunk.distributed.batches import Columns, chunk_documents, chunk_schema, repeated_ids
 from advchunk.distributed.deaths import FileJournal, Journal, ray_journal, survive
 from advchunk.distributed.folders import FileFormat, InputPart, OutputFolder, find_parts

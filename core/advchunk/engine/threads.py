@@ -1,13 +1,20 @@
 """Calls in daemon threads, with timeouts, and the exceptions that end one plan or the whole run."""
 
-import asyncio
+from __future__ import annotations
+
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextvars import copy_context
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 _R = TypeVar("_R")
+_LOCK = threading.Lock()  # on the creation of the event loop
 
 
 def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any) -> _R:
@@ -33,7 +40,9 @@ async def call_in_thread(call: Callable[..., _R], *args: Any) -> _R:
     `asyncio.to_thread` has few threads and joins them all when the loop ends, so abandoned calls would block other calls
     and then the exit of the program.
     """
-    return await asyncio.wrap_future(run_in_thread(call, *args))
+    from asyncio import wrap_future  # slow to import, as below
+
+    return await wrap_future(run_in_thread(call, *args))
 
 
 def run_in_thread(call: Callable[..., _R], *args: Any) -> Future[_R]:
@@ -55,11 +64,39 @@ def run_in_thread(call: Callable[..., _R], *args: Any) -> Future[_R]:
     return future
 
 
+def run_coroutine(coroutine: Coroutine[Any, Any, _R]) -> _R:
+    """Run a coroutine on `background_loop`, also from a thread that runs an event loop itself, as in notebooks."""
+    from asyncio import run_coroutine_threadsafe
+
+    future = run_coroutine_threadsafe(coroutine, background_loop())
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # if the wait was interrupted
+
+
+def background_loop() -> AbstractEventLoop:
+    """Return the event loop that runs in a daemon thread of this process, for calls that sync and async code share."""
+    with _LOCK:
+        return _start_loop(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _start_loop(_process: int) -> AbstractEventLoop:  # a fork has no threads
+    from asyncio import new_event_loop
+
+    loop = new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="advchunk-calls").start()
+    return loop
+
+
 def as_exception(error: BaseException) -> Exception:
     """Return an exception that ends one plan; re-raise an error that must end the run, such as `KeyboardInterrupt`."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)):
+    from asyncio import CancelledError
+
+    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, CancelledError)):
         raise error
     wrapped = RuntimeError(f"{type(error).__name__}: {error}")  # such as a panic in a Rust library
     wrapped.__cause__ = error

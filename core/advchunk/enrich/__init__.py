@@ -4,9 +4,26 @@ This works for any chunker: `Summaries` adds a sentence to ``context``, and `Rew
 metadata. Text, spans and ids do not change.
 """
 
-from advchunk.enrich.base import ChunkFailure, Enricher
-from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
-from advchunk.enrich.rewriting import Rewriting, enriched_text
-from advchunk.enrich.summaries import Summaries
+from typing import TYPE_CHECKING
+
+from advchunk.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from advchunk.enrich.base import ChunkFailure, Enricher
+    from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
+    from advchunk.enrich.rewriting import Rewriting, enriched_text
+    from advchunk.enrich.summaries import Summaries
 
 __all__ = ["ChunkFailure", "Enricher", "Rewriting", "RewritingPrompts", "Summaries", "SummaryPrompts", "enriched_text"]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ChunkFailure": ".base",
+        "Enricher": ".base",
+        "Rewriting": ".rewriting",
+        "RewritingPrompts": ".prompts",
+        "Summaries": ".summaries",
+        "SummaryPrompts": ".prompts",
+        "enriched_text": ".rewriting",
+    },
+)

@@ -22,9 +22,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError
-from advchunk.models.identity import identity, model_name, own_identity
+from advchunk.models.identity import identity, model_name, own_identity, type_name
 from advchunk.models.stores import DictStore, FileStore, RedisStore, Store
 from advchunk.records import Floats
 
@@ -168,7 +169,7 @@ class Cached:
     def __post_init__(self) -> None:
         if not self.identity:
             inner = getattr(self.model, "model", self.model)
-            msg = f"a cache needs a model with a model_name (set one on a function), got {identity(inner)}"
+            msg = f"a cache needs a model with a model_name (set one on a function), got {type_name(inner)}"
             raise ConfigurationError(msg)
 
     def __eq__(self, other: object) -> bool:
@@ -238,7 +239,10 @@ def with_cache(model: _M, cache: CacheLike) -> _M | Cached:
 
 @lru_cache(maxsize=64)
 def _open_store(location: str) -> Store:
-    return RedisStore(location) if _URL.match(location) else FileStore(location)
+    scheme = location.partition("://")[0] if _URL.match(location) else "file"
+    row = registry.find("cache", scheme) or registry.find("cache", "redis")  # which says what its URL must be
+    store: Store = row.load()(location) if row else FileStore(location)
+    return store
 
 
 def _settings(model: Any) -> dict[str, Any]:

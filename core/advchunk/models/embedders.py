@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import isawaitable, iscoroutine
@@ -14,16 +14,24 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from advchunk import registry
 from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, require
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
-from advchunk.models.identity import identity, model_name, own_identity, precision, prompt_of, sentence_transformer
+from advchunk.models.identity import (
+    identity,
+    model_name,
+    own_identity,
+    precision,
+    prompt_of,
+    sentence_transformer,
+    type_name,
+)
 from advchunk.models.onnx_embedder import OnnxEmbedder, not_downloaded
 from advchunk.models.static import default_embedder
 from advchunk.models.token_batches import BUDGET, embed_in_batches
 from advchunk.numerics.signals import unit_rows
-from advchunk.plugins import Plugins
 from advchunk.records import Floats
 from advchunk.text.counters import Counter
 
@@ -182,7 +190,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
             acall = getattr(model, async_method, None) if async_method else None
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer)
     methods = [method for method, _ in _METHODS[:-1]]
-    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {identity(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 
@@ -196,17 +204,17 @@ _HOSTED = re.compile(
 _PRECISIONS = ("float32", "float16", "bfloat16")
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 _LOADED: dict[str, Any] = {}
-_LOADING = threading.RLock()  # a plugin's embedder may use another
+_LOADING = threading.RLock()  # an embedder of another package may use another
 
 
 def named_embedder(name: str) -> Any:
     """Load the model of a name, once per process; raise the errors of `as_embedder`."""
-    if name in _PLUGINS.declared:
-        load = _PLUGINS.load(name)
-        require(load is not None, "an embedder of a plugin must load (the log says why it does not)", name)
+    if row := registry.find("embedder", name):
+        load = row.load()
+        require(load is not None, "an embedder of another package must load (the log says why it does not)", name)
     else:
-        check_spelling(name.partition(":")[0], (*_NAMES, *_PLUGINS.declared))
-        load = _OWN.get(name) or partial(_load_named, name)
+        check_spelling(name.partition(":")[0], registry.names_of("embedder"))
+        load = partial(_load_named, name)
     with _LOADING:
         if name not in _LOADED:
             _LOADED[name] = load()
@@ -225,7 +233,7 @@ def _load_named(name: str) -> Any:
         return _load_sentence_transformer(name)
     endings = (*_PRECISIONS, "onnx")
     require(variant in endings, f"an embedder's name may end in one of {[f':{ending}' for ending in endings]}", name)
-    has_variants = base not in (*_OWN, *_PLUGINS.declared)
+    has_variants = base == "minilm" or registry.find("embedder", base) is None
     require(has_variants, "only models of sentence-transformers have a precision or an ONNX graph", name)
     if variant == "onnx":
         return OnnxEmbedder(_MINILM if base == "minilm" else base)
@@ -325,9 +333,9 @@ class UniversalSentenceEncoder:
         return named_embedder, ("usem3",)
 
 
-_OWN: Mapping[str, Callable[[], Any]] = {"hybrid": HybridEmbedder, "usem3": UniversalSentenceEncoder}
-_NAMES = (*_OWN, "minilm")
-_PLUGINS = Plugins("embedders", _NAMES)
+def load_minilm() -> Any:
+    """Load all-MiniLM-L6-v2 with sentence-transformers, from a package that contains it or from the hub."""
+    return _load_sentence_transformer("minilm")
 
 
 def _call_each(call: Callable[[str], Any], texts: list[str]) -> list[Any]:

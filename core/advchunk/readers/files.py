@@ -5,11 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from advchunk.errors import ConfigurationError, require
-from advchunk.readers import formats, magic, pubmed
+from advchunk.readers import formats, magic
 from advchunk.records import Document
 
 _HEAD = 2048  # bytes within which XML and HTML must declare their encoding
@@ -34,7 +34,7 @@ def read_file(
 
     Parameters
     ----------
-    path : text, or a PDF, which needs the extra "pdf" (`readers.pdf`).
+    path : of text, or of a binary format such as PDF, which needs the extra "pdf" (`pages.pdf`).
     markup : format of the text; None detects it from the suffix, and from the text if the suffix is ambiguous
         (`readers.formats.detect_file_format`); "auto" detects it from the text alone, except source code.
     metadata : overrides the metadata in the file.
@@ -56,21 +56,28 @@ def read_documents(
     markup: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     encoding: str | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> list[Document]:
-    """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does."""
-    if is_pdf(path):
-        from advchunk.readers import pdf
+    """Read the documents in a file: each of several records of PubMed, with its own id; else one, as `read_file` does.
 
-        return [pdf.read(Path(path).read_bytes(), id=str(path), metadata=metadata)]
+    Parameters
+    ----------
+    options : further arguments of a reader that takes bytes.
+    """
+    name = markup or formats.binary_format(path)
+    if name and formats.is_binary(name):
+        read = formats.find_reader(name).read
+        return [read(Path(path).read_bytes(), id=str(path), metadata=metadata, **(options or {}))]
     document = read_text(path, metadata=metadata, encoding=encoding)
-    name = markup or formats.detect_file_format(document.id, document.text)
+    name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name)]
 
 
 def split_records(document: Document, markup: str) -> list[Document]:
-    """Return a document for each of several records of PubMed; [] for any other text."""
-    is_pubmed = markup in {"auto", "pubmed"} and formats.detect_format(document.text) == "pubmed"
-    records = pubmed.read_records(document.text) if is_pubmed else []
+    """Return a document for each of several records, if the reader of the text's format knows records; else []."""
+    name = formats.detect_format(document.text)
+    reader: Any = formats.find_reader(name) if markup in {"auto", name} else None
+    records = reader.read_records(document.text) if hasattr(reader, "read_records") else []
     if len(records) < 2:
         return []
     return [replace(record, metadata={**record.metadata, **document.metadata}) for record in records]
@@ -89,11 +96,6 @@ def only(documents: Sequence[Document]) -> Document:
 def read_text(path: str | Path, *, metadata: Mapping[str, Any] | None = None, encoding: str | None = None) -> Document:
     """Return the text of a file, without a layout; see `read_file`."""
     return Document(decode_text(Path(path).read_bytes(), str(path), encoding), str(path), metadata=metadata or {})
-
-
-def is_pdf(path: str | Path) -> bool:
-    """Return True if the file name ends in .pdf."""
-    return PurePath(path).suffix.lower() == ".pdf"
 
 
 def decode_text(data: bytes, name: str = "", encoding: str | None = None) -> str:

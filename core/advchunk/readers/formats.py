@@ -1,77 +1,39 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
-from pathlib import PurePath
-from typing import Literal, TypeAlias, get_args
+from pathlib import Path, PurePath
+from typing import Any
 
-from advchunk.errors import ConfigurationError, MissingExtra, did_you_mean, require
-from advchunk.plugins import Plugins
-from advchunk.readers import markdown
-from advchunk.readers.code.languages import detect_language, is_installed
+from advchunk import registry
+from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.readers import PROLOGUE
 from advchunk.records import Document
-
-Format: TypeAlias = Literal["markdown", "plain", "html", "tei", "jats", "pubmed", "docling", "xml", "code"]
-Markup: TypeAlias = Literal["auto", Format]
-"""A format, or "auto" to detect it (`detect_document_format`)."""
-
-_log = logging.getLogger("advchunk")
-_PLUGINS = Plugins("readers", get_args(Markup))
-_READERS = {
-    "code": "code", "html": "html", "tei": "tei", "jats": "jats", "pubmed": "abstracts", "docling": "docling", "xml": "generic",
-}  # fmt: skip
+from advchunk.registry import Registration
 
 _HEAD = 4096  # characters in which the format is detected
-_PROLOGUE = re.compile(
-    r"[\ufeff\s]*(?:<\?xml[^>]*>\s*|<\?[^>]*\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[[^\]]*\])?\s*>\s*)*+", re.DOTALL
-)
-_ROOTS: tuple[tuple[re.Pattern[str], Format], ...] = (
-    (re.compile(r"<(?:[\w.-]+:)?(?:TEI(?:\.2)?|teiCorpus)(?=[\s/>])"), "tei"),
-    (re.compile(r"<Pubmed(?:Book)?Article(?:Set)?\b"), "pubmed"),
-    (re.compile(r"<(?:article|pmc-articleset|sub-article)\b(?=[^>]*(?:article-type|dtd-version|xmlns:xlink|xmlns:mml|>(?:\s|<[?!][^>]*>)*<(?:front|article)\b))"), "jats"),
-    (re.compile(r"<OAI-PMH\b(?s:.)*?<article\b"), "jats"),
-    (re.compile(r"<(?:html|head|body)\b", re.IGNORECASE), "html"),  # other tags, such as <p align=...>, begin READMEs
-)  # fmt: skip
-_HTML_TYPE = re.compile(r"[\ufeff\s]*<!DOCTYPE\s+html\b", re.IGNORECASE)
-_JATS_TYPE = re.compile(r"<!DOCTYPE\s+\w+\s+PUBLIC\s+[\"']-//NLM//DTD (?:JATS|Journal)")
-_MEDLINE = re.compile(r"[\ufeff\s]*PMID- *\d")
-_DOCLING = re.compile(r'"schema_name"\s*:\s*"DoclingDocument"|"main-text"\s*:\s*\[')  # the second in old versions
-
-_XML = (".xml", ".nxml", ".tei", ".jats")
-_SUFFIXES: dict[str, Format | None] = {
-    **dict.fromkeys((".md", ".markdown", ".mdx", ".qmd", ".rmd"), "markdown"),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
-    **dict.fromkeys((*_XML, ".json", ".nbib", ".medline"), None),  # detected from the text
-}
+_DECLARED_XML = re.compile(rf"(?=[\ufeff\s]*<\?xml){PROLOGUE}<")
+_NEVER_MARKUP = ("auto",)  # a value of ``markup`` that names no reader
 
 
-def detect_format(text: str) -> Format:
+def detect_format(text: str) -> str:
     r"""Detect the format of a text from its beginning; the default is "markdown", which covers prose too.
 
-    >>> detect_format('<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/></TEI>'), detect_format("# Tea\n\nGreen.")
-    ('tei', 'markdown')
+    >>> detect_format("<!DOCTYPE html><p>Tea"), detect_format("# Tea\n\nGreen.")
+    ('html', 'markdown')
     """
     head = text[:_HEAD]
-    if _HTML_TYPE.match(head):
-        return "html"
-    if (prologue := _PROLOGUE.match(head)) and head.startswith("<", prologue.end()):
-        names = [name for root, name in _ROOTS if root.match(head, prologue.end())]
-        names += ["jats"] if _JATS_TYPE.search(head, 0, prologue.end()) else []
-        names += ["xml"] if "<?xml" in prologue[0] else []
-        if names:
-            return names[0]
-    if _MEDLINE.match(head):
-        return "pubmed"
-    if head.lstrip("\ufeff \t\r\n").startswith("{") and _DOCLING.search(text):
-        return "docling"
-    return "markdown"
+    for row in registry.rows("reader"):
+        if row.begins and _pattern(row.begins).match(head):
+            found = registry.load_path(row.detect)(text) if row.detect else row.name
+            if found:
+                return str(found)
+    return "xml" if _DECLARED_XML.match(head) else "markdown"
 
 
-def detect_document_format(document: Document) -> Format:
+def detect_document_format(document: Document) -> str:
     """Detect the format of a document from its text, and source code from the name of its file and the like.
 
     See `code.languages.detect_language`. Without the extra "code", code is "plain", which is logged once.
@@ -79,72 +41,98 @@ def detect_document_format(document: Document) -> Format:
     >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
     'markdown'
     """
-    name = detect_format(document.text)
-    language = detect_language(document.source, document.text, document.metadata) if name == "markdown" else ""
-    return _code_format(language) if language else name
+    found = detect_format(document.text)
+    return (found == "markdown" and _ask(document.text, document.source, document.metadata)) or found
 
 
 def detect_file_format(name: str, text: str) -> str:
-    """Detect the format of a file from its suffix, or from its text if the suffix is ambiguous; default "plain".
-
-    The result is a `Format`, or the name of a plugin's reader.
+    """Detect the format of a file from its suffix, or from its text if several formats share the suffix; default "plain".
 
     Source code without a suffix is detected by its first line. Without the extra "code" it is "plain", which is logged once.
 
     >>> detect_file_format("notes.md", "Tea."), detect_file_format("notes.txt", "# Tea")
     ('markdown', 'plain')
     """
-    if language := detect_language(name, text):
-        return _code_format(language)
     suffix = PurePath(name).suffix.lower()
-    fixed = _SUFFIXES[suffix] if suffix in _SUFFIXES else _plugin_suffixes().get(suffix, "plain")
-    if fixed:
-        return fixed
-    detected = detect_format(text)
-    if detected == "markdown" and suffix in _XML and text.lstrip("\ufeff \t\r\n").startswith("<"):
+    row = _by_suffix().get(suffix)
+    if row and not row.detect:
+        return row.name
+    if found := _ask(text, name, {}):
+        return found
+    if suffix not in _shared_suffixes():
+        return "plain"
+    found = detect_format(text)
+    if found == "markdown" and "xml" in _shared_suffixes()[suffix] and text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "xml"
-    return "plain" if detected == "markdown" else detected
+    return "plain" if found == "markdown" else found
 
 
 def is_supported(name: str) -> bool:
-    """Return True if the suffix of a file is that of a format, of plain text, or of a PDF.
+    """Return True if the suffix of a file is that of a format.
 
-    >>> is_supported("tea.py"), is_supported("tea.txt"), is_supported("tea.png")
+    >>> is_supported("tea.html"), is_supported("tea.txt"), is_supported("tea.png")
     (True, True, False)
     """
     suffix = PurePath(name).suffix.lower()
-    return suffix in {*_SUFFIXES, ".txt", ".pdf"} or bool(detect_language(name)) or suffix in _plugin_suffixes()
+    return suffix in _by_suffix() or suffix in _shared_suffixes()
+
+
+def binary_format(path: str | Path) -> str:
+    """Return the format of a file whose reader takes bytes, by its suffix; "" if it is text.
+
+    >>> binary_format("tea.txt")
+    ''
+    """
+    row = _by_suffix().get(PurePath(path).suffix.lower())
+    return row.name if row and takes_bytes(row) else ""
+
+
+def takes_bytes(row: Registration) -> bool:
+    """Return True if a reader takes the bytes of a file."""
+    return (getattr(row.load(), "takes", "text") if row.takes is None else row.takes) == "bytes"
+
+
+def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
+    """Return the format that a text has by other signs than its beginning; "" if unknown."""
+    asked = (row.detect for row in registry.rows("reader") if row.detect and not row.begins)
+    return next((found for path in asked if (found := registry.load_path(path)(text, name, metadata))), "")
 
 
 @cache
-def _plugin_suffixes() -> Mapping[str, str]:
-    suffixes = dict[str, str]()
-    for name, point in _PLUGINS.declared.items():
-        own = getattr(_PLUGINS.load(name), "suffixes", ())
-        taken = {*_SUFFIXES, *suffixes, ".txt", ".pdf"}
-        if isinstance(own, str) or any(suffix in taken or not suffix.startswith(".") for suffix in own):
-            _PLUGINS.warn(point, f"its suffixes must be a tuple of new ones with a dot, got {own!r}")
-        else:
-            suffixes |= dict.fromkeys(own, name)
+def _pattern(begins: str) -> re.Pattern[str]:
+    return re.compile(begins)
+
+
+@cache
+def _by_suffix() -> Mapping[str, Registration]:
+    """Return the reader of each suffix that decides on the format."""
+    suffixes = {suffix: row for row in registry.rows("reader") for suffix in row.suffixes or ()}
+    for row in registry.rows("reader"):
+        if row.suffixes is None:  # of another package, which says them itself
+            own = getattr(row.load(), "suffixes", ())
+            taken = suffixes.keys() | _shared_suffixes().keys()
+            if isinstance(own, str) or any(suffix in taken or not suffix.startswith(".") for suffix in own):
+                row.reject(f"its suffixes must be a tuple of new ones with a dot, got {own!r}")
+            else:
+                suffixes |= dict.fromkeys(own, row)
     return suffixes
 
 
-def _code_format(language: str) -> Format:
-    if is_installed(language):
-        return "code"
-    _report_missing()
-    return "plain"
+@cache
+def _shared_suffixes() -> Mapping[str, list[str]]:
+    """Return the formats of each suffix that does not decide among them."""
+    shared = dict[str, list[str]]()
+    for row in registry.rows("reader"):
+        for suffix in row.shared_suffixes:
+            shared.setdefault(suffix, []).append(row.name)
+    return shared
 
 
 @cache
-def _report_missing() -> None:
-    _log.warning("source code is read as plain text: %s", MissingExtra("tree-sitter", "code"))
-
-
 def check_markup(markup: str) -> None:
-    """Raise `ConfigurationError` unless ``markup`` is a format, "auto", or the name of a plugin's reader."""
-    if markup not in get_args(Markup) and markup not in _PLUGINS.declared:
-        names = *get_args(Markup), *_PLUGINS.declared
+    """Raise `ConfigurationError` unless ``markup`` is "auto", or the name of a format."""
+    if markup not in _NEVER_MARKUP and registry.find("reader", markup) is None:
+        names = *_NEVER_MARKUP, *registry.names_of("reader")
         msg = f"markup must be one of {', '.join(names)}, got {markup!r}{did_you_mean(str(markup), names)}"
         raise ConfigurationError(msg)
 
@@ -163,21 +151,47 @@ def read(document: Document, markup: str) -> Document:
     check_markup(markup)
     if document.blocks is not None:
         return document
-    if {"dl_meta", "schema_name"} & document.metadata.keys() and markup in {"auto", "markdown"}:
-        from advchunk.readers import docling
-
-        if docling.is_chunk(document.metadata):
-            return docling.restore_layout(document)
+    if markup in {"auto", "markdown"} and document.metadata and (restored := _restore_layout(document)):
+        return restored
     name = detect_document_format(document) if markup == "auto" else markup
-    if name == "plain":
-        return replace(document, blocks=())
-    if name == "markdown":
-        return replace(document, blocks=markdown.blocks(document.text))
-    reader = import_module(f"advchunk.readers.{_READERS[name]}") if name in _READERS else _PLUGINS.load(name)
-    require(hasattr(reader, "read"), "a reader of a plugin must load, and have a function read", name)
+    reader = find_reader(name)
+    if hasattr(reader, "blocks"):  # the text stays as it is
+        return replace(document, blocks=reader.blocks(document.text))
+    rule = (
+        f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
+    )
+    require(not is_binary(name), rule, markup)
     derived = reader.read(document.text, id=document.id, metadata=document.metadata)
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
     return compose_offsets(document, derived)
+
+
+@cache
+def find_reader(name: str) -> Any:
+    """Return the reader of a format: a module or another object with ``read``, or with ``blocks`` if it changes no text."""
+    check_markup(name)
+    row = registry.find("reader", name)
+    reader = row.load() if row else None
+    rule = "a reader of another package must load, and have a function read"
+    require(hasattr(reader, "read") or hasattr(reader, "blocks"), rule, name)
+    return reader
+
+
+def is_binary(name: str) -> bool:
+    """Return True if the reader of a format takes the bytes of a file."""
+    row = registry.find("reader", name)
+    return row is not None and takes_bytes(row)
+
+
+def _restore_layout(document: Document) -> Document | None:
+    """Return a document with the layout that its metadata describe; None if they describe none."""
+    rows = (row for row in _restoring() if document.metadata.keys() & set(row.metadata_keys))
+    return next((restored for row in rows if (restored := row.load().restore_layout(document))), None)
+
+
+@cache
+def _restoring() -> tuple[Registration, ...]:
+    return tuple(row for row in registry.rows("reader") if row.metadata_keys)
 
 
 def compose_offsets(document: Document, derived: Document) -> Document:

@@ -4,6 +4,9 @@ markdown-it parses the blocks; its inline parser, for links and emphasis, never 
 definitions stay paragraphs (a chunker must not lose them), and markers nested deeper than `_DEEPEST` are prose, where
 markdown-it would drop the rest of the text.
 
+The parser knows the rows of `RULES`, and reads only the ranges in which a line has the pattern of a row: other text is
+paragraphs. A row is all that a new kind of block needs.
+
 Every character that is not white space is in a block, except thematic breaks, a byte order mark, and the markers of quotes
 and list items on a line of their own.
 """
@@ -12,9 +15,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from advchunk.records import Block, BlockKind, Document, Span
 
@@ -23,9 +27,10 @@ if TYPE_CHECKING:
     from markdown_it.parser_block import RuleFuncBlockType
     from markdown_it.rules_block import StateBlock
 
+# The tokens of markdown-it that are blocks here, and those of `push_block`.
 _LEAVES: Mapping[str, BlockKind] = {
     "heading_open": "heading", "paragraph_open": "paragraph", "html_block": "paragraph", "code_block": "code",
-    "fence": "code", "table": "table", "formula": "formula",
+    "fence": "code", **{kind: kind for kind in get_args(BlockKind)},
 }  # fmt: skip
 
 # An open quote counts 1, an open list 2. The parser recurses, three stack frames per level.
@@ -44,19 +49,6 @@ _FORMULA = (
 _FORMULA_OPENS = re.compile(_FORMULA)
 _FORMULA_TAIL = re.compile(r"[ \t]*+[.,;]?[ \t]*+(?:\([^()]*\))?[ \t]*+")  # a comma, the number of the equation
 
-# Lines that need the parser; the blocks of `_LASTING` may continue past blank lines.
-_LASTING = r"```|~~~|<(?:[!?]|script|pre|style|textarea)"
-_RUNS_ON = re.compile(rf"\n {{0,3}}(?:{_LASTING})", re.IGNORECASE)
-_MARKED = re.compile(
-    rf"""
-    \n (?: [ ]{{4}} | [ ]{{0,3}}\t ) [ \t]* [^ \t\n]                # indented code
-  | \n [ ]{{0,3}} (?: > | <[a-z/] | {_LASTING} | {_FORMULA}
-      | (?: \#{{1,6}} | [-+*] | [0-9]{{1,9}}[.)] ) (?= [ \t\n] | \Z )
-      | (?: =+[ \t]* | [-*_][-*_ \t]* | [-|:][-|:\ \t]* ) (?= \n | \Z )  # underlines, thematic breaks, tables
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_UNDERLINE = re.compile(r"\n[ \t>]*+(?:=+|-+)[ \t]*(?:\n|\Z)")  # of a heading, perhaps within quotes and items
 _BLANK = re.compile(r"\n(?:[ \t]*\n)+")
 _TITLE = 3  # maximum lines of an underlined heading
 _LINE_END = re.compile(r"\n")
@@ -142,12 +134,13 @@ def read(text: str, *, id: str = "", metadata: Mapping[str, Any] | None = None) 
 
 
 def parse_blocks(flat: str, start: int, end: int) -> Iterator[Block]:
-    """Yield the blocks of ``flat[start:end]`` according to markdown-it."""
+    """Yield the blocks of ``flat[start:end]`` according to the parser."""
     lines = [start, *(m.end() for m in _LINE_END.finditer(flat, start, end)), end]
     containers: list[str] = []  # open quotes and items, innermost last
     marker: int | None = None  # line of an item whose text has not begun
     source = flat[start:end]
-    for token in _parser(underlines=_UNDERLINE.search(source) is not None).parse(source):
+    absent = tuple(rule for rule, pattern in _patterns(RULES).second_lines if not pattern.search(source))
+    for token in _parser(RULES, absent).parse(source):
         if token.type in {"blockquote_open", "list_item_open"}:
             containers.append(token.type)
             marker = token.map[0] if token.map and token.type == "list_item_open" else None
@@ -184,13 +177,14 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
     more; a fence or HTML may contain everything that follows.
     """
     text = "\n" + flat[begin:]
-    lasting = _RUNS_ON.search(text)
+    patterns = _patterns(RULES)
+    lasting = patterns.lasts.search(text)
     limit = lasting.start() if lasting else len(text)
 
     def is_marked(region: tuple[int, int]) -> bool:
         start, end = region
         indented = text.startswith(("  ", "\t", " \t"), start)
-        return indented or end > limit or _MARKED.search(text, start - 1, end) is not None
+        return indented or end > limit or patterns.opens.search(text, start - 1, end) is not None
 
     edges = [1, *(edge for blank in _BLANK.finditer(text, 1) for edge in blank.span()), len(text)]
     for needs_parser, run in groupby(zip(edges[::2], edges[1::2], strict=True), is_marked):
@@ -201,19 +195,13 @@ def _ranges(flat: str, begin: int) -> Iterator[tuple[int, int, bool]]:
             yield from ((start, end, False) for start, end in regions)
 
 
-@cache
-def _parser(*, underlines: bool) -> MarkdownIt:
-    """Return the parser, or one for text without underlined headings, which does not look for them in each line."""
-    from markdown_it import MarkdownIt, rules_block
-
-    parser = MarkdownIt("commonmark", {"maxNesting": 2 * _DEEPEST}).enable("table").disable("reference")
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    ruler = parser.block.ruler
-    ruler.before("fence", "formula", _parse_formula, {"alt": ["paragraph", "blockquote", "list"]})
-    ruler.at("table", partial(_parse_table, rules_block.table), {"alt": ["paragraph"]})
-    ruler.at("list", partial(_limit_depth, rules_block.list_block), {"alt": ["paragraph", "blockquote"]})
-    ruler.at("blockquote", partial(_limit_depth, rules_block.blockquote), {"alt": ["paragraph", "blockquote", "list"]})
-    return parser if underlines else parser.disable("lheading")
+def _parse_opening(
+    opens: re.Pattern[str], rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool
+) -> bool:
+    """Apply a rule where a line opens its block and is not indented code."""
+    at = state.bMarks[start] + state.tShift[start]
+    opening = opens.match(state.src, at, state.eMarks[start])
+    return opening is not None and not state.is_code_block(start) and rule(state, start, end, silent)
 
 
 def _limit_depth(rule: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -221,8 +209,10 @@ def _limit_depth(rule: RuleFuncBlockType, state: StateBlock, start: int, end: in
     return (silent or state.level < _DEEPEST) and rule(state, start, end, silent)
 
 
-def _parse_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse the rows of a table, not its cells: markdown-it's tokens for cells take ten times as long."""
+    from markdown_it.rules_block import table
+
     head = table(state, start, end, True)
     if silent or not head:
         return head
@@ -233,14 +223,14 @@ def _parse_table(table: RuleFuncBlockType, state: StateBlock, start: int, end: i
             break
         line += 1
     state.parentType = parent
-    return _push_block(state, "table", start, line)
+    return push_block(state, "table", start, line)
 
 
 def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Parse a display formula, which must close before a blank line, and at the end of a line."""
     at, line = state.bMarks[start] + state.tShift[start], start
     opening = _FORMULA_OPENS.match(state.src, at, state.eMarks[start])
-    if opening is None or state.is_code_block(start):
+    if opening is None:
         return False
     name = opening["environment"]
     closing = f"\\end{{{name}}}" if name else {"$$": "$$", "\\[": "\\]"}[opening[0]]
@@ -259,13 +249,96 @@ def _parse_formula(state: StateBlock, start: int, end: int, silent: bool) -> boo
     if close < 0 or not _FORMULA_TAIL.fullmatch(state.src, close + len(closing), state.eMarks[line]):
         state.env[search] = start, line
         return False
-    return silent or _push_block(state, "formula", start, line + 1)
+    return silent or push_block(state, "formula", start, line + 1)
 
 
-def _push_block(state: StateBlock, kind: str, start: int, end: int) -> bool:
+def push_block(state: StateBlock, kind: BlockKind, start: int, end: int) -> bool:
+    """Make the lines from ``start`` to ``end`` a block, which ends the work of a rule."""
     state.line = end
     state.push(kind, "", 0).map = [start, end]
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    r"""A kind of block, and how the parser finds it.
+
+    Patterns are regular expressions for the beginning of a line, after at most three spaces and perhaps a quote's ``>``.
+
+    Parameters
+    ----------
+    name : a name; that of markdown-it's rule if ``parse`` is None.
+    opens : pattern of every line that may begin the block, perhaps of more; any group is named. The rule is applied nowhere else.
+    interrupts : what the block ends without a blank line between.
+    parse : a block rule as markdown-it calls it, which `push_block` ends. It is called where a line matches ``opens``.
+    lasts : pattern of the lines that begin a block which may contain blank lines; "" if there are none.
+    nests : whether the block contains others, at most `_DEEPEST` deep.
+    second_line : whether ``opens`` matches the second line of the block or a later one, such as an underline.
+    """
+
+    name: str
+    opens: str
+    interrupts: tuple[Literal["paragraph", "blockquote", "list"], ...] = ()
+    parse: RuleFuncBlockType | None = None
+    lasts: str = ""
+    nests: bool = False
+    second_line: bool = False
+
+
+# In the order in which they are tried; what no rule accepts is a paragraph.
+_END, _SPACE = r"[ \t]*(?=\n|\Z)", r"(?=[ \t\n]|\Z)"
+_FENCE, _RAW_HTML = "```|~~~", "<(?:[!?]|(?i:script|pre|style|textarea))"
+RULES: tuple[Rule, ...] = (
+    Rule("table", rf"[-|:][-|: \t]*{_END}", ("paragraph",), _parse_table, second_line=True),
+    Rule("code", r"[ \t]++[^\n]"),
+    Rule("formula", _FORMULA, ("paragraph", "blockquote", "list"), _parse_formula),
+    Rule("fence", _FENCE, ("paragraph", "blockquote", "list"), lasts=_FENCE),
+    Rule("blockquote", ">", ("paragraph", "blockquote", "list"), nests=True),
+    Rule("hr", rf"[-*_][-*_ \t]*{_END}", ("paragraph", "blockquote", "list")),
+    Rule("list_block", rf"(?:[-+*]|[0-9]{{1,9}}[.)]){_SPACE}", ("paragraph", "blockquote"), nests=True),
+    Rule("html_block", f"<[a-zA-Z/]|{_RAW_HTML}", ("paragraph", "blockquote"), lasts=_RAW_HTML),
+    Rule("heading", rf"#{{1,6}}{_SPACE}", ("paragraph", "blockquote")),
+    Rule("lheading", f"(?:=+|-+){_END}", second_line=True),
+)
+
+
+class _Patterns(NamedTuple):
+    """Patterns of lines that tell, before a text is parsed, which of its ranges need the parser and which rules."""
+
+    opens: re.Pattern[str]  # a range needs the parser
+    lasts: re.Pattern[str]  # so does all that follows
+    second_lines: tuple[tuple[Rule, re.Pattern[str]], ...]  # a range needs the rule
+
+
+@cache
+def _patterns(rules: tuple[Rule, ...]) -> _Patterns:
+    return _Patterns(
+        re.compile(rf"\n {{0,3}}+(?:{'|'.join(rule.opens for rule in rules)})"),
+        re.compile(rf"\n {{0,3}}+(?:{'|'.join(rule.lasts for rule in rules if rule.lasts)})"),
+        tuple((rule, re.compile(rf"\n[ \t>]*+(?:{rule.opens})")) for rule in rules if rule.second_line),
+    )
+
+
+@cache
+def _parser(rules: tuple[Rule, ...], absent: tuple[Rule, ...]) -> MarkdownIt:
+    """Return a parser that applies the rules except for the absent ones, which no line of its text needs."""
+    from markdown_it import MarkdownIt, rules_block
+    from markdown_it.ruler import Ruler
+
+    parser = MarkdownIt("commonmark", {"maxNesting": 2 * _DEEPEST})
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    ruler: Ruler[RuleFuncBlockType] = Ruler()
+    parser.block.ruler = ruler
+    for rule in rules:
+        if rule not in absent:
+            parse = rule.parse or getattr(rules_block, rule.name)
+            if rule.parse and not rule.second_line:
+                parse = partial(_parse_opening, re.compile(rule.opens), parse)
+            if rule.nests:
+                parse = partial(_limit_depth, parse)
+            ruler.push(rule.name, parse, {"alt": [*rule.interrupts]})
+    ruler.push("paragraph", rules_block.paragraph)
+    return parser
 
 
 def heading_text(source: str) -> str:

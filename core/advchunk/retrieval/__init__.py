@@ -7,24 +7,29 @@
 'Wait two minutes. '
 """
 
-from advchunk.retrieval.dense import VectorIndex
-from advchunk.retrieval.levels import ChunkHierarchy, add_sections, merge_upward
-from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
-from advchunk.retrieval.neighbors import rerank_by_neighbors
-from advchunk.retrieval.passages import Hit, Passage, assemble_passages
-from advchunk.retrieval.places import Places
-from advchunk.retrieval.rankings import Ranking, fuse
-from advchunk.retrieval.retriever import Retriever
-from advchunk.retrieval.search import Search, combine
-from advchunk.retrieval.vectors import aadd_vectors, add_vectors
+from typing import TYPE_CHECKING
+
+from advchunk.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, merge_upward
+    from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
+    from advchunk.retrieval.neighbors import rerank_by_neighbors
+    from advchunk.retrieval.passages import Hit, Passage, assemble_passages
+    from advchunk.retrieval.positions import ChunkPositions
+    from advchunk.retrieval.rankings import Ranking, fuse
+    from advchunk.retrieval.retriever import Retriever
+    from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.vector_index import VectorIndex
+    from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
     "ChunkHierarchy",
+    "ChunkPositions",
     "Hit",
     "LexicalIndex",
     "PartedIndex",
     "Passage",
-    "Places",
     "Ranking",
     "Retriever",
     "Search",
@@ -38,3 +43,27 @@ __all__ = [
     "merge_upward",
     "rerank_by_neighbors",
 ]
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "ChunkHierarchy": ".hierarchies",
+        "ChunkPositions": ".positions",
+        "Hit": ".passages",
+        "LexicalIndex": ".lexical_index",
+        "PartedIndex": ".lexical_index",
+        "Passage": ".passages",
+        "Ranking": ".rankings",
+        "Retriever": ".retriever",
+        "Search": ".search",
+        "VectorIndex": ".vector_index",
+        "aadd_vectors": ".vectors",
+        "add_sections": ".hierarchies",
+        "add_vectors": ".vectors",
+        "assemble_passages": ".passages",
+        "combine": ".search",
+        "fuse": ".rankings",
+        "merge_upward": ".hierarchies",
+        "rerank_by_neighbors": ".neighbors",
+    },
+    {"Places": ".positions:ChunkPositions"},
+)

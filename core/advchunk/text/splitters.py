@@ -1,20 +1,20 @@
-"""Sentence splitters by name, spaCy pipeline or callable, and the splitter into elementary discourse units."""
+"""Sentence splitters by name, spaCy pipeline or callable."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from advchunk import registry
 from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.lazy import lazy_names
 from advchunk.records import Units
-from advchunk.text.edus.lexicon import get_lexicon
-from advchunk.text.edus.parsed import parsed_edus
-from advchunk.text.edus.rules import clause_ends
-from advchunk.text.sentences import plain_sentences, sentences, spacy_documents
-from advchunk.text.tiling import Tiler, align, from_ends, from_spans, owning_space, paragraphs, unit_end
+from advchunk.text.sentences import sentences, spacy_documents
+from advchunk.text.tiling import Tiler, align, from_spans, owning_space, paragraphs
+
+__getattr__, _ = lazy_names(__name__, {}, {"Edus": "advchunk.experimental"})
 
 # The splitters that `as_tiler` takes; a spaCy Language is a callable.
 SplitterLike: TypeAlias = Literal["plain", "edus"] | Callable[[str], Any] | None
@@ -63,7 +63,7 @@ def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
     Parameters
     ----------
     splitter : None for `sentences` in ``language``; ``"plain"`` for `plain_sentences`; ``"edus"`` for clauses, with the
-        defaults of `Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
+        defaults of `experimental.edus.Edus`; a spaCy ``Language``; or a callable that takes a text and returns `Units`, edges,
         ``(start, end)`` spans, or strings that are verbatim parts of the text, in order, with only white space between.
 
     Anything else raises `ConfigurationError`. The tiler raises it too, naming the piece, if the splitter loses, reorders
@@ -75,63 +75,20 @@ def as_tiler(splitter: SplitterLike = None, language: str = "en") -> Tiler:
     if splitter is None:
         return partial(sentences, language=language)
     if isinstance(splitter, str):
-        rule = f"the name of a splitter must be 'plain' or 'edus'{did_you_mean(splitter, ['plain', 'edus'])}"
-        require(splitter in {"plain", "edus"}, rule, splitter)
-        return Edus(language) if splitter == "edus" else plain_sentences
+        return _named(splitter, language)
     if hasattr(splitter, "pipe") and hasattr(splitter, "pipe_names"):
         return partial(spacy_sentences, nlp=splitter)
     require(callable(splitter), "a splitter must be None, 'plain', 'edus', a spaCy Language or a callable", splitter)
     return _Coerced(splitter)
 
 
-@dataclass(frozen=True)
-class Edus:
-    """Tile a text with its elementary discourse units; usable as the ``sentence_splitter`` of any chunker.
-
-    Units are those of the RST Discourse Treebank, with the departures below: sentences; clauses with their own subject that
-    are coordinated by "and", "but", a semicolon or a colon; adverbial clauses, also with a participle ("without telling
-    anyone"); the clause reported by a verb of saying or thinking, and ", he said" after it; relative clauses after a comma;
-    and phrases that open with a strong cue ("because of", "according to").
-
-    Departures: units tile the text, so clauses in the middle of another unit stay in it; so do restrictive relative clauses
-    and clausal subjects, as in Mann and Thompson. Brackets and quotations are kept whole. Bare infinitives of purpose, and
-    second predicates of one subject, are not units.
-
-    On 26 of our English sentences, annotated by hand, connectives and punctuation have a recall of .91 and a precision of
-    .95; parses of spaCy's small model .96 and 1. Without a parser, 1 to 2 million characters take a second. Verbs are
-    recognized in English only: in other languages any two words count as a clause, and commas decide.
-
-    Parameters
-    ----------
-    language : code of the language whose connectives are used; without a lexicon, only sentences and semicolons count.
-    connectives, lexicon : changes to the language's lexicon, or another lexicon (see `get_lexicon`).
-    sentences : splitter into the sentences that contain the units (see `as_tiler`).
-    nlp : a spaCy ``Language`` with a parser, to find sentences and clauses by its parses instead of by connectives and
-        punctuation.
-
-    See Carlson & Marcu 2001, "Discourse Tagging Reference Manual", ISI-TR-545. Carlson, Marcu & Okurowski 2001, "Building a
-    discourse-tagged corpus in the framework of Rhetorical Structure Theory", SIGdial. Mann & Thompson 1988, "Rhetorical
-    Structure Theory", Text 8(3). Prasad et al. 2008, "The Penn Discourse TreeBank 2.0", LREC, for connectives.
-
-    >>> Edus()("If it rains, we stay, but she said that it would not.").strings()
-    ['If it rains, ', 'we stay, ', 'but she said ', 'that it would not.']
-    """
-
-    language: str = "en"
-    connectives: Mapping[str, Any] | None = None
-    lexicon: Mapping[str, Any] | None = None
-    sentences: Any = None
-    nlp: Any = None
-
-    def __post_init__(self) -> None:
-        valid = self.nlp is None or hasattr(self.nlp, "pipe_names")
-        require(valid, "nlp must be a spaCy Language with a parser, or None", self.nlp)
-
-    def __call__(self, text: str) -> Units:
-        """Tile a text."""
-        lexicon = get_lexicon(self.language, self.connectives, self.lexicon)
-        if self.nlp is not None:
-            return parsed_edus(text, self.nlp, lexicon)
-        edges = as_tiler(self.sentences, self.language)(text).edges.tolist()
-        inner = (start + i for start, end in pairwise(edges) for i in clause_ends(text[start:end], lexicon))
-        return from_ends(text, [*edges, *(unit_end(text, end) for end in inner)])
+def _named(name: str, language: str) -> Tiler:
+    """Return the tiler of a name, for a language if it depends on one."""
+    row = registry.find("splitter", name)
+    if row is None:
+        every = registry.names_of("splitter")
+        msg = f"the name of a splitter must be {' or '.join(map(repr, every))}{did_you_mean(name, every)}, got {name!r}"
+        raise ConfigurationError(msg)
+    splitter = row.load()
+    tiler: Tiler = splitter(language) if isinstance(splitter, type) else splitter
+    return tiler

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
-from advchunk.chunkers import registry
+from advchunk.chunkers import catalog
 from advchunk.chunkers.base import Chunker
 from advchunk.chunkers.params import parameters
 from advchunk.engine import Watch, drive
@@ -148,13 +148,13 @@ def candidate(name: str, label: str = "", **params: Any) -> Candidate:
     >>> candidate("recursive", max_tokens=100).label
     'recursive, max_tokens=100'
     """
-    chunker = registry.create(name, **{"experimental": True, "fallback": None, **params})
+    chunker = catalog.create(name, **{"experimental": True, "fallback": None, **params})
     hidden = {f.name for f in fields(chunker) if not f.metadata.get("changes", True)}  # such as the path of a cache
     listed = {k: value for k, value in params.items() if isinstance(value, (str, int, float)) and k not in hidden}
     if listed.get("vectors") in _CONTEXT_VECTORS:
         del listed["vectors"]
     default = ", ".join([_label(name, params), *(f"{key}={value}" for key, value in listed.items())])
-    group: CandidateGroup = "baseline" if name in BASELINES else registry.TABLE[name].group
+    group: CandidateGroup = "baseline" if name in BASELINES else catalog.chunker_class(name).group
     settings = {**parameters(chunker), **{key: value for key, value in params.items() if key == "vectors"}}
     return Candidate(label or default, chunker.chunk_many, group, settings, chunker.fingerprint(), chunker)
 
@@ -179,6 +179,21 @@ def _label(name: str, params: Mapping[str, Any]) -> str:
 
 def _candidate_of_size(name: str, label: str, params: Mapping[str, Any], size: int) -> Candidate:
     return candidate(name, label, **params, max_tokens=size)
+
+
+def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
+    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`.
+
+    >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
+    {}
+    """
+    published, warnings = catalog.sensitivities()["chunkers"], dict[str, str]()
+    for label in labels:
+        name, *rest = label.split(", ")
+        configuration = ", ".join([name, *(part for part in rest if part.startswith("preset="))])
+        if warning := published.get(configuration, {}).get("warning"):
+            warnings[label] = warning
+    return warnings
 
 
 def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str = "", **settings: Any) -> Candidate:

@@ -4,39 +4,29 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from importlib.resources import files
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk.evaluation.comparison.comparisons import (
-    METRICS,
-    Comparison,
-    Metric,
-    compare_experimental,
-    group_by_kind,
-    leaders,
-)
+from advchunk.evaluation.comparison.comparisons import Comparison, compare_experimental, group_by_kind, leaders
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
+from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
+from advchunk.text.templates import fill_text
 
 Columns: TypeAlias = Mapping[str, tuple[str, str]]
 """The title and the format of each column, by its key in `as_rows`."""
 
-_SCORES = {
-    "recall in budget": "recall", "IoU in budget": "iou", "IoU at k": "iou_at_k", "recall at k": "recall_at_k",
-    "precision at k": "precision_at_k", "hit at k": "hit_at_k", "reciprocal rank": "reciprocal_rank", "nDCG at k": "ndcg",
-    "precision omega": "precision_omega", "claims at k": "claims_at_k",
-}  # fmt: skip
 _BOUNDARY_SCORES = {"F1": "f1", "F1 (1 near)": "f1_near", "Pk": "pk", "WindowDiff": "window_diff"}
 MAIN_COLUMNS: Columns = {
-    "mean tokens": ("tokens", ".1f"), "IoU in budget": ("IoU", ".2f"), "IoU at k": ("IoU@k", ".2f"),
-    "recall at k": ("recall@k", ".1f"), "nDCG at k": ("nDCG@k", ".1f"), "precision omega": ("omega", ".1f"),
-    "claims at k": ("claims@k", ".1f"),
-}  # fmt: skip
+    "mean tokens": ("tokens", ".1f"),
+    **{m.column: (m.title, f".{m.digits}f") for m in metrics().values() if m.title},
+}
 RETRIEVAL_COLUMNS: Columns = {
     "recall in budget": ("recall", ".1f"), "hit at k": ("hit@k", ".1f"), "reciprocal rank": ("MRR@k", ".1f"),
     "precision at k": ("precision@k", ".1f"),
@@ -76,7 +66,7 @@ def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict
         **{name: _percent(value, 2) for name, value in zip(score_columns("recall"), scores, strict=True)},
         "p (Holm)": round(row.p, 4),
         "verdict": row.verdict,
-        **{name: _mean_percent(getattr(result, field), 2 if "iou" in field else 1) for name, field in _SCORES.items()},
+        **{m.column: _mean_percent(getattr(result, m.name, np.zeros(0)), m.digits) for m in metrics().values()},
         **{name: _round(result.boundaries.get(key), 3) for name, key in _BOUNDARY_SCORES.items()},
         **{name: _round(getattr(result, name), 3) for name in ("within", "between")},
         **{name: _percent(getattr(result, name)) for name in ("forced", "over", "under")},
@@ -107,9 +97,9 @@ def _round(value: float | None, digits: int, *, unit: float = 1.0) -> float | No
     return None if value is None else round(value / unit, digits)
 
 
-def score_columns(metric: Metric) -> Columns:
+def score_columns(metric: str) -> Columns:
     """Return the columns of the score, the difference and their bounds."""
-    form = ".2f" if metric in ("iou", "iou_at_k") else ".1f"  # IoU is only a few percent
+    form = f".{metrics()[metric].digits}f"
     scores = {name: (name, form) for name in ("score", "low", "high")}
     return scores | {name: (name, f"+{form}") for name in ("difference", "difference low", "difference high")}
 
@@ -152,7 +142,7 @@ def as_csv(
 def as_markdown(
     rows: Sequence[Comparison],
     *,
-    metric: Metric = "recall",
+    metric: str = "recall",
     prices: TokenPrices | None = None,
     notes: Mapping[str, str] | None = None,
     task: EvaluationTask | None = None,
@@ -169,64 +159,61 @@ def as_markdown(
     run_info : further facts for the first line, by name, such as the source of the questions.
     failures : candidates without a result, listed with the reasons before the others.
     """
-    groups = group_by_kind(rows)
-    lines = [_headline(rows, metric, task, run_info or {}), ""]
-    if failures:
-        lines += [*markdown_table(["candidate", "failed"], [astuple(failure) for failure in failures]), ""]
-    for title, group in groups.items():
-        if len(groups) > 1:
-            lines += [f"### {title}", ""]
-        lines += [describe_leaders(group, metric), ""]
-        flat = as_rows(group, prices)
-        lines += [*_main_table(group, flat, MAIN_COLUMNS, metric), ""]
-        if experimental := compare_experimental(group, metric):
-            table = _main_table(experimental, as_rows(experimental, prices), EXPERIMENTAL_COLUMNS, metric)
-            lines += ["Experimental chunkers against the best stable one:", "", *table, ""]
-        for name, columns in DETAIL_TABLES.items():
-            titles = column_titles(columns, flat)
-            cells = [[row["candidate"], *(format_figures(columns, row)[key] for key in titles)] for row in flat]
-            lines += [*markdown_table([name.lower(), *titles.values()], cells), ""]
     labels = {row.result.label for row in rows}
-    lines += [f"⚠ {label}: {note}" for label, note in (notes or {}).items() if label in labels]
-    return "\n".join(lines).rstrip() + "\n"
+    text = fill_text(
+        read_template("comparison.md"),
+        sections=sections(rows, metric, prices),
+        metric=metrics()[metric].summary,
+        questions=len(rows[0].result.recall),
+        task=task,
+        embedder=embedder_name(task) if task else "",
+        run_info=run_info or {},
+        failures=failures,
+        notes={label: note for label, note in (notes or {}).items() if label in labels},
+    )
+    return text.rstrip() + "\n"
 
 
-def _headline(
-    rows: Sequence[Comparison], metric: Metric, task: EvaluationTask | None, run_info: Mapping[str, Any]
-) -> str:
-    parts = [f"By {METRICS[metric]}", f"{len(rows[0].result.recall):,} questions"]
-    if task:
-        parts += [f"a budget of {task.budget:,} tokens", f"k = {task.k}", f"embedder {embedder_name(task)}"]
-    return "; ".join([*parts, *(f"{name} {value}" for name, value in run_info.items())]) + "."
+def read_template(name: str) -> str:
+    """Return a template of this package."""
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def describe_leaders(rows: Sequence[Comparison], metric: Metric) -> str:
+def sections(rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> list[dict[str, Any]]:
+    """Return the tables of the size-matched results, and of the others, for a template."""
+    return [_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()]
+
+
+def _section(title: str, rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> dict[str, Any]:
+    others, table = compare_experimental(rows, metric), _table(rows, MAIN_COLUMNS, metric, prices)
+    return {
+        "title": title,
+        "rows": rows,
+        "leaders": describe_leaders(rows, metric),
+        "table": table,
+        "experimental": _table(others, EXPERIMENTAL_COLUMNS, metric, prices) if others else None,
+        "details": {name: column_titles(columns, table["lines"]) for name, columns in DETAIL_TABLES.items()},
+    }
+
+
+def _table(rows: Sequence[Comparison], columns: Columns, metric: str, prices: TokenPrices | None) -> dict[str, Any]:
+    """Return a table with its lines: the figures, these as text, and a remark."""
+    every = dict(score_columns(metric))
+    for group in (MAIN_COLUMNS, *DETAIL_TABLES.values()):
+        every |= group
+    lines = [
+        {**figures, "text": format_figures(every, figures), "remark": describe_off_target(row.result)}
+        for row, figures in zip(rows, as_rows(rows, prices), strict=True)
+    ]
+    return {"rows": rows, "lines": lines, "columns": column_titles(columns, lines)}
+
+
+def describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
     """Return a sentence that names the best of rows, of one kind, or says that none is."""
     best, *ties = leaders(rows, metric)
     figures = format_figures(score_columns(metric), _as_row(best, best.result, None))
-    score = f"{METRICS[metric]} {figures['score']} % [{figures['low']}, {figures['high']}]"
+    score = f"{metrics()[metric].summary} {figures['score']} % [{figures['low']}, {figures['high']}]"
     if not ties:
         return f"{best.result.label} scores best: {score}."
     others = f"{len(ties)} other{'s' * (len(ties) > 1)}"
     return f"No winner: the highest score, that of {best.result.label}, cannot be told apart from {others}; {score}."
-
-
-def _main_table(
-    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
-) -> list[str]:
-    titles, cells = column_titles(columns, flat), list[list[str]]()
-    for row, figures in zip(rows, flat, strict=True):
-        text = format_figures({**score_columns(metric), **columns}, figures)
-        remark = describe_off_target(row.result)
-        name = f"{row.result.label} ({remark})" if remark else row.result.label
-        score = f"{text['score']} [{text['low']}, {text['high']}]"
-        difference = f"{text['difference']} [{text['difference low']}, {text['difference high']}]"
-        difference = "" if row.verdict == "baseline" else difference
-        cells.append([name, row.result.group, score, difference, row.verdict, *(text[key] for key in titles)])
-    return markdown_table(["candidate", "group", "score", "difference", "verdict", *titles.values()], cells)
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table."""
-    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in (head, *rows)]
-    return [lines[0], "|---" * len(head) + "|", *lines[1:]]

@@ -1,0 +1,1 @@
+"""The text and the sections of biomedical abstracts."""

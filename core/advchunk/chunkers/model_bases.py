@@ -1,0 +1,114 @@
+"""Bases of the chunkers that need a causal language model or a chat model."""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from advchunk.chunkers.base import SegmentingChunker
+from advchunk.chunkers.params import RESOURCE, Params, at_least
+from advchunk.errors import require
+from advchunk.models.cache import with_cache
+from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
+from advchunk.models.chat import ChatModelLike
+from advchunk.models.endpoint import chat_model
+from advchunk.numerics import cutting
+from advchunk.records import Ints, Units
+from advchunk.sizes import Limits, RunSizes
+
+
+@dataclass(kw_only=True)
+class LanguageModelChunker(SegmentingChunker):
+    """Needs a causal language model: a subclass implements `decide`, which yields `engine.Score` or `engine.Choose`.
+
+    Parameters
+    ----------
+    lm : anything `models.causal.as_causal` accepts; required.
+    """
+
+    lm_method: ClassVar[Literal["surprise", "choose"]]  # that the model must have
+    lm: CausalLMLike | None = field(default=None, repr=False, metadata=RESOURCE)
+
+    def check(self) -> None:
+        """Add the rule for ``lm``."""
+        super().check()
+        if not (self.lm is None or isinstance(self.lm, (str, Path))):  # names are resolved on first use
+            as_causal(self.lm)
+
+    def load(self) -> None:
+        """Load the language model too."""
+        super().load()
+        model, rule = self.model.model, f"the lm of {self.algorithm} must have {self.lm_method}"
+        require(hasattr(model, self.lm_method), rule, type(model).__name__)
+
+    @property
+    def model(self) -> CausalLM:
+        """The language model."""
+        return as_causal(self.lm)
+
+
+@dataclass(kw_only=True)
+class ChatParams(Params):
+    """Hyper-parameters of the chunkers that need a chat model.
+
+    Parameters
+    ----------
+    llm_model : name of the model at the endpoint, if ``llm`` is a base URL.
+    temperature : sampling temperature, 0..2; not used by a function or a framework's model, which have their own.
+    seed : sampling seed, >= 0, if the endpoint supports it.
+    """
+
+    llm_model: str = "Qwen/Qwen2.5-7B-Instruct"
+    temperature: float = 0.1
+    seed: int = 0
+
+    def check(self) -> None:
+        """Add the rules for temperature and seed."""
+        super().check()
+        require(0 <= self.temperature <= 2, "temperature must be in 0..2", self.temperature)
+        at_least(0, self, "seed")
+
+
+@dataclass(kw_only=True)
+class ChatChunker(ChatParams, SegmentingChunker):
+    """Needs a chat model: a subclass implements `decide`, which yields `engine.Complete`.
+
+    Parameters
+    ----------
+    llm : base URL of an OpenAI-compatible endpoint, such as vLLM's ``http://localhost:8000/v1``, or anything
+        `models.chat.as_chat` accepts; required.
+    cache : keeps answers, and embeddings, between runs: the path of a file, the URL of a Redis, a ``dict``, or a `cache.Store`.
+    """
+
+    llm: ChatModelLike | str | None = field(default=None, repr=False, metadata=RESOURCE)
+
+    def check(self) -> None:
+        """Add the rule for ``llm``."""
+        super().check()
+        if self.llm is not None:
+            _ = self.chat
+
+    def load(self) -> None:
+        """Load the client of an endpoint too; otherwise every document would go to the fallback."""
+        super().load()
+        chat_model(self.llm, self.llm_model).load()
+
+    @property
+    def chat(self) -> Any:
+        """The chat model."""
+        return with_cache(chat_model(self.llm, self.llm_model), self.cache)
+
+
+def join_segments(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = False) -> Ints:
+    """Join neighboring segments, from the left, while they are within the budget; one over it stays alone.
+
+    With ``repeat``, the unit before each joined segment counts toward it.
+    """
+    sizes, starts, full = RunSizes(units, limits.counter), list[int](), 0
+    for start, end in pairwise(cuts.tolist()):
+        if end > full:
+            starts.append(start)
+            full = sizes.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
+    return cutting.cuts_at(np.array(starts), len(units))

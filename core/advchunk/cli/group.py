@@ -1,0 +1,40 @@
+"""The ``advchunk`` command line."""
+
+import os
+
+import click
+
+from advchunk import __version__, registry
+
+_EXAMPLES = """\b
+Examples:
+  advchunk chunk notes.md
+  advchunk chunk docs/*.md --format jsonl --out chunks.jsonl
+  advchunk chunk notes.md --method recursive --max-tokens 300
+  cat notes.md | advchunk chunk --format jsonl | head -1
+  advchunk view notes.md --method mst-semantic,recursive
+  advchunk describe mst-semantic
+  advchunk recommend docs/
+  advchunk evaluate --data docs/ --out report/
+"""
+
+
+class _Commands(click.Group):
+    """The commands in the table of registrations."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return sorted(registry.names_of("command"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        row = registry.find("command", cmd_name)
+        command: click.Command | None = row.load() if row else None
+        return command
+
+
+@click.group(cls=_Commands, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Split text into chunks for retrieval."""
+    if os.environ.get("NO_COLOR"):  # see https://no-color.org
+        context.color = False

@@ -1,0 +1,223 @@
+"""The table of all that has a name: chunkers, readers, embedders, splitters, caches, metrics, and commands.
+
+A row is a `Registration`. It says what the rest of the package must know of one thing, and where it is; nothing is imported
+before it is used. A package of advchunk lists its rows in its ``__init__``, as ``REGISTRATIONS``. Other packages declare the
+same list as an entry point::
+
+    [project.entry-points."advchunk.tables"]
+    my-package = "my_package.table:REGISTRATIONS"
+
+or single objects, which then say the rest themselves::
+
+    [project.entry-points."advchunk.chunkers"]
+    my-chunker = "my_package:MyChunker"
+
+======================  ====================================================================================
+``advchunk.chunkers``   a subclass of `chunkers.base.Chunker` whose ``algorithm`` is the name
+``advchunk.readers``    a name for ``markup=``: an object with ``read(source, id=, metadata=) -> Document``, such as a
+                        module; with ``suffixes``, those of the files that it reads, as ``(".rst",)``; and with
+                        ``takes = "bytes"`` if it reads the bytes of a file instead of its text
+``advchunk.embedders``  a name for ``embedder=``: a function without parameters that returns an embedder
+======================  ====================================================================================
+
+A row that has a name of ours, or whose object cannot be loaded, is not used, which is logged once.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+from advchunk.errors import first_line
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Kind: TypeAlias = Literal["chunker", "reader", "embedder", "splitter", "cache", "engine", "metric", "command"]
+
+_KERNEL: Final = ("chunkers", "readers", "models", "text", "cli")
+"""The packages whose rows are read first, so that their names load no other package."""
+_log = logging.getLogger("advchunk")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registration:
+    """A row of the table.
+
+    Parameters
+    ----------
+    kind, name : by which the object is found.
+    path : module and attribute of the object, "package.module:attribute"; without attribute, the module is the object.
+    summary : one line, for lists.
+    source : the paper or library that it implements, or the package that declares it.
+    extra : the extra of advchunk that it needs (`errors.MissingExtra`).
+    experimental : True for a chunker whose results may change; None if the object says so itself, as below.
+    needs : the model without which a chunker cannot be built, "lm" or "llm".
+    formats : the formats that ``auto`` gives to a chunker.
+    replaces : names of equivalents in other libraries, in lower case, for hints.
+    suffixes : of the files in a format.
+    shared_suffixes : of files that are in a format if they begin like one.
+    media_types : of a format.
+    begins : regular expression for the beginning of a text in a format.
+    detect : path of a function ``(text, name, metadata) -> format`` for texts that no ``begins`` matches; "" if unknown.
+    metadata_keys : keys of the metadata of texts whose layout a reader restores, with its function ``restore_layout``.
+    takes : what a reader reads, the "text" of a file or its "bytes".
+    target : the object, if it is at hand and need not be imported.
+    """
+
+    kind: Kind
+    name: str
+    path: str
+    summary: str = ""
+    source: str = ""
+    extra: str = ""
+    experimental: bool | None = False
+    needs: Literal["", "lm", "llm"] = ""
+    formats: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] | None = ()
+    shared_suffixes: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = ()
+    begins: str = ""
+    detect: str = ""
+    metadata_keys: tuple[str, ...] = ()
+    takes: Literal["text", "bytes"] | None = "text"
+    target: Any = field(default=None, repr=False)
+
+    @property
+    def is_ours(self) -> bool:
+        """True if the object is in advchunk."""
+        return self.path.startswith("advchunk.")
+
+    @property
+    def attribute(self) -> str:
+        """The name of the object in its module."""
+        return self.path.partition(":")[2]
+
+    def load(self) -> Any:
+        """Return the object; None, with a warning, if that of another package cannot be loaded."""
+        return _load(self) if self.target is None else self.target
+
+    def reject(self, reason: str) -> None:
+        """Log that the row is not used."""
+        _warn(f"advchunk.{self.kind}s", self.name, self.source, reason)
+
+
+def load_path(path: str) -> Any:
+    """Return the object at ``module:attribute``, or the module."""
+    module, _, attribute = path.partition(":")
+    found: Any = import_module(module)
+    for name in attribute.split(".") if attribute else ():
+        found = getattr(found, name)
+    return found
+
+
+@cache
+def _load(row: Registration) -> Any:
+    if row.is_ours:
+        return load_path(row.path)
+    try:
+        return load_path(row.path)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything, and must not break the rest
+        row.reject(f"{type(error).__name__}: {first_line(error)}")
+        return None
+
+
+class _Table:
+    """The rows by kind and name: the kernel's are read first, then those of rooms, then those of other packages."""
+
+    def __init__(self) -> None:
+        self._rows, self._read = dict[tuple[Kind, str], Registration](), set[str]()
+        self._lock = threading.RLock()  # reading a table may ask for a row
+
+    def find(self, kind: Kind, name: str) -> Registration | None:
+        """Return a row, reading no more tables than it takes."""
+        if row := self._rows.get((kind, name)):
+            return row
+        with self._lock:
+            for step, read in self._steps(kind):
+                self._add_all(step, read)
+                if row := self._rows.get((kind, name)):
+                    return row
+        return None
+
+    def rows(self, kind: Kind, *, ours: bool = False) -> list[Registration]:
+        """Return the rows of a kind, in order: the kernel's, those of rooms, and those of other packages unless ``ours``."""
+        with self._lock:
+            for step, read in self._steps(kind)[: 2 if ours else None]:
+                self._add_all(step, read)
+            return [row for row in self._rows.values() if row.kind == kind and not (ours and not row.is_ours)]
+
+    def add(self, row: Registration) -> None:
+        """Add a row, unless its name is taken."""
+        taken = self._rows.setdefault((row.kind, row.name), row)
+        if taken is not row:
+            row.reject("this is a name of advchunk" if taken.is_ours else f"{taken.source} has the same name")
+
+    def _steps(self, kind: Kind) -> list[tuple[str, Callable[[], Iterable[Registration]]]]:
+        return [
+            ("kernel", _kernel_rows), ("rooms", _room_rows), ("tables", _declared_tables), (kind, partial(_declared_rows, kind)),
+        ]  # fmt: skip
+
+    def _add_all(self, step: str, read: Callable[[], Iterable[Registration]]) -> None:
+        if step not in self._read:
+            self._read.add(step)
+            for row in read():
+                self.add(row)
+
+
+def _kernel_rows() -> Iterator[Registration]:
+    for name in _KERNEL:
+        yield from import_module(f"advchunk.{name}").REGISTRATIONS
+
+
+def _room_rows() -> Iterator[Registration]:
+    import advchunk
+
+    for module in iter_modules(advchunk.__path__):
+        if module.ispkg and module.name not in _KERNEL:
+            yield from getattr(import_module(f"advchunk.{module.name}"), "REGISTRATIONS", ())
+
+
+def _declared_tables() -> Iterator[Registration]:
+    """Yield the rows in the tables of other packages."""
+    for point in _entry_points("advchunk.tables"):
+        try:
+            for row in point.load():
+                yield replace(row, source=row.source or _package(point))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - as in `_load`
+            _warn("advchunk.tables", point.name, _package(point), f"{type(error).__name__}: {first_line(error)}")
+
+
+def _declared_rows(kind: Kind) -> Iterator[Registration]:
+    """Yield a row for each single object of other packages; what an entry point does not say, the object does."""
+    for point in _entry_points(f"advchunk.{kind}s"):
+        unsaid: Any = {"experimental": None, "suffixes": None, "takes": None}
+        yield Registration(kind=kind, name=point.name, path=point.value, source=_package(point), **unsaid)
+
+
+def _entry_points(group: str) -> Iterable["EntryPoint"]:
+    from importlib.metadata import entry_points  # slow, and rarely needed
+
+    return entry_points(group=group)
+
+
+def _package(point: "EntryPoint") -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def _warn(group: str, name: str, source: str, reason: str) -> None:
+    _log.warning("%s: %r of %s is not used: %s", group, name, source, reason)
+
+
+_TABLE: Final = _Table()
+find, rows, add = _TABLE.find, _TABLE.rows, _TABLE.add
+
+
+def names_of(kind: Kind) -> list[str]:
+    """Return the names of a kind."""
+    return [row.name for row in rows(kind)]

@@ -1,0 +1,90 @@
+"""``advchunk view``: show chunks as a page."""
+
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+
+from advchunk.chunkers import catalog
+from advchunk.chunkers.base import Chunker
+from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
+from advchunk.cli.files import expand_folder, open_output, read_input
+from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
+from advchunk.errors import ConfigurationError, MissingExtra, require
+from advchunk.records import Document
+
+
+@click.command("view", cls=ChunkerCommand)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "-m", "--method", "methods", metavar="NAME[,NAME]", default="mst-semantic", show_default=True,
+    help="Chunking method; several are shown side by side.",
+)  # fmt: skip
+@click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
+@click.option("--open", "in_browser", is_flag=True, help="Open the page in a browser.")
+@chunker_options
+def view_command(
+    files: tuple[str, ...], methods: str, out: str, in_browser: bool, pairs: tuple[str, ...], fallback: str | None,
+    experimental: bool, encoding: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Write a page that shows the chunks of files: the text in color, sizes, scores, and where methods differ.
+
+    The page needs nothing else, and no network. An option that some of the methods do not have applies to the others.
+    """
+    from advchunk.viewer import View
+
+    options = {name: value for name, value in options.items() if value is not None}
+    with report_errors():
+        names = list(dict.fromkeys(filter(None, map(str.strip, methods.split(",")))))
+        require(bool(names), "--method must name a method", methods)
+        accepted = {name: _options_of(name) for name in names}
+        named = [*options, *(pair.partition("=")[0] for pair in pairs)]
+        unused = sorted(set(named) - set().union(*accepted.values(), ["markup"]))
+        require(not unused, f"options must be those of {' or '.join(names)}", unused)
+    chunkers = {}
+    for name, own in accepted.items():
+        params = parse_params(
+            name,
+            [pair for pair in pairs if pair.partition("=")[0] in own],
+            {key: value for key, value in options.items() if key in own},
+        )
+        resources = {key: params.pop(key) for key in RESOURCE_OPTIONS if key in params}
+        chunkers[name] = create_chunker(name, fallback, experimental or None, params, resources)
+    first = next(iter(chunkers.values()))
+    files = tuple(chain.from_iterable(map(expand_folder, files)))
+    documents = list(chain.from_iterable(_read(first, "markup" not in options, encoding, file) for file in files))
+    explanations = {name: [chunker.explain(document) for document in documents] for name, chunker in chunkers.items()}
+    page = View(explanations, title=", ".join(_distinct(Path(file).name for file in files))).html
+    with open_output(out) as target:
+        target.write(page)
+    if out == "-":
+        return
+    click.echo(out)
+    if in_browser:
+        click.launch(Path(out).resolve().as_uri())
+
+
+def _read(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
+    """Read a file, or exit with an error message that names it."""
+    try:
+        return read_input(chunker, by_name, encoding, name)
+    except OSError as error:
+        msg = f"{name}: {error.strerror or error}"
+    except (ConfigurationError, MissingExtra) as error:
+        msg = f"{name}: {one_line(error)}"
+    raise click.ClickException(msg)
+
+
+def _options_of(method: str) -> set[str]:
+    """Return the names of the parameters and resources that a method has."""
+    about = catalog.describe(method)
+    unused = set() if catalog.cuts_by_embeddings(method) else {"embedder", "cache"}
+    return {*about["parameters"], *about["resources"], "fallback"} - unused
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Return the first names, and how many more there are."""
+    every = list(dict.fromkeys(names))
+    return every[:3] + ([f"and {len(every) - 3} more"] if len(every) > 3 else [])

@@ -1,0 +1,78 @@
+"""The benchmark of abstracts runs on synthetic abstracts, and its counts are correct."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import biomedical as script
+from advchunk import Chunk, Span
+from advchunk.biomedical import reader as abstracts
+from scripts import run
+
+RESULTS = (
+    "In group {} weight fell by {}.5 kg (95% CI {} to 9; p = 0.03). This was more than on placebo. "
+    "Nobody knew why (see page 3). "
+)
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "pubmedqa"
+    folder.mkdir()
+    articles = {
+        str(i): {
+            "QUESTION": f"Does tea {i} lower weight?",
+            "LABELS": ["AIM", "METHODS", "RESULTS"],
+            "CONTEXTS": [f"To see whether tea {i} works.", "We asked. " * 20, RESULTS.format(i, i, i) * 5],
+        }
+        for i in range(4)
+    }
+    (folder / "half.json").write_text(json.dumps(articles), "utf-8")
+    return tmp_path
+
+
+def test_output_has_every_figure(data, monkeypatch):
+    monkeypatch.setattr(script, "SAMPLE", 20)
+    figures = json.loads(run("biomedical", "--data", data))
+    assert figures["sections"] == {"lines": 1.0, "one line": 1.0}
+    assert figures["seconds_per_1000"].keys() == {"wall", "cpu"}
+    for rows in figures["guard"].values():
+        assert rows.keys() == {"biomedical-abstract", "fixed windows", "recursive"}
+        assert rows["biomedical-abstract"]["broken"] == 0
+        assert {row["sentences"] for row in rows.values()} == {20}
+        assert {row["parentheses"] for row in rows.values()} == {40}
+    assert {f"target {size}, overlap {overlap}" for size in (325, 350, 500) for overlap in (0, 50)} < figures[
+        "knobs"
+    ].keys()
+    for row in figures["knobs"].values():
+        assert row["recall"]["10"] >= row["recall"]["1"]
+        assert row["recall"]["10"] > 0
+
+
+def test_missed_sections_are_counted():
+    sections = [[("AIM", "To see."), ("RESULTS", "Seen."), ("NOTHING KNOWN", "So."), ("METHODS", "We looked.")]]
+    assert script.section_recall(sections, "\n") == script.section_recall(sections, " ") == 0.75
+
+
+def test_whole_claims_and_parentheses_are_counted():
+    document = abstracts.read("It rained. Weight fell by 4 kg (p = 0.03). Controls gained (a lot). So it is.")
+    text = document.text
+    assert [text[slice(*span)] for span in script.comparison_spans(document)] == [
+        "Weight fell by 4 kg (p = 0.03). Controls gained (a lot)."
+    ]
+
+    def measure(*edges):
+        spans = [Span(a, b) for a, b in pairwise(edges)]
+        chunks = [Chunk(text[slice(*span)], (span,), 5) for span in spans]
+        counts = script.count_whole([document], [chunks])
+        return counts["with_comparator"], counts["parentheses"], counts["broken"]
+
+    end, inside, controls = len(text), text.index("= 0.03"), text.index("Controls")
+    assert measure(0, end) == (1, 1, 0)
+    assert measure(0, controls, end) == (0, 1, 0)
+    assert measure(0, inside, end) == (0, 1, 1)
+    assert measure(0, text.index("(p"), end) == (0, 1, 0)  # after "kg": only a number belongs to the parenthesis
+    assert script._without_labels(abstracts.read("AIM: To see. RESULTS: Seen.")).text == "To see. Seen."
