@@ -170,7 +170,8 @@ def entered(call):
     ours = {{c for c in codes if any(f"{{os.sep}}{{name}}{{os.sep}}" in c.co_filename for name in names)}}
     functions = [code for code in ours if not code.co_name.startswith("<")]  # Python 3.12 enters no comprehensions
     return len({{code.co_filename for code in ours}}), len(functions)
-print(*entered(lambda: {call}), *entered(lambda: {call}))
+{call}  # the first call loads models and words
+print(*entered(lambda: {call}))
 """
 SIX_LINES = "Tea is good.\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nMilk is white."
 
@@ -178,18 +179,17 @@ SIX_LINES = "Tea is good.\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nM
 @pytest.mark.parametrize(
     ("imports", "call", "files", "functions"),
     [
-        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 13, 49),
+        ("from advchunk import RecursiveChunker", f"RecursiveChunker().chunk({SIX_LINES!r})", 12, 49),
         ("from advchunk import RecursiveChunker", f"RecursiveChunker(max_tokens=8).chunk({SIX_LINES!r})", 18, 97),
         (
             "from langchain_advchunk import RecursiveSplitter\nfrom langchain_core.documents import Document",
             f"RecursiveSplitter().split_documents([Document({SIX_LINES!r})])",
-            16,
+            15,
             85,
         ),
     ],
 )
 def test_a_short_text_enters_few_files_and_functions(imports, call, files, functions):
     code = ENTERED.format(imports=imports, call=call)
-    all_files, _, _, warm_functions = map(int, run_python(code).split())  # the first call loads models and words
-    assert all_files <= files
-    assert warm_functions <= functions
+    entered = map(int, run_python(code).split())
+    assert all(number <= most for number, most in zip(entered, (files, functions), strict=True))
