@@ -3,6 +3,7 @@
 A stub has the names that the package declares, and the classes that are made from the registrations of the chunkers.
 """
 
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -65,8 +66,8 @@ def _all(names: Iterable[str]) -> str:
 
 
 def stubs() -> dict[Path, str]:
-    """Return the text of each stub by its path."""
-    return {
+    """Return the formatted text of each stub by its path."""
+    plain = {
         ROOT / "core/advchunk/__init__.pyi": stub_of_core(),
         ROOT / "langchain_advchunk/__init__.pyi": stub_of_adapter("langchain_advchunk", "splitters"),
         ROOT / "langchain_advchunk/splitters.pyi": stub_of_classes(
@@ -77,6 +78,14 @@ def stubs() -> dict[Path, str]:
             "llamaindex_advchunk", "node_parsers", "node_parser_class", "NodeParser"
         ),
     }
+    return {path: _format(text, path) for path, text in plain.items()}
+
+
+def _format(text: str, path: Path) -> str:
+    for step in ("check", "--fix-only", "--quiet"), ("format", "--quiet"):
+        command = [str(Path(sys.executable).with_name("ruff")), *step, "--stdin-filename", str(path), "-"]
+        text = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    return text
 
 
 def main() -> None:

@@ -110,10 +110,10 @@ class Registration:
 def load_path(path: str) -> Any:
     """Return the object at ``module:attribute``, or the module."""
     module, _, attribute = path.partition(":")
-    found: Any = import_module(module)
+    target: Any = import_module(module)
     for name in attribute.split(".") if attribute else ():
-        found = getattr(found, name)
-    return found
+        target = getattr(target, name)
+    return target
 
 
 @cache

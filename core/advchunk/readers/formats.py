@@ -27,9 +27,9 @@ def detect_format(text: str) -> str:
     head = text[:_HEAD]
     for row in registry.rows("reader"):
         if row.begins and _pattern(row.begins).match(head):
-            found = registry.load_path(row.detect)(text) if row.detect else row.name
-            if found:
-                return str(found)
+            markup = registry.load_path(row.detect)(text) if row.detect else row.name
+            if markup:
+                return str(markup)
     return "xml" if _DECLARED_XML.match(head) else "markdown"
 
 
@@ -41,8 +41,8 @@ def detect_document_format(document: Document) -> str:
     >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
     'markdown'
     """
-    found = detect_format(document.text)
-    return (found == "markdown" and _ask(document.text, document.source, document.metadata)) or found
+    markup = detect_format(document.text)
+    return (markup == "markdown" and _ask(document.text, document.source, document.metadata)) or markup
 
 
 def detect_file_format(name: str, text: str) -> str:
@@ -57,14 +57,14 @@ def detect_file_format(name: str, text: str) -> str:
     row = _by_suffix().get(suffix)
     if row and not row.detect:
         return row.name
-    if found := _ask(text, name, {}):
-        return found
+    if markup := _ask(text, name, {}):
+        return markup
     if suffix not in _shared_suffixes():
         return "plain"
-    found = detect_format(text)
-    if found == "markdown" and "xml" in _shared_suffixes()[suffix] and text.lstrip("\ufeff \t\r\n").startswith("<"):
+    markup = detect_format(text)
+    if markup == "markdown" and "xml" in _shared_suffixes()[suffix] and text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "xml"
-    return "plain" if found == "markdown" else found
+    return "plain" if markup == "markdown" else markup
 
 
 def is_supported(name: str) -> bool:
@@ -95,7 +95,8 @@ def takes_bytes(row: Registration) -> bool:
 def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
     """Return the format that a text has by other signs than its beginning; "" if unknown."""
     asked = (row.detect for row in registry.rows("reader") if row.detect and not row.begins)
-    return next((found for path in asked if (found := registry.load_path(path)(text, name, metadata))), "")
+    answers = (registry.load_path(path)(text, name, metadata) for path in asked)
+    return next(filter(None, answers), "")
 
 
 @cache
