@@ -256,7 +256,7 @@ def test_a_chunker_of_a_plugin_is_like_ours(dashes):
     out, _ = dashes(
         "-W", "ignore", "-c",
         "from langchain_advchunk import DashSplitter; from llamaindex_advchunk import DashNodeParser\n"
-        "print(DashSplitter().max_tokens, DashNodeParser(max_tokens=4).max_tokens)",
+        "print(DashSplitter(max_tokens=3).max_tokens, DashNodeParser(max_tokens=4).max_tokens)",
     )  # fmt: skip
     assert out == "3 4\n"
 
