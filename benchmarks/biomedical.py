@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from advchunk import Chunk, Chunker, Document, RecursiveChunker, SlidingWindowChunker, Span
-from advchunk.biomedical import reader as abstracts
+from advchunk.biomedical import reader
 from advchunk.biomedical.chunker import BiomedicalAbstractChunker
+from advchunk.biomedical.claim_recall import claims_at_k
 from advchunk.biomedical.claims import numeric_claims
 from advchunk.biomedical.reranking import rerank
-from advchunk.evaluation import rank
-from advchunk.evaluation.metrics.claims import claims_at_k
+from advchunk.evaluation.metrics.retrieval import rank
 from advchunk.models.embedders import as_embedder
 
 KS = (1, 3, 5, 10)
@@ -67,7 +67,7 @@ def section_recall(labeled_sections: Sequence[list[tuple[str, str]]], between: s
             text += between if text else ""
             starts.add(len(text))
             text += f"{label}: {content}"
-        document = abstracts.read(text)
+        document = reader.read(text)
         heads = [block.span.start for block in document.blocks or () if block.kind == "heading"]
         places = document.offsets if document.offsets is not None else np.arange(len(text) + 1)
         hits, total = hits + len(starts & set(places[heads].tolist())), total + len(starts)
@@ -208,7 +208,7 @@ def main() -> None:
     records = articles(parser.parse_args().data / "pubmedqa")
     sections = [content for _, _, content in records]
     texts = ["\n".join(f"{label}: {content}" for label, content in labeled) for labeled in sections]
-    documents = [abstracts.read(text, id=uid) for (uid, _, _), text in zip(records, texts, strict=True)]
+    documents = [reader.read(text, id=uid) for (uid, _, _), text in zip(records, texts, strict=True)]
     sample = [
         Document(texts[i % len(texts)], str(i), metadata={"title": records[i % len(texts)][1]}) for i in range(SAMPLE)
     ]

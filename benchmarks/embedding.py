@@ -22,21 +22,10 @@ import numpy as np
 import Stemmer
 
 from advchunk import HybridEmbedder, create
-from advchunk.evaluation import (
-    EvaluationTask,
-    Overlaps,
-    SegmentedText,
-    at_budget,
-    candidate,
-    find_overlaps,
-    match_size,
-    paired_difference,
-    pk,
-    rank,
-    read_corpus,
-    read_folder,
-    read_questions,
-)
+from advchunk.evaluation import EvaluationTask, SegmentedText, candidate, pk, read_corpus, read_folder, read_questions
+from advchunk.evaluation.comparison.candidates import match_size
+from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps, rank
+from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.models.embedders import as_embedder
 from advchunk.models.hashed_words import HashedWords
 from advchunk.models.static import StaticEmbedder, default_embedder

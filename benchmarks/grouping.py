@@ -25,12 +25,12 @@ from advchunk.evaluation import (
     EvaluationTask,
     candidate,
     evaluate,
-    paired_difference,
     read_corpus,
     read_questions,
     searches_of,
     size_matched,
 )
+from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.retrieval.search import Search
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {

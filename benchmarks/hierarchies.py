@@ -30,18 +30,9 @@ from llama_index.core.schema import BaseNode
 
 from advchunk import Chunk, read_file
 from advchunk import Document as Source
-from advchunk.evaluation import (
-    Candidate,
-    EvaluationTask,
-    candidate,
-    evaluate,
-    mean_interval,
-    paired_difference,
-    read_corpus,
-    read_questions,
-    searches_of,
-)
+from advchunk.evaluation import Candidate, EvaluationTask, candidate, evaluate, read_corpus, read_questions, searches_of
 from advchunk.evaluation.comparison.baselines import rank_by_merging
+from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
 from advchunk.records import Floats
 from advchunk.retrieval import Search
 from advchunk.retrieval.locating import locate

@@ -23,15 +23,9 @@ from typing import Any
 import numpy as np
 
 from advchunk import UniversalSemanticChunker
-from advchunk.evaluation import (
-    EvaluationTask,
-    Overlaps,
-    at_budget,
-    find_overlaps,
-    paired_difference,
-    read_corpus,
-    read_questions,
-)
+from advchunk.evaluation import EvaluationTask, read_corpus, read_questions
+from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps
+from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.records import Floats, Ints
 from advchunk.retrieval import LexicalIndex, Places, Ranking, VectorIndex, fuse, rerank_by_neighbors
 

@@ -29,16 +29,9 @@ import torch
 
 from advchunk import UniversalSemanticChunker
 from advchunk.chunkers.language import join_segments
-from advchunk.evaluation import (
-    SegmentedText,
-    even_split,
-    mean_interval,
-    no_boundary,
-    paired_difference,
-    pk,
-    read_folder,
-    window_diff,
-)
+from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
+from advchunk.evaluation.metrics.boundaries import no_boundary
+from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
 from advchunk.models import rolling
 from advchunk.models.causal import CausalLM, as_causal, per_unit
 from advchunk.models.counters import as_counter

@@ -32,14 +32,13 @@ from advchunk.evaluation import (
     SizeMatched,
     baselines,
     evaluate,
-    mean_interval,
     named_searches,
-    paired_difference,
     read_corpus,
     read_questions,
     searches_of,
     with_vectors,
 )
+from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference
 from advchunk.records import Floats
 from retrieval import Reader, make_candidate
 

@@ -35,18 +35,9 @@ import numpy as np
 
 from advchunk import create
 from advchunk.errors import did_you_mean, require
-from advchunk.evaluation import (
-    SegmentedText,
-    boundary_scores,
-    even_split,
-    no_boundary,
-    pk,
-    random_cuts,
-    read_folder,
-    synthetic,
-    window_diff,
-)
+from advchunk.evaluation import SegmentedText, boundary_scores, even_split, pk, read_folder, synthetic, window_diff
 from advchunk.evaluation.data.segmented_text import join_sentences
+from advchunk.evaluation.metrics.boundaries import no_boundary, random_cuts
 from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.models.embedders import as_embedder
 from advchunk.records import Floats, Ints

@@ -29,7 +29,6 @@ from advchunk.chunkers import catalog
 from advchunk.engine import Job, drive
 from advchunk.evaluation import (
     Candidate,
-    Comparison,
     EvaluationTask,
     Result,
     SizeMatched,
@@ -37,14 +36,15 @@ from advchunk.evaluation import (
     candidate,
     compare,
     evaluate,
-    even_split_candidate,
     named_searches,
     read_corpus,
     read_questions,
-    run,
     searches_of,
     with_vectors,
 )
+from advchunk.evaluation.comparison.candidates import even_split_candidate
+from advchunk.evaluation.comparison.comparisons import Comparison
+from advchunk.evaluation.comparison.harness import run
 from advchunk.records import Floats
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import Vectors

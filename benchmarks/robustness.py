@@ -25,11 +25,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import advchunk
-from advchunk.chunkers import catalog
-from advchunk.errors import require
-from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
-from advchunk.evaluation.comparison.robustness import (
+from sensitivity import (
     BRITTLE_LOSS,
     SIGNIFICANCE_LEVEL,
     Effect,
@@ -40,6 +36,11 @@ from advchunk.evaluation.comparison.robustness import (
     brittleness_warning,
     sensitivity,
 )
+
+import advchunk
+from advchunk.chunkers import catalog
+from advchunk.errors import require
+from advchunk.evaluation import EvaluationTask, read_corpus, read_folder, read_questions
 from advchunk.models.causal import as_causal
 from algorithms import ALGORITHMS
 

@@ -22,24 +22,10 @@ import numpy as np
 
 from advchunk import OptimalSemanticChunker
 from advchunk.engine import Job, drive
-from advchunk.evaluation import (
-    Candidate,
-    Difference,
-    EvaluationTask,
-    Overlaps,
-    Question,
-    at_budget,
-    at_k,
-    candidate,
-    find_overlaps,
-    holm,
-    match_size,
-    paired_difference,
-    precision_omega,
-    rank,
-    read_corpus,
-    read_questions,
-)
+from advchunk.evaluation import Candidate, EvaluationTask, Question, candidate, read_corpus, read_questions
+from advchunk.evaluation.comparison.candidates import match_size
+from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, at_k, find_overlaps, precision_omega, rank
+from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.layout import Headings
 from advchunk.numerics.context_vectors import (
     REACH,

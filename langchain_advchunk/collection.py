@@ -20,7 +20,7 @@ from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.levels import ChunkHierarchy
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
-from langchain_advchunk.enrich import group_by_source, to_framework_chunk
+from langchain_advchunk.reassembly import group_by_source, to_framework_chunk
 
 _log = logging.getLogger("advchunk")
 

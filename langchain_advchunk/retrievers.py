@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation, ValidationError
 
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import ConfigurationError, require
-from advchunk.models.chat import is_integer
+from advchunk.errors import ConfigurationError, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.records import written_metadata
 from advchunk.retrieval import LexicalIndex, Ranking

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from advchunk import Chunk
 from advchunk import Document as Source
+from advchunk.chunkers.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.enrich import Enricher
-from advchunk.enrich.reassembly import FrameworkChunk, text_and_metadata, to_document
 from advchunk.records import remove_written, write_metadata, written_metadata
 from llamaindex_advchunk.base import Resource, chunk_spans, hidden_keys, users_metadata
 

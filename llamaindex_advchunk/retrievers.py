@@ -23,8 +23,7 @@ from llama_index.core.vector_stores import MetadataFilters
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 
 from advchunk.chunkers.other_names import check_names
-from advchunk.errors import require
-from advchunk.models.chat import is_integer
+from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod

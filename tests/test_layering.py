@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from advchunk import registry
+
 CORE = Path(__file__).parents[1] / "core" / "advchunk"
 # The kernel, from the ground up. Modules in one layer do not import each other.
 LAYERS = [
@@ -93,7 +95,7 @@ def test_importing_the_core_loads_numpy_and_nothing_heavier():
 CALLS = """
 import sys
 
-def calls(module):
+def calls(act):
     number = 0
 
     def count(frame, event, _):
@@ -101,18 +103,47 @@ def calls(module):
         number += event in ("call", "c_call")
 
     sys.setprofile(count)
-    __import__(module)
+    act()
     sys.setprofile(None)
     return number
 
-print(calls("numpy"), calls("advchunk"))
+numpy = calls(lambda: __import__("numpy"))
+print(numpy, calls(lambda: __import__("advchunk")), calls(lambda: __import__("advchunk").RecursiveChunker))
 """
 
 
-def test_importing_the_core_takes_little_more_than_importing_numpy():
-    run = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, check=True)
-    numpy, core = map(int, run.stdout.split())
-    assert core < 2.5 * numpy  # calls, which are the same on a busy machine
+def test_importing_the_core_takes_little_and_a_chunker_less_than_numpy():
+    numpy, core, chunker = map(int, run_python(CALLS).split())
+    assert core < 0.05 * numpy  # calls, which are the same on a busy machine
+    assert chunker < numpy
+
+
+def run_python(code, *arguments):
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def modules_after(code):
+    """Return the modules of the core that are loaded after some code."""
+    listing = "import sys; print(*[name for name in sys.modules if name.startswith('advchunk.')])"
+    return run_python(f"{code}\n{listing}").split()
+
+
+def test_importing_the_core_loads_few_modules():
+    assert len(modules_after("import advchunk")) <= 40
+
+
+def parts(room, modules):
+    """Return the modules of a room, without its table, which is its ``__init__``."""
+    return [name for name in modules if name.split(".")[1] == room and name.count(".") > 1]
+
+
+@pytest.mark.parametrize("name", ["recursive", "mst-semantic", "texttiling"])
+def test_using_a_chunker_loads_its_room_alone(name):
+    modules = modules_after(f"import advchunk; advchunk.create({name!r}, experimental=True).chunk('Tea. Milk.')")
+    used = {room for room in ROOMS if parts(room, modules)}
+    own = {row.path.split(".")[1] for row in registry.rows("chunker") if row.name == name}
+    assert used == own & ROOMS
+    assert len(modules) <= 90
 
 
 ENTERED = """
@@ -144,5 +175,4 @@ SIX_LINES = "# Tea\n\nGreen tea is made of leaves.\nIt is drunk hot.\n\nMilk is 
 )
 def test_a_short_text_enters_few_files(imports, call, most):
     code = ENTERED.format(imports=imports, call=call)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(run.stdout) <= most
+    assert int(run_python(code)) <= most

@@ -63,6 +63,11 @@ class WorkerDied(RuntimeError):  # noqa: N818
     """A document was given up because worker processes died while they chunked it."""
 
 
+def is_integer(value: object, least: int) -> bool:
+    """Return True for a whole number that is at least ``least``, and no bool."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
 _MAX_VALUE_LENGTH = 400  # characters of a value in a message
 
 

@@ -4,7 +4,6 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
@@ -32,6 +31,8 @@ MOVED: Final[Mapping[str, str]] = {
     "chunkers.universal": "semantic.universal",
     "cli.evaluation": "evaluation.commands",
     "cli.viewing": "viewer.command",
+    "enrich.reassembly": "chunkers.reassembly",
+    "evaluation.metrics.claims": "biomedical.claim_recall",
     "models.topics": "experimental.topics",
     "plugins": "registry",
     "readers.abstracts": "biomedical.reader",
@@ -69,7 +70,7 @@ def new_path(former: str) -> str | None:
     return None
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder:
     """Finds modules under their former paths, before Python finds them as parts of a package that has moved."""
 
     def __init__(self) -> None:
@@ -81,7 +82,7 @@ class _Finder(MetaPathFinder, Loader):
         path: Sequence[str] | None = None,  # noqa: ARG002 - as all finders have it
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
-        return ModuleSpec(fullname, self) if new_path(fullname) else None
+        return ModuleSpec(fullname, self) if new_path(fullname) else None  # type: ignore[arg-type]  # their base is slow to import
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = new_path(spec.name) or ""

@@ -11,7 +11,8 @@ import pytest
 import vectors as script
 
 from advchunk import Chunk, Document, OptimalSemanticChunker, Span
-from advchunk.evaluation import EvaluationTask, Question, Reference, at_budget, find_overlaps, synthetic
+from advchunk.evaluation import EvaluationTask, Question, Reference, synthetic
+from advchunk.evaluation.metrics.retrieval import at_budget, find_overlaps
 from scripts import run
 
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
-from advchunk.evaluation import Question, Reference, numeric_claims
-from advchunk.evaluation.metrics.claims import claims_at_k, claims_in_answers
+from advchunk.biomedical.claim_recall import claims_at_k, claims_in_answers
+from advchunk.biomedical.claims import numeric_claims
+from advchunk.evaluation import Question, Reference
 
 ABSTRACT = (
     "Background: Obesity is common. Methods: 338 adults got XYZ once a week, or placebo. "

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from advchunk import create
-from advchunk.evaluation import no_boundary, pk
+from advchunk.evaluation import pk
+from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.records import Units
 from advchunk.semantic.universal import UniversalSemanticChunker
 

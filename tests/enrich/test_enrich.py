@@ -30,9 +30,9 @@ from advchunk import (
     SemanticClusterChunker,
     Span,
 )
+from advchunk.chunkers.reassembly import FrameworkChunk, reassemble
 from advchunk.enrich import Rewriting, RewritingPrompts, Summaries, SummaryPrompts, enriched_text
 from advchunk.enrich.document_context import nearest_text, token_distances
-from advchunk.enrich.reassembly import FrameworkChunk, reassemble
 from advchunk.enrich.rewriting import trigram_recall
 from advchunk.enrich.summaries import shorten
 from advchunk.models.chat import Chat, Reply, Usage, as_chat

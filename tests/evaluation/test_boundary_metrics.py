@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from advchunk.errors import ConfigurationError
-from advchunk.evaluation import boundary_scores, even_split, no_boundary, pk, random_cuts, window_diff
-from advchunk.evaluation.metrics.boundaries import check_cuts
+from advchunk.evaluation import boundary_scores, even_split, pk, window_diff
+from advchunk.evaluation.metrics.boundaries import check_cuts, no_boundary, random_cuts
 
 
 def test_pk_by_hand():

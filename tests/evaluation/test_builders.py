@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from advchunk import Block, ConfigurationError, Document, Span
 from advchunk.evaluation import (
-    QUESTION_PROMPT,
     Dataset,
     EvaluationTask,
     Question,
     Reference,
-    find_quote,
     generate_questions,
     held_out_questions,
     read_questions,
     section_boundaries,
     write_questions,
 )
+from advchunk.evaluation.data.llm_questions import QUESTION_PROMPT
+from advchunk.evaluation.data.questions import find_quote
 from advchunk.readers import markdown
 
 NOUNS = [

@@ -26,29 +26,24 @@ from advchunk.evaluation import (
     EvaluationTask,
     Question,
     Reference,
-    RunCost,
     SizeMatched,
-    as_csv,
     as_markdown,
     candidate,
     compare,
     compare_by_kind,
     evaluate,
-    even_split_candidate,
     external,
-    match_size,
     pk,
-    run,
     size_matched,
     synthetic,
     with_vectors,
 )
 from advchunk.evaluation.comparison import candidates
-from advchunk.evaluation.comparison.candidates import mean_tokens
+from advchunk.evaluation.comparison.candidates import even_split_candidate, match_size, mean_tokens
 from advchunk.evaluation.comparison.comparisons import best_stable, compare_experimental, group_by_kind
-from advchunk.evaluation.comparison.harness import Result
-from advchunk.evaluation.comparison.tables import as_rows
-from advchunk.evaluation.metrics.metering import Meter
+from advchunk.evaluation.comparison.harness import Result, run
+from advchunk.evaluation.comparison.tables import as_csv, as_rows
+from advchunk.evaluation.metrics.metering import Meter, RunCost
 from advchunk.models.counters import as_counter
 from advchunk.models.endpoint import OpenAIChat
 from advchunk.models.static import default_embedder
@@ -164,7 +159,7 @@ def half(documents):
 def test_a_chunker_that_cheats_is_caught(claiming, cheat, gains, caught):
     made = [Candidate(name, cut, "external") for name, cut in (("honest", by_words(40, 40)), ("cheat", cheat))]
     honest, cheater = (
-        {**vars(result), "embedded": sum(c[0] for some in result.chunks for c in some)}
+        {**vars(result), **result.extra, "embedded": sum(c[0] for some in result.chunks for c in some)}
         for result in evaluate(made, claiming)
     )
     for name, times in caught.items():

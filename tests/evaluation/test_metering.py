@@ -10,8 +10,8 @@ import pytest
 
 from advchunk import ConfigurationError, Document
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, drive
-from advchunk.evaluation import RunCost, candidate
-from advchunk.evaluation.metrics.metering import Meter, measure_cost
+from advchunk.evaluation import candidate
+from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
 from advchunk.models.cache import with_cache
 from advchunk.models.embedders import as_embedder
 from advchunk.text.counters import WORDS

@@ -18,18 +18,10 @@ from hypothesis import strategies as st
 import advchunk
 from advchunk import Chunk, ConfigurationError, Document, Span
 from advchunk.cli import main
-from advchunk.evaluation import (
-    Candidate,
-    EvaluationTask,
-    Question,
-    Reference,
-    RunCost,
-    compare,
-    run,
-    synthetic,
-)
-from advchunk.evaluation.comparison.harness import ChunkedTask
+from advchunk.evaluation import Candidate, EvaluationTask, Question, Reference, compare, synthetic
+from advchunk.evaluation.comparison.harness import ChunkedTask, run
 from advchunk.evaluation.comparison.recommend import Option, Recommendation, _choose, _options, _select, recommend
+from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.retrieval.search import SEARCHES, Search
 
 QUICK = {"budget_seconds": None, "sizes": (16, 64), "searches": (Search(),)}

@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, Span
-from advchunk.evaluation import EvaluationTask, Question, Reference, RunCost, compare, compare_by_kind
+from advchunk.evaluation import EvaluationTask, Question, Reference, compare, compare_by_kind
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.comparison.harness import Result
 from advchunk.evaluation.comparison.tables import as_rows
+from advchunk.evaluation.metrics.metering import RunCost
 
 EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
 ASTRAL = "😀 One. 😀😀 Two. \ud800 Three."
@@ -35,7 +36,8 @@ def result(label, group="stable", gain=0.0, seconds=1.0, curve=None, tokens=(40,
         label=label,
         group=group,
         settings={"said": label},
-        **dict.fromkeys([*names, "claims_at_k", "precision_omega"], scores),
+        **dict.fromkeys([*names, "precision_omega"], scores),
+        extra={"claims_at_k": scores},
         tokens=np.array(tokens),
         curve=curve or {250: 0.3 + gain, 1000: 0.5 + gain},
         redundancy=1.0,
@@ -158,7 +160,7 @@ def test_missing_values_are_dashes_and_empty_columns_are_left_out():
     assert {"claims@k", "within", "forced, %", "peak MB", "tokens sent"} <= set(usual)
     assert not {"money", "GPU s", "Pk", "F1"} & set(usual)
     gpu = result("gpu", chunking_cost=RunCost(1, 1, 0.5, gpu_bytes=10**9), boundaries={"pk": 0.25}, forced=None)
-    rows = compare([*OUTCOMES, replace(gpu, claims_at_k=np.full(QUESTIONS, np.nan))], "base")
+    rows = compare([*OUTCOMES, replace(gpu, extra={"claims_at_k": np.full(QUESTIONS, np.nan)})], "base")
     html = report.render_html(trial_of(), rows, prices={"model": 2.0})
     assert {"money", "GPU s", "GPU MB", "Pk"} <= set(heads(html))
     assert "F1" not in heads(html)

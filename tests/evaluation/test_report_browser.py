@@ -16,7 +16,6 @@ from advchunk.evaluation import (
     Question,
     Reference,
     Result,
-    RunCost,
     candidate,
     compare,
     compare_by_kind,
@@ -24,6 +23,7 @@ from advchunk.evaluation import (
     size_matched,
 )
 from advchunk.evaluation.comparison import report
+from advchunk.evaluation.metrics.metering import RunCost
 
 pytestmark = browser.needs_browser
 
@@ -39,7 +39,6 @@ SCORES = [
     "hit_at_k",
     "reciprocal_rank",
     "ndcg",
-    "claims_at_k",
 ]
 
 

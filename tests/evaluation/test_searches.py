@@ -17,13 +17,11 @@ from advchunk.evaluation import (
     EvaluationTask,
     Question,
     Reference,
-    RunCost,
     as_markdown,
     baselines,
     candidate,
     compare,
     evaluate,
-    run,
     searches_of,
     size_matched,
     synthetic,
@@ -31,7 +29,9 @@ from advchunk.evaluation import (
 from advchunk.evaluation.comparison import harness
 from advchunk.evaluation.comparison.baselines import Tree, auto_merging, parent_documents, sentence_windows
 from advchunk.evaluation.comparison.comparisons import leaders
+from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.index import ChunkIndex
+from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.static import default_embedder
 from advchunk.retrieval.lexical import LexicalIndex
 from advchunk.retrieval.places import Places

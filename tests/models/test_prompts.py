@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import advchunk
 from advchunk import Document, LLMChapteringChunker, MarginSamplingChunker, RecursiveChunker
 from advchunk.enrich import Rewriting, RewritingPrompts, Summaries, SummaryPrompts
-from advchunk.evaluation import QUESTION_PROMPT, generate_questions
+from advchunk.evaluation import generate_questions
+from advchunk.evaluation.data.llm_questions import QUESTION_PROMPT
 from advchunk.experimental.chaptering.chunker import chaptering_prompt
 from advchunk.models.prompts import fill_prompt, unescape
 from advchunk.semantic.margin import margin_prompts

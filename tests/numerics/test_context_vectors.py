@@ -26,7 +26,7 @@ from advchunk import (
     Span,
     UniversalSemanticChunker,
 )
-from advchunk.evaluation import rank
+from advchunk.evaluation.metrics.retrieval import rank
 from advchunk.models.static import default_embedder
 from advchunk.numerics.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.numerics.signals import unit_rows

@@ -21,4 +21,10 @@ REGISTRATIONS = (
         shared_suffixes=(".nbib", ".medline", ".xml"),
         begins=rf"{PROLOGUE}<Pubmed(?:Book)?Article(?:Set)?\b|[\ufeff\s]*PMID- *\d",
     ),
+    Registration(
+        kind="metric",
+        name="claims_at_k",
+        path="advchunk.biomedical.claim_recall:METRIC",
+        summary="numeric claims that one chunk contains in full",
+    ),
 )

@@ -35,7 +35,7 @@ from advchunk.engine.runner import (
     Runner,
     error_handler,
 )
-from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, require
+from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.layout import (
     Contexts,
     Locator,
@@ -48,7 +48,6 @@ from advchunk.layout import (
     tile_prose,
 )
 from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import EmbedderLike, as_embedder
 from advchunk.models.identity import identity

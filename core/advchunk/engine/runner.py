@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
@@ -78,6 +77,8 @@ async def adrive(jobs: Iterable[Job[_T]], concurrency: int | None = None) -> Asy
 
     ``concurrency`` is the maximum of concurrent calls of all models, >= 1; None allows each model its own number, else 4.
     """
+    import asyncio  # slow, and not needed by synchronous calls
+
     valid = concurrency is None or (isinstance(concurrency, int) and concurrency >= 1)
     require(valid, "concurrency must be a whole number >= 1 or None", concurrency)
     scheduler = Scheduler(jobs, concurrency or AWAITED_CALLS)
@@ -110,6 +111,8 @@ def _call(batch: Batch) -> _Answer:
 
 
 async def _await(batch: Batch) -> _Answer:
+    import asyncio
+
     start = time.monotonic()
     try:
         method = getattr(batch.ask.model, f"a{METHODS[type(batch.ask)]}")

@@ -1,6 +1,5 @@
 """Calls in daemon threads, with timeouts, and the exceptions that end one plan or the whole run."""
 
-import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -33,7 +32,9 @@ async def call_in_thread(call: Callable[..., _R], *args: Any) -> _R:
     `asyncio.to_thread` has few threads and joins them all when the loop ends, so abandoned calls would block other calls
     and then the exit of the program.
     """
-    return await asyncio.wrap_future(run_in_thread(call, *args))
+    from asyncio import wrap_future  # slow to import, as below
+
+    return await wrap_future(run_in_thread(call, *args))
 
 
 def run_in_thread(call: Callable[..., _R], *args: Any) -> Future[_R]:
@@ -59,7 +60,9 @@ def as_exception(error: BaseException) -> Exception:
     """Return an exception that ends one plan; re-raise an error that must end the run, such as `KeyboardInterrupt`."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)):
+    from asyncio import CancelledError
+
+    if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit, CancelledError)):
         raise error
     wrapped = RuntimeError(f"{type(error).__name__}: {error}")  # such as a panic in a Rust library
     wrapped.__cause__ = error

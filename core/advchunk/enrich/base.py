@@ -12,9 +12,9 @@ from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
 from advchunk.enrich.document_context import DocumentContext, single_line
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
-from advchunk.errors import BadModelOutput, ConfigurationError, require
+from advchunk.errors import BadModelOutput, ConfigurationError, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
-from advchunk.models.chat import Chat, ChatModelLike, is_integer, is_number, usable_answer
+from advchunk.models.chat import Chat, ChatModelLike, is_number, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity

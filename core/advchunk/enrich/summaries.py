@@ -8,8 +8,7 @@ from advchunk.engine import Plan
 from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_line, get_property, object_schema
 from advchunk.enrich.document_context import DocumentContext, single_line
 from advchunk.enrich.prompts import SummaryPrompts
-from advchunk.errors import require
-from advchunk.models.chat import is_integer
+from advchunk.errors import is_integer, require
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text import tiling

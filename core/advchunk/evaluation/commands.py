@@ -85,21 +85,21 @@ def evaluate_command(
     """
     from advchunk import evaluation
     from advchunk.evaluation.comparison import report
-    from advchunk.evaluation.comparison.candidates import BASELINES, named_searches, searches_of
-    from advchunk.evaluation.comparison.comparisons import check_metric
+    from advchunk.evaluation.comparison.candidates import BASELINES, brittleness_notes, even_split_candidate
+    from advchunk.evaluation.metrics.table import check_metric
 
     log = _logger(quiet)
     candidates_of = partial(_candidates, embedder=embedder, mean=mean, published=published)
     with report_errors():
         check_metric(metric)
-        ways = named_searches(searches)
+        ways = evaluation.named_searches(searches)
         price_of = dict(map(_parse_price, prices)) or None
         names = dict.fromkeys([*_resolve_methods(chunkers), *BASELINES, baseline])
         configurations = [*((name, dict[str, Any]()) for name in names), *map(_parse_variant, variants)]
         made = [candidates_of(name, params, ways, vectors=vectors) for name, params in configurations]
         controls = candidates_of(_CONTROL, {}, [*ways, Search("lexical")], vectors="none")
-        even = evaluation.SizeMatched("even-split", evaluation.even_split_candidate, mean)
-        by_label = {item.label: item for item in [*chain(*made), *controls, *searches_of(even, ways)]}
+        even = evaluation.SizeMatched("even-split", even_split_candidate, mean)
+        by_label = {item.label: item for item in [*chain(*made), *controls, *evaluation.searches_of(even, ways)]}
         candidates = list(by_label.values())
         task = _load_task(data, embedder, seed, log, **settings)
         store = Path(out) / "outcomes" if out else None
@@ -111,7 +111,7 @@ def evaluate_command(
             require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
         labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
         rows = evaluation.compare_by_kind(outcomes, labels, metric)
-        remarks = evaluation.brittleness_notes(outcome.label for outcome in outcomes)
+        remarks = brittleness_notes(outcome.label for outcome in outcomes)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
         info: dict[str, Any] = {"questions": origin, "mean": mean}
@@ -256,8 +256,7 @@ def _candidates(
     published: bool,
 ) -> list[Candidate | SizeMatched]:  # fmt: skip
     """Return a method with matched chunk sizes and, if ``published``, with its default sizes, with each way of search."""
-    from advchunk.evaluation import candidate, size_matched
-    from advchunk.evaluation.comparison.candidates import searches_of
+    from advchunk.evaluation import candidate, searches_of, size_matched
 
     candidates: list[Candidate | SizeMatched] = []
     for search in searches:

@@ -16,7 +16,15 @@ from inspect import isawaitable, iscoroutine, signature
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Complete, Plan, call_in_thread
-from advchunk.errors import BadModelOutput, BudgetExceeded, ConfigurationError, MissingModel, ModelUnavailable, require
+from advchunk.errors import (
+    BadModelOutput,
+    BudgetExceeded,
+    ConfigurationError,
+    MissingModel,
+    ModelUnavailable,
+    is_integer,
+    require,
+)
 from advchunk.models.counters import TokenizerLike, as_counter, replace_surrogates
 from advchunk.models.identity import identity, model_name
 from advchunk.models.retrying import TransientError, retrying
@@ -345,11 +353,6 @@ def usable_answer(chat: Any, request: ChatRequest, parse: Callable[[str], _T], a
         except BadModelOutput as error:
             last_error = error
     raise last_error
-
-
-def is_integer(value: Any, least: int) -> bool:
-    """Return True if a value is an integer >= ``least``."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def is_number(value: Any) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary, finalize
 
-from advchunk.errors import ModelUnavailable, first_line, import_extra, require
-from advchunk.models.chat import RefusedError, TransientRefusalError, is_integer, is_number
+from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, require
+from advchunk.models.chat import RefusedError, TransientRefusalError, is_number
 from advchunk.models.retrying import TransientError, retry_after
 
 _MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked

@@ -8,8 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from advchunk.engine import call_with_timeout
-from advchunk.errors import BadModelOutput, import_extra, require
-from advchunk.models.chat import is_integer
+from advchunk.errors import BadModelOutput, import_extra, is_integer, require
 from advchunk.models.connection import Endpoint
 from advchunk.models.retrying import retrying
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from advchunk.engine import ChatRequest, call_with_timeout
-from advchunk.errors import BadModelOutput, ModelUnavailable, import_extra, require
+from advchunk.errors import BadModelOutput, ModelUnavailable, import_extra, is_integer, require
 from advchunk.models import chat
 from advchunk.models.chat import (
     Budget,
@@ -18,7 +18,6 @@ from advchunk.models.chat import (
     Reply,
     TransientRefusalError,
     Usage,
-    is_integer,
 )
 from advchunk.models.connection import Endpoint
 

@@ -138,6 +138,7 @@ def _shared_suffixes() -> Mapping[str, list[str]]:
     return shared
 
 
+@cache
 def check_markup(markup: str) -> None:
     """Raise `ConfigurationError` unless ``markup`` is "auto", or the name of a format."""
     if markup not in _NEVER_MARKUP and registry.find("reader", markup) is None:
@@ -174,6 +175,7 @@ def read(document: Document, markup: str) -> Document:
     return compose_offsets(document, check_read(derived, name))
 
 
+@cache
 def find_reader(name: str) -> Any:
     """Return the reader of a format: a module or another object with ``read``, or with ``blocks`` if it changes no text."""
     check_markup(name)

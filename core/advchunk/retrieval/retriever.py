@@ -13,9 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from advchunk.engine import Job, Plan, adrive, drive
-from advchunk.errors import ConfigurationError, require
+from advchunk.errors import ConfigurationError, is_integer, require
 from advchunk.models.atomic import open_atomic
-from advchunk.models.chat import is_integer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.embedders import CheckedEmbedder, EmbedderLike, as_embedder
 from advchunk.models.identity import model_name, own_identity

@@ -13,9 +13,8 @@ from advchunk.chunkers.baselines import RecursiveChunker, SlidingWindowChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import decide_between_breaks
 from advchunk.engine import Plan
-from advchunk.errors import did_you_mean, require
+from advchunk.errors import did_you_mean, is_integer, require
 from advchunk.layout import keep_headings
-from advchunk.models.chat import is_integer
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.numerics import search

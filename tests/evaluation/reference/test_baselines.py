@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from advchunk import Document, Span
-from advchunk.evaluation import EvaluationTask, Question, Reference, parent_documents, sentence_windows
-from advchunk.evaluation.comparison.baselines import Hierarchy, auto_merging
+from advchunk.evaluation import EvaluationTask, Question, Reference
+from advchunk.evaluation.comparison.baselines import Hierarchy, auto_merging, parent_documents, sentence_windows
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.text import sentences
 

@@ -181,6 +181,21 @@ def _candidate_of_size(name: str, label: str, params: Mapping[str, Any], size: i
     return candidate(name, label, **params, max_tokens=size)
 
 
+def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
+    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`.
+
+    >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
+    {}
+    """
+    published, warnings = catalog.sensitivities()["chunkers"], dict[str, str]()
+    for label in labels:
+        name, *rest = label.split(", ")
+        configuration = ", ".join([name, *(part for part in rest if part.startswith("preset="))])
+        if warning := published.get(configuration, {}).get("warning"):
+            warnings[label] = warning
+    return warnings
+
+
 def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: str = "", **settings: Any) -> Candidate:
     """Return a splitter of another library as a candidate.
 

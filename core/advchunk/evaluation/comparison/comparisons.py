@@ -1,27 +1,18 @@
 """Compare results with a baseline, question by question, and decide if the difference is more than noise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.harness import Result
 from advchunk.evaluation.metrics.statistics import Difference, Interval, holm, mean_interval, paired_difference
+from advchunk.evaluation.metrics.table import check_metric
 
-Metric: TypeAlias = Literal[
-    "recall", "iou", "recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg", "precision_omega",
-    "claims_at_k",
-]  # fmt: skip
 ComparisonVerdict: TypeAlias = Literal["better", "worse", "noise", "baseline"]
 
-METRICS: Mapping[Metric, str] = {
-    "recall": "recall in the budget", "iou": "IoU in the budget", "recall_at_k": "recall of the first k",
-    "precision_at_k": "precision of the first k", "iou_at_k": "IoU of the first k",
-    "hit_at_k": "hit rate of the first k", "reciprocal_rank": "reciprocal rank in the first k",
-    "ndcg": "nDCG of the first k", "precision_omega": "precision omega", "claims_at_k": "numeric claims in the first k",
-}  # fmt: skip
 _LEVEL = 0.05
 _MIN_SECONDS = 0.01  # smaller differences of processor time are noise
 
@@ -48,7 +39,7 @@ class Comparison:
     per_second: float | None
 
 
-def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall") -> list[Comparison]:
+def compare(results: Sequence[Result], baseline: str, metric: str = "recall") -> list[Comparison]:
     """Compare all results with a baseline, best first; ties keep their order.
 
     Raises `ConfigurationError` if no result has the label ``baseline``, or the metric applies to fewer than two
@@ -57,7 +48,7 @@ def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall")
     Parameters
     ----------
     baseline : label of the result to compare with, ideally of a similar chunk size (`candidates.match_size`).
-    metric : a field of `Result` with one score per question.
+    metric : its name (`metrics.table`).
     """
     check_metric(metric)
     base = _by_label(results, baseline)
@@ -78,13 +69,7 @@ def compare(results: Sequence[Result], baseline: str, metric: Metric = "recall")
     return sorted(rows, key=lambda row: -row.score.mean)
 
 
-def check_metric(metric: str) -> None:
-    """Raise `ConfigurationError` for an unknown metric, before any candidate is run."""
-    metrics = get_args(Metric)
-    require(metric in metrics, f"metric must be one of {metrics}{did_you_mean(metric, metrics)}", metric)
-
-
-def compare_by_kind(results: Sequence[Result], baselines: Sequence[str], metric: Metric = "recall") -> list[Comparison]:
+def compare_by_kind(results: Sequence[Result], baselines: Sequence[str], metric: str = "recall") -> list[Comparison]:
     """Compare size-matched results with their baseline, then those at published sizes with theirs.
 
     Parameters
@@ -114,7 +99,7 @@ def best_stable(rows: Sequence[Comparison]) -> Comparison | None:
     return next(eligible, None)
 
 
-def leaders(rows: Sequence[Comparison], metric: Metric = "recall") -> list[Comparison]:
+def leaders(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
     """Return the best of rows, of one kind, at its target size, and those from which it does not differ significantly."""
     eligible = [row for row in rows if not row.result.off_target] or list(rows)
     beside_best = compare([row.result for row in eligible], eligible[0].result.label, metric)
@@ -122,7 +107,7 @@ def leaders(rows: Sequence[Comparison], metric: Metric = "recall") -> list[Compa
     return [row for row in eligible if row.result.label not in worse]
 
 
-def compare_experimental(rows: Sequence[Comparison], metric: Metric = "recall") -> list[Comparison]:
+def compare_experimental(rows: Sequence[Comparison], metric: str = "recall") -> list[Comparison]:
     """Compare the experimental results, of one kind, with the best stable one; [] if that is the baseline already."""
     best = best_stable(rows)
     experimental = [row.result for row in rows if row.result.group == "experimental"]

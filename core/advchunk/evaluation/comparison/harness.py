@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from advchunk.errors import first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, Chunks, SizeMatched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.metrics import claims, retrieval, shape
+from advchunk.evaluation.metrics import retrieval, shape
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
+from advchunk.evaluation.metrics.table import Retrieved, metrics
 from advchunk.models.atomic import open_atomic
 from advchunk.records import Chunk, Floats, Ints
 
@@ -44,7 +45,6 @@ class Result:
     ----------
     recall, iou : (q,) within the budget.
     recall_at_k, precision_at_k, iou_at_k, hit_at_k, reciprocal_rank, ndcg : (q,) of the first k chunks.
-    claims_at_k : (q,) share of the answer's numeric claims that are complete in one of the first k chunks; NaN without claims.
     precision_omega : (q,) of the cuts alone.
     tokens : (chunks,) tokens of each chunk, its context included.
     curve : mean recall by budget.
@@ -60,6 +60,7 @@ class Result:
     size_matched, target_mean : True if its size was chosen to match a mean, and the tokens of that mean.
     boundaries : means of the boundary scores over documents with boundaries (`shape.boundary_means`).
     chunks : of each document, each chunk as its tokens followed by the start and end of each of its spans.
+    extra : (q,) scores of metrics from other packages by name (`metrics.table`), which are attributes as well.
     """
 
     label: str
@@ -73,7 +74,6 @@ class Result:
     hit_at_k: Floats
     reciprocal_rank: Floats
     ndcg: Floats
-    claims_at_k: Floats
     precision_omega: Floats
     tokens: Ints
     curve: Mapping[int, float]
@@ -91,6 +91,7 @@ class Result:
     boundaries: Mapping[str, float] = field(default_factory=dict)
     search: str = "dense"
     chunks: Sequence[Sequence[Sequence[int]]] = ()
+    extra: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def cost(self) -> RunCost:
@@ -105,16 +106,37 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON, NaN as null."""
-        data = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in asdict(self).items()}
-        return data | {name: [None if isnan(score) else score for score in data[name]] for name in SCORES}
+        data = asdict(self)
+        data |= data.pop("extra")
+        data = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in data.items()}
+        return data | {
+            name: [None if isnan(score) else score for score in data[name]] for name in data.keys() & metrics().keys()
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """Return the result that `to_dict` returned."""
-        scores = {name: np.array(data[name], dtype=np.float64) for name in SCORES}
+        scores = _split_scores({name: np.array(data[name], dtype=np.float64) for name in metrics() if name in data})
         costs = {name: RunCost(**data[name]) for name in ("chunking_cost", "indexing_cost")}
         curve = {int(budget): recall for budget, recall in data["curve"].items()}
-        return cls(**{**data, **scores, **costs, "tokens": np.array(data["tokens"], dtype=np.int64), "curve": curve})
+        facts = {name: value for name, value in data.items() if name not in metrics()}
+        return cls(**{**facts, **scores, **costs, "tokens": np.array(data["tokens"], dtype=np.int64), "curve": curve})
+
+    if not TYPE_CHECKING:  # to which any name would be right
+
+        def __getattr__(self, name: str) -> Floats:
+            """Return the scores of a metric from another package."""
+            if name not in (extra := vars(self).get("extra", {})):
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            return extra[name]
+
+
+def _split_scores(scores: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return scores by the fields of a `Result`: those without a field of their own are ``extra``."""
+    own = {f.name for f in fields(Result)}
+    extra = {name: values for name, values in scores.items() if name not in own}
+    return {name: values for name, values in scores.items() if name in own} | {"extra": extra}
 
 
 @dataclass(frozen=True)
@@ -135,11 +157,6 @@ class EvaluationResults(list[Result]):
     def __init__(self, results: Iterable[Result] = (), failures: Iterable[FailedCandidate] = ()) -> None:
         super().__init__(results)
         self.failures = list(failures)
-
-
-_SCORES_AT_K = ("recall_at_k", "precision_at_k", "iou_at_k", "hit_at_k", "reciprocal_rank", "ndcg")
-SCORES = ("recall", "iou", *_SCORES_AT_K, "claims_at_k", "precision_omega")
-"""The fields of a `Result` with one number per question."""
 
 
 def evaluate(
@@ -275,7 +292,7 @@ def _run_in_processes(jobs: Sequence[_Work], task: EvaluationTask, processes: in
     """Yield outcomes from other processes, in order; each process receives the task, with its vectors, once."""
     if not jobs:
         return
-    _ = task.question_vectors, task.sentence_vectors, task.claims  # cached before the task is pickled
+    _ = task.question_vectors, task.sentence_vectors, task.needs  # cached before the task is pickled
     workers = [_Worker(task) for _ in range(processes)]
     idle = SimpleQueue[_Worker]()
     for worker in workers:
@@ -380,17 +397,20 @@ class ChunkedTask:
         task = self.task
         ranking, cost = self.candidate.rank(self._index, candidate.search)
         at_budgets = {budget: retrieval.at_budget(self._overlaps, ranking, budget) for budget in task.budgets}
-        at_k = retrieval.at_k(self._overlaps, ranking, task.k)
-        return replace(
-            self._result,
+        first = retrieval.at_k(self._overlaps, ranking, task.k)
+        retrieved = Retrieved(at_budgets[task.budget], first, self._omega, self._by_document, ranking, task.k)
+        return Result(
             label=candidate.label,
-            recall=at_budgets[task.budget].recall,
-            iou=at_budgets[task.budget].iou,
-            **{name: getattr(at_k, name.removesuffix("_at_k")) for name in _SCORES_AT_K},
-            claims_at_k=claims.claims_at_k(task.claims, self._by_document, ranking, task.k),
             curve={budget: float(scores.recall.mean()) for budget, scores in at_budgets.items()},
             indexing_cost=cost,
             search=candidate.search.label,
+            **_split_scores(
+                {
+                    name: metric.score(retrieved._replace(needs=task.needs.get(name, ())))
+                    for name, metric in metrics().items()
+                }
+            ),
+            **self._shape,
         )
 
     @cached_property
@@ -415,35 +435,33 @@ class ChunkedTask:
         return ChunkIndex(self._flat, documents, self._tokens, self.task)
 
     @cached_property
-    def _result(self) -> Result:
-        """A result without what depends on the search."""
+    def _omega(self) -> Floats:
+        return retrieval.precision_omega(self._overlaps)
+
+    @cached_property
+    def _shape(self) -> dict[str, Any]:
+        """The fields of a result that do not depend on the search."""
         task, candidate, tokens = self.task, self.candidate, self._tokens
-        unknown: Any = dict.fromkeys(SCORES[:-1], np.full(len(task.questions), np.nan))
         cohesion = shape.cohesion(task.sentences, task.sentence_vectors, self.chunks)
         sizes = np.array([chunk.tokens for chunk in self._flat])
         over, under = shape.off_target_shares(sizes if sizes.all() else tokens, candidate.settings)
         sentences = dict(zip(self._by_document, task.sentences, strict=True))
-        return Result(
-            label=candidate.label,
-            group=candidate.group,
-            settings=candidate.settings,
-            **unknown,
-            precision_omega=retrieval.precision_omega(self._overlaps),
-            tokens=tokens,
-            curve={},
-            redundancy=retrieval.redundancy(self._overlaps),
-            coverage=shape.coverage(task.documents, self.chunks),
+        return {
+            "group": candidate.group,
+            "settings": candidate.settings,
+            "tokens": tokens,
+            "redundancy": retrieval.redundancy(self._overlaps),
+            "coverage": shape.coverage(task.documents, self.chunks),
             **cohesion._asdict(),
-            forced=shape.forced_share(self.chunks) if candidate.chunker else None,
-            over=over,
-            under=under,
-            chunking_cost=self.cost,
-            indexing_cost=RunCost(),
-            size_matched=candidate.size_matched,
-            target_mean=candidate.target_mean,
-            boundaries=shape.boundary_means(sentences, self._by_document, task.boundaries),
-            chunks=_chunk_rows(self.chunks, tokens),
-        )
+            "forced": shape.forced_share(self.chunks) if candidate.chunker else None,
+            "over": over,
+            "under": under,
+            "chunking_cost": self.cost,
+            "size_matched": candidate.size_matched,
+            "target_mean": candidate.target_mean,
+            "boundaries": shape.boundary_means(sentences, self._by_document, task.boundaries),
+            "chunks": _chunk_rows(self.chunks, tokens),
+        }
 
 
 def _with_document_spans(chunk: Chunk, text: str, label: str) -> Chunk:

@@ -11,13 +11,14 @@ import numpy as np
 from advchunk.chunkers import catalog
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
-from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, check_metric, compare
+from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
 from advchunk.evaluation.comparison.snippets import python_code
 from advchunk.evaluation.comparison.tables import as_rows, markdown_table
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
+from advchunk.evaluation.metrics.table import check_metric, metrics
 from advchunk.models.identity import model_name
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
@@ -96,7 +97,7 @@ class Recommendation:
     questions_built: bool
     runs: int
     complete: bool
-    metric: Metric = "recall"
+    metric: str = "recall"
     budget: int = 1000
     embedder: Any = None
     language: str = "en"
@@ -198,7 +199,8 @@ class Recommendation:
         }
 
     def __str__(self) -> str:
-        goal = f"{METRICS[self.metric]}, %" + f" ({self.budget:,} tokens)" * ("budget" in METRICS[self.metric])
+        summary = metrics()[self.metric].summary
+        goal = f"{summary}, %" + f" ({self.budget:,} tokens)" * ("budget" in summary)
         chosen = "default" if self.option == self.tried[0] else "recommended"
         names = {"noise": "tie"} if self.settled else dict.fromkeys(("noise", "better", "worse"), "not settled")
         names["baseline"] = chosen
@@ -246,7 +248,7 @@ def recommend(
     sizes: Sequence[int] = _SIZES,
     searches: Sequence[Search] = SEARCHES,
     language: str = "en",
-    metric: Metric = "recall",
+    metric: str = "recall",
     budget: int = 1000,
     number: int = 500,
     characters: int = 1_000_000,
@@ -330,17 +332,15 @@ def recommend(
     return replace(draft, option=chosen, rows=tuple(rows))
 
 
-def _task(
-    documents: Sequence[Document], questions: Sequence[Question], metric: Metric, **settings: Any
-) -> EvaluationTask:
+def _task(documents: Sequence[Document], questions: Sequence[Question], metric: str, **settings: Any) -> EvaluationTask:
     """Return the task of the questions about the documents to which the metric applies."""
     names = {document.source for document in documents}
     questions = [q for q in questions if names.issuperset(name for name, _ in q.references)]
     task = EvaluationTask(tuple(documents), tuple(questions), **settings)
-    if metric != "claims_at_k":
+    if metric not in task.needs:
         return task
-    pairs = zip(task.questions, task.claims, strict=True)
-    return replace(task, questions=tuple(question for question, claims in pairs if claims))
+    pairs = zip(task.questions, task.needs[metric], strict=True)
+    return replace(task, questions=tuple(question for question, needed in pairs if needed))
 
 
 def _options(
@@ -407,12 +407,12 @@ def _rounds(task: EvaluationTask) -> list[EvaluationTask]:
     ]
 
 
-def _rank(results: Mapping[Option, Result], metric: Metric) -> list[Option]:
+def _rank(results: Mapping[Option, Result], metric: str) -> list[Option]:
     """Return options best first; ties in the order of their runs."""
     return sorted(results, key=lambda option: -round(float(getattr(results[option], metric).mean()), 9))
 
 
-def _select(results: Mapping[Option, Result], metric: Metric) -> list[Option]:
+def _select(results: Mapping[Option, Result], metric: str) -> list[Option]:
     """Return the baseline, the best third, at least two, and the best of each kind."""
     ranked = _rank(results, metric)
     third = ranked[: max(-(-len(ranked) // 3), 2)]
@@ -424,7 +424,7 @@ def _best_of_kinds(ranked: Sequence[Option]) -> list[Option]:
     return sorted({option.kind: option for option in reversed(ranked)}.values(), key=lambda option: option.kind)
 
 
-def _choose(results: Mapping[Option, Result], metric: Metric) -> tuple[Option, list[Comparison]]:
+def _choose(results: Mapping[Option, Result], metric: str) -> tuple[Option, list[Comparison]]:
     """Return the option than which none is significantly better, from the baseline on, and comparisons with it."""
     by_label, chosen = {option.label: option for option in results}, next(iter(results))
     while True:
@@ -435,5 +435,5 @@ def _choose(results: Mapping[Option, Result], metric: Metric) -> tuple[Option, l
         chosen = min(better, key=lambda option: option.kind)  # the first, which is the best of its kind
 
 
-def _compare(results: Mapping[Option, Result], option: Option, metric: Metric) -> list[Comparison]:
+def _compare(results: Mapping[Option, Result], option: Option, metric: str) -> list[Comparison]:
     return compare(list(results.values()), option.label, metric)

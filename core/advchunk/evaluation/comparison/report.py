@@ -16,11 +16,12 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.evaluation.comparison import tables
 from advchunk.evaluation.comparison.candidates import CandidateGroup
-from advchunk.evaluation.comparison.comparisons import METRICS, Comparison, Metric, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.comparisons import Comparison, compare_experimental, group_by_kind
 from advchunk.evaluation.comparison.harness import FailedCandidate
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
 from advchunk.evaluation.metrics.statistics import mean_interval
+from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import identity
 from advchunk.records import Ints
 from advchunk.text.pages import fill_page
@@ -38,7 +39,7 @@ def render_html(
     task: EvaluationTask,
     rows: Sequence[Comparison],
     *,
-    metric: Metric = "recall",
+    metric: str = "recall",
     notes: Mapping[str, str] | None = None,
     prices: TokenPrices | None = None,
     run_info: Mapping[str, Any] | None = None,
@@ -66,7 +67,7 @@ def render_html(
     return fill_page(
         template,
         sections=[_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()],
-        metric=METRICS[metric],
+        metric=metrics()[metric].summary,
         notes=_footnotes(rows, notes or {}),
         failures=failures,
         prices=prices,
@@ -76,7 +77,8 @@ def render_html(
         **geometry,
         task=task,
         characters=sum(len(document.text) for document in task.documents),
-        claims=sum(map(bool, task.claims)),
+        needs={name: sum(map(bool, needed)) for name, needed in task.needs.items()},
+        metrics=metrics(),
         provenance=provenance(task, run_info),
         settings=[(row.result.label, json.dumps(row.result.settings)) for row in rows],
         viewer=_viewer_data(task, rows) if any(row.result.chunks for row in rows) else None,
@@ -88,7 +90,7 @@ def write_report(
     task: EvaluationTask,
     rows: Sequence[Comparison],
     *,
-    metric: Metric = "recall",
+    metric: str = "recall",
     notes: Mapping[str, str] | None = None,
     prices: TokenPrices | None = None,
     run_info: Mapping[str, Any] | None = None,
@@ -178,7 +180,7 @@ def _percent_axis(values: Sequence[float], start: float, end: float) -> _Axis:
     return axis._replace(ticks=tuple((axis.at(mark), f"{mark:g}") for mark in marks))
 
 
-def _section(title: str, rows: Sequence[Comparison], metric: Metric, prices: TokenPrices | None) -> dict[str, Any]:
+def _section(title: str, rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> dict[str, Any]:
     """Return the tables and charts of the size-matched results, or of the others."""
     flat, others = tables.as_rows(rows, prices), compare_experimental(rows, metric)
     experimental = others and _table(others, tables.as_rows(others, prices), tables.EXPERIMENTAL_COLUMNS, metric)
@@ -195,7 +197,7 @@ def _section(title: str, rows: Sequence[Comparison], metric: Metric, prices: Tok
 
 
 def _table(
-    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: tables.Columns, metric: Metric
+    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: tables.Columns, metric: str
 ) -> dict[str, Any]:
     scores = _percent_axis([100 * bound for row in rows for bound in row.score], 4, 156)
     differences = _percent_axis([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
@@ -285,7 +287,7 @@ def _size_histograms(rows: Sequence[Comparison]) -> dict[str, Any]:
     return {"x": x, "width": round(160 / (len(edges) - 1) - 0.6, 2), "charts": charts}
 
 
-def _cost_chart(rows: Sequence[Comparison], metric: Metric = "recall") -> dict[str, Any]:
+def _cost_chart(rows: Sequence[Comparison], metric: str = "recall") -> dict[str, Any]:
     """Return scores by seconds of chunking and embedding, with the Pareto front."""
     seconds = np.log10([max(row.result.cost.cpu_seconds, 0.001) for row in rows])
     y = _percent_axis([100 * bound for row in rows for bound in row.score], _BOTTOM, _TOP)

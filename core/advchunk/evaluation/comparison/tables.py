@@ -8,17 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from advchunk.evaluation.comparison.comparisons import (
-    METRICS,
-    Comparison,
-    Metric,
-    compare_experimental,
-    group_by_kind,
-    leaders,
-)
+from advchunk.evaluation.comparison.comparisons import Comparison, compare_experimental, group_by_kind, leaders
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
+from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
@@ -26,17 +20,11 @@ from advchunk.records import Floats
 Columns: TypeAlias = Mapping[str, tuple[str, str]]
 """The title and the format of each column, by its key in `as_rows`."""
 
-_SCORES = {
-    "recall in budget": "recall", "IoU in budget": "iou", "IoU at k": "iou_at_k", "recall at k": "recall_at_k",
-    "precision at k": "precision_at_k", "hit at k": "hit_at_k", "reciprocal rank": "reciprocal_rank", "nDCG at k": "ndcg",
-    "precision omega": "precision_omega", "claims at k": "claims_at_k",
-}  # fmt: skip
 _BOUNDARY_SCORES = {"F1": "f1", "F1 (1 near)": "f1_near", "Pk": "pk", "WindowDiff": "window_diff"}
 MAIN_COLUMNS: Columns = {
-    "mean tokens": ("tokens", ".1f"), "IoU in budget": ("IoU", ".2f"), "IoU at k": ("IoU@k", ".2f"),
-    "recall at k": ("recall@k", ".1f"), "nDCG at k": ("nDCG@k", ".1f"), "precision omega": ("omega", ".1f"),
-    "claims at k": ("claims@k", ".1f"),
-}  # fmt: skip
+    "mean tokens": ("tokens", ".1f"),
+    **{m.column: (m.title, f".{m.digits}f") for m in metrics().values() if m.title},
+}
 RETRIEVAL_COLUMNS: Columns = {
     "recall in budget": ("recall", ".1f"), "hit at k": ("hit@k", ".1f"), "reciprocal rank": ("MRR@k", ".1f"),
     "precision at k": ("precision@k", ".1f"),
@@ -76,7 +64,7 @@ def _as_row(row: Comparison, result: Result, prices: TokenPrices | None) -> dict
         **{name: _percent(value, 2) for name, value in zip(score_columns("recall"), scores, strict=True)},
         "p (Holm)": round(row.p, 4),
         "verdict": row.verdict,
-        **{name: _mean_percent(getattr(result, field), 2 if "iou" in field else 1) for name, field in _SCORES.items()},
+        **{m.column: _mean_percent(getattr(result, m.name, np.zeros(0)), m.digits) for m in metrics().values()},
         **{name: _round(result.boundaries.get(key), 3) for name, key in _BOUNDARY_SCORES.items()},
         **{name: _round(getattr(result, name), 3) for name in ("within", "between")},
         **{name: _percent(getattr(result, name)) for name in ("forced", "over", "under")},
@@ -107,9 +95,9 @@ def _round(value: float | None, digits: int, *, unit: float = 1.0) -> float | No
     return None if value is None else round(value / unit, digits)
 
 
-def score_columns(metric: Metric) -> Columns:
+def score_columns(metric: str) -> Columns:
     """Return the columns of the score, the difference and their bounds."""
-    form = ".2f" if metric in ("iou", "iou_at_k") else ".1f"  # IoU is only a few percent
+    form = f".{metrics()[metric].digits}f"
     scores = {name: (name, form) for name in ("score", "low", "high")}
     return scores | {name: (name, f"+{form}") for name in ("difference", "difference low", "difference high")}
 
@@ -152,7 +140,7 @@ def as_csv(
 def as_markdown(
     rows: Sequence[Comparison],
     *,
-    metric: Metric = "recall",
+    metric: str = "recall",
     prices: TokenPrices | None = None,
     notes: Mapping[str, str] | None = None,
     task: EvaluationTask | None = None,
@@ -191,20 +179,18 @@ def as_markdown(
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _headline(
-    rows: Sequence[Comparison], metric: Metric, task: EvaluationTask | None, run_info: Mapping[str, Any]
-) -> str:
-    parts = [f"By {METRICS[metric]}", f"{len(rows[0].result.recall):,} questions"]
+def _headline(rows: Sequence[Comparison], metric: str, task: EvaluationTask | None, run_info: Mapping[str, Any]) -> str:
+    parts = [f"By {metrics()[metric].summary}", f"{len(rows[0].result.recall):,} questions"]
     if task:
         parts += [f"a budget of {task.budget:,} tokens", f"k = {task.k}", f"embedder {embedder_name(task)}"]
     return "; ".join([*parts, *(f"{name} {value}" for name, value in run_info.items())]) + "."
 
 
-def describe_leaders(rows: Sequence[Comparison], metric: Metric) -> str:
+def describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
     """Return a sentence that names the best of rows, of one kind, or says that none is."""
     best, *ties = leaders(rows, metric)
     figures = format_figures(score_columns(metric), _as_row(best, best.result, None))
-    score = f"{METRICS[metric]} {figures['score']} % [{figures['low']}, {figures['high']}]"
+    score = f"{metrics()[metric].summary} {figures['score']} % [{figures['low']}, {figures['high']}]"
     if not ties:
         return f"{best.result.label} scores best: {score}."
     others = f"{len(ties)} other{'s' * (len(ties) > 1)}"
@@ -212,7 +198,7 @@ def describe_leaders(rows: Sequence[Comparison], metric: Metric) -> str:
 
 
 def _main_table(
-    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: Metric
+    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: str
 ) -> list[str]:
     titles, cells = column_titles(columns, flat), list[list[str]]()
     for row, figures in zip(rows, flat, strict=True):

@@ -8,18 +8,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from advchunk.biomedical.claims import numeric_claims
 from advchunk.engine import Job, Watch, drive
 from advchunk.errors import did_you_mean, require
 from advchunk.evaluation.data.dataset import document_blocks
 from advchunk.evaluation.data.questions import Question
-from advchunk.evaluation.metrics.claims import claims_in_answers
+from advchunk.evaluation.metrics.table import metrics
 from advchunk.layout import fit_to_blocks, tile_prose
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
 from advchunk.models.identity import identity
 from advchunk.models.long_texts import embed_long_texts
-from advchunk.records import Document, Floats, Span, Units
+from advchunk.records import Document, Floats, Units
 from advchunk.text import sentences
 from advchunk.text.counters import Counter
 
@@ -88,11 +87,9 @@ class EvaluationTask:
         return tuple(self.embed_texts(units.strings()) for units in self.sentences)
 
     @cached_property
-    def claims(self) -> tuple[tuple[tuple[str, Span], ...], ...]:
-        """The numeric claims in the answer of each question: their documents and spans."""
-        pairs = zip(self.documents, self.sentences, strict=True)
-        by_document = {document.source: numeric_claims(document.text, units) for document, units in pairs}
-        return claims_in_answers(self.questions, by_document)
+    def needs(self) -> dict[str, Sequence[Any]]:
+        """What metrics need of each question, by the name of the metric (`metrics.table`)."""
+        return {name: metric.needs(self) for name, metric in metrics().items() if metric.needs}
 
     @cached_property
     def embedding_cache(self) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
 import subprocess
@@ -16,26 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from advchunk import ConfigurationError, Document, Span, create
-from advchunk.chunkers.base import LinearChunker
-from advchunk.chunkers.catalog import chunker_class, describe, names, params_of
-from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.params import Params, parameters, varied
-from advchunk.errors import require
-from advchunk.evaluation import (
-    Difference,
-    EvaluationTask,
-    Question,
-    Reference,
-    candidate,
-    evaluate,
-    holm,
-    paired_difference,
-    pk,
-    synthetic,
-)
-from advchunk.evaluation.comparison.robustness import (
+from sensitivity import (
     BRITTLE_LOSS,
     SIZE_PARAMETERS,
     Effect,
@@ -44,11 +26,20 @@ from advchunk.evaluation.comparison.robustness import (
     Variation,
     answer_scorer,
     boundary_scorer,
-    brittleness_notes,
     brittleness_warning,
     sensitivity,
     variations,
 )
+
+from advchunk import ConfigurationError, Document, Span, create
+from advchunk.chunkers.base import LinearChunker
+from advchunk.chunkers.catalog import chunker_class, describe, names, params_of
+from advchunk.chunkers.experimental import ExperimentalChunker
+from advchunk.chunkers.params import Params, parameters, varied
+from advchunk.errors import require
+from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, evaluate, pk, synthetic
+from advchunk.evaluation.comparison.candidates import brittleness_notes
+from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.records import Segmentation
 
 
@@ -139,6 +130,10 @@ def scored(function, items=20):
 
 def summary(variation):
     return variation.parameter, variation.value, variation.judged, variation.refused
+
+
+def test_the_examples_are_correct():
+    assert doctest.testmod(sys.modules["sensitivity"]).failed == 0
 
 
 def test_a_threshold_at_a_cliff_is_brittle():

@@ -1,4 +1,4 @@
-"""Measure how sensitive a chunker is to each parameter, over documents of several types.
+"""Measure how sensitive a chunker is to each parameter, over documents of several types (see robustness.py).
 
 The rule, chosen before any results were seen: a chunker is *brittle* if one judged change, of one parameter,
 
@@ -16,7 +16,7 @@ seed at another value, which should not matter. Other changes are measured and r
 * choices and switches, whose values are not near each other.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
@@ -28,10 +28,8 @@ from advchunk.chunkers.base import Chunker, SegmentingChunker
 from advchunk.chunkers.params import hints, parameters, varied
 from advchunk.engine import Job, Plan, completed, drive
 from advchunk.errors import ConfigurationError, MissingExtra, first_line, require
-from advchunk.evaluation.comparison.task import EvaluationTask
-from advchunk.evaluation.data.segmented_text import SegmentedText
+from advchunk.evaluation import EvaluationTask, SegmentedText, pk
 from advchunk.evaluation.metrics import retrieval
-from advchunk.evaluation.metrics.boundaries import pk
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.semantic.threshold import DEFAULT_AMOUNTS, SemanticThresholdChunker
@@ -254,21 +252,6 @@ def brittleness_warning(worst: Effect, score: str, *, settings: str = "", source
     harm = f"costs {-worst.points:.1f} points of {score}" if not worst.failed else f"fails on {worst.failed} items"
     sentence = f"{' '.join(filter(None, ['brittle', settings]))}: {varied} {harm} on {worst.type} text"
     return f"{sentence} ({source})" if source else sentence
-
-
-def brittleness_notes(labels: Iterable[str]) -> dict[str, str]:
-    """Return the published warnings about brittle chunkers by label, for names or labels of `candidate`.
-
-    >>> brittleness_notes(["recursive, max_tokens=100", "another splitter"])
-    {}
-    """
-    published, warnings = catalog.sensitivities()["chunkers"], dict[str, str]()
-    for label in labels:
-        name, *rest = label.split(", ")
-        configuration = ", ".join([name, *(part for part in rest if part.startswith("preset="))])
-        if warning := published.get(configuration, {}).get("warning"):
-            warnings[label] = warning
-    return warnings
 
 
 def _create(chunker: SegmentingChunker | str) -> Any:

@@ -1,30 +1,45 @@
-"""Score how many numeric claims of an answer are retrieved in full.
+"""A metric of retrieval: how many numeric claims of an answer are retrieved in full.
 
 A cut between a number and its comparator loses the claim (`advchunk.biomedical.claims`) though every
 character is still retrieved. So a claim counts only if one chunk contains all of it.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from advchunk.biomedical.claims import Claim
-from advchunk.evaluation.data.questions import Question
+from advchunk.biomedical.claims import Claim, numeric_claims
 from advchunk.records import Chunk, Floats, Ints, Span
 
 
+class Answered(Protocol):
+    """A question (`advchunk.evaluation.Question`)."""
+
+    @property
+    def references(self) -> Sequence[tuple[str, Span]]:
+        """The documents and spans that answer it."""
+
+
+def claims_of_task(task: Any) -> tuple[tuple[tuple[str, Span], ...], ...]:
+    """Return the claims in the answer of each question of an `advchunk.evaluation.EvaluationTask`."""
+    pairs = zip(task.documents, task.sentences, strict=True)
+    by_document = {document.source: numeric_claims(document.text, units) for document, units in pairs}
+    return claims_in_answers(task.questions, by_document)
+
+
 def claims_in_answers(
-    questions: Sequence[Question], claims: Mapping[str, Sequence[Claim]]
+    questions: Sequence[Answered], claims: Mapping[str, Sequence[Claim]]
 ) -> tuple[tuple[tuple[str, Span], ...], ...]:
     """Return the claims with a statistic in each question's answer; their comparators may be outside of it."""
     return tuple(
         tuple(
             (name, claim.span)
-            for name in dict.fromkeys(reference.document for reference in question.references)
+            for name in dict.fromkeys(document for document, _ in question.references)
             for claim in claims.get(name, ())
             if any(
-                reference.document == name and start >= reference.span.start and end <= reference.span.end
-                for reference in question.references
+                document == name and start >= span.start and end <= span.end
+                for document, span in question.references
                 for start, end in claim.statistics
             )
         )
@@ -66,3 +81,15 @@ def _merge_spans(spans: Sequence[Span]) -> list[Span]:
         else:
             merged.append(span)
     return merged
+
+
+METRIC: Mapping[str, Any] = {  # a row of `advchunk.evaluation.metrics.table`
+    "name": "claims_at_k",
+    "summary": "numeric claims in the first k",
+    "column": "claims at k",
+    "title": "claims@k",
+    "needs": claims_of_task,
+    "score": lambda of: claims_at_k(of.needs, of.chunks, of.ranking, of.k),
+    "condition": "numeric claims in the answer",
+    "meaning": "is the share of the numeric claims in the answers (a statistic and its comparator) that one of the first k chunks holds whole",
+}

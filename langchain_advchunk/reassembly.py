@@ -1,0 +1,60 @@
+"""Chunks of one document, found again among LangChain documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.documents import Document
+
+from advchunk.chunkers.reassembly import FrameworkChunk
+from advchunk.records import Span, written_keys, written_metadata
+from langchain_advchunk.base import chunk_spans
+
+
+def source_name(document: Document) -> str:
+    """Return the ``source`` of a document; "" if it has none."""
+    return str(document.metadata.get("source") or "")
+
+
+def group_by_source(documents: Sequence[Document], name: Callable[[Document], str] = source_name) -> list[list[int]]:
+    """Return the indices of each document's chunks: those of one ``source_id``, or runs of one name in reading order."""
+    groups, run, last = dict[Any, list[int]](), 0, None
+    for i, document in enumerate(documents):
+        metadata, keys = document.metadata, written_keys(document.metadata)
+        if "source_id" in keys:
+            groups.setdefault(metadata[keys["source_id"]], []).append(i)
+            continue
+        page = (
+            None if keys.get("page") == "page" else metadata.get("page")
+        )  # of a loader, which makes a document of each
+        source = name(document), page
+        place = metadata[keys["chunk_index"]] if "chunk_index" in keys else _start_by_others(metadata)
+        follows = last is not None and source == last[0]
+        if place is None or last is None or last[1] is None:
+            follows = follows and place is None and any(source)  # only the source separates documents
+        else:
+            follows = follows and place > last[1]
+        run, last = run + (not follows), (source, place)
+        groups.setdefault(run, []).append(i)
+    return list(groups.values())
+
+
+def to_framework_chunk(document: Document) -> FrameworkChunk:
+    """Return the text of a chunk, with its spans if they are known, and its context."""
+    metadata, content, written = document.metadata, document.page_content, written_metadata(document.metadata)
+    spans, start = chunk_spans(document), _start_by_others(metadata)
+    if not spans and start is not None:
+        spans = (Span(start, start + len(content)),)
+    length = sum(end - start for start, end in spans)
+    shown = written["rewritten"] if "original_text" in written else content[max(len(content) - length, 0) :]
+    text, context = written.get("original_text", shown), content.removesuffix(shown)
+    if not spans or len(text) != length or not (context == "" or context.endswith("\n\n")):
+        return FrameworkChunk(content, metadata=metadata)  # from another splitter, whose offsets are not of this text
+    return FrameworkChunk(text, spans, context.removesuffix("\n\n"), metadata)
+
+
+def _start_by_others(metadata: Mapping[str, Any]) -> int | None:
+    """Return the ``start_index`` of LangChain's splitters, or None if there is none."""
+    start = metadata.get("start_index")
+    return start if isinstance(start, int) and start >= 0 else None
