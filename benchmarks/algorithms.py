@@ -1,5 +1,6 @@
-"""How each algorithm is tested and measured: one entry per algorithm, for the tests and the benchmarks."""
+"""How each algorithm is tested and measured; one without an entry here, with its defaults."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -15,6 +16,10 @@ class Growth(NamedTuple):
 
     params: Parameters = _NONE
     most: int = 10_000  # sentences
+
+
+def _none(longest: int) -> Parameters:  # noqa: ARG001
+    return _NONE
 
 
 class Algorithm(NamedTuple):
@@ -39,7 +44,7 @@ class Algorithm(NamedTuple):
     corpus: bool = False
     models: Mapping[str, str] = _NONE
     verbatim: Parameters = _NONE
-    shifts: Callable[[int], Parameters] | None = None
+    shifts: Callable[[int], Parameters] = _none
     growth: Mapping[str, Growth] = _NONE
     quality: Mapping[str, Parameters] = _NONE
 
@@ -48,7 +53,7 @@ def _sections(longest: int) -> Parameters:  # noqa: ARG001 - the sizes of segmen
     return {"max_tokens": 20_000, "inner": OptimalSemanticChunker(penalty=1.0)}
 
 
-ALGORITHMS: dict[str, Algorithm] = {
+_ENTRIES = {
     "texttiling": Algorithm(
         planted={"preset": "fine"},
         shifts=lambda longest: {"preset": "fine", "spacing": 0, "block_size": max(longest // 4, 1)},
@@ -187,3 +192,4 @@ ALGORITHMS: dict[str, Algorithm] = {
         shifts=lambda longest: {"support_width": 1, "support": 60.0} if longest <= 3 else {},
     ),
 }
+ALGORITHMS = defaultdict(Algorithm, _ENTRIES)
