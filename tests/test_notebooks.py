@@ -38,7 +38,9 @@ def test_is_stripped(path):
 @notebooks
 def test_prints_what_is_committed(path, monkeypatch):
     """After a change that is meant, tools/run_notebooks.py renews the outputs."""
-    monkeypatch.setenv("PYTHONWARNINGS", "error:advchunk:DeprecationWarning,error:langchain_advchunk:DeprecationWarning")
+    monkeypatch.setenv(
+        "PYTHONWARNINGS", "error:advchunk:DeprecationWarning,error:langchain_advchunk:DeprecationWarning"
+    )
     if path.stem.endswith("meta_chunking"):
         monkeypatch.setenv("MODEL", smollm2())  # which loads in a tenth of the time
     assert shown(tool["run"](path)) == shown(nbformat.read(path, as_version=4))
