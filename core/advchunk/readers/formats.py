@@ -27,7 +27,7 @@ def detect_format(text: str) -> str:
     head = text[:_HEAD]
     for row in registry.rows("reader"):
         if row.begins and _pattern(row.begins).match(head):
-            found = _detect(row, text) if row.detect else row.name
+            found = _detect(row, text, "", {}) if row.detect else row.name
             if found:
                 return found
     return "xml" if _DECLARED_XML.match(head) else "markdown"
@@ -98,10 +98,10 @@ def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
     return next((found for row in asked if (found := _detect(row, text, name, metadata))), "")
 
 
-def _detect(row: Registration, *signs: Any) -> str:
+def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]) -> str:
     """Return the format that a row detects in a text; "" if unknown, or if its function cannot be loaded."""
     detect = registry.load_path(row.detect) if row.is_ours else replace(row, path=row.detect).load()
-    return str(detect(*signs)) if detect else ""
+    return str(detect(text, name, metadata)) if detect else ""
 
 
 @cache
