@@ -20,15 +20,36 @@ from advchunk.models.causal import load_reader
 
 def smollm2():
     """Return the folder of SmolLM2-135M-Instruct in float32, converted once from the GGUF file of a package."""
+
+    def convert():
+        reader = load_reader("smollm2")
+        return reader.model, reader.tokenizer
+
+    return converted("smollm2-135m", convert)
+
+
+def shallow():
+    """Return the folder of the first two layers of SmolLM2, which write nonsense, but much sooner."""
+
+    def convert():
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        whole = smollm2()
+        return AutoModelForCausalLM.from_pretrained(whole, num_hidden_layers=2), AutoTokenizer.from_pretrained(whole)
+
+    return converted("smollm2-2-layers", convert)
+
+
+def converted(name, convert):
+    """Return the folder of a model and its tokenizer, which are made once for all runs."""
     home = Path(sys.prefix) / "models"
-    folder = home / "smollm2-135m"
+    folder = home / name
     home.mkdir(exist_ok=True)
-    with FileLock(home / "smollm2-135m.lock"):
+    with FileLock(home / f"{name}.lock"):
         if not folder.exists():
-            reader = load_reader("smollm2")
-            unfinished = home / "unfinished"
-            reader.model.save_pretrained(unfinished)
-            reader.tokenizer.save_pretrained(unfinished)
+            unfinished = home / f"{name}.unfinished"
+            for part in convert():
+                part.save_pretrained(unfinished)
             unfinished.rename(folder)
     return str(folder)
 
@@ -88,9 +109,9 @@ LAYERS = {
 }  # fmt: skip
 
 
-def gguf(path):
-    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them."""
-    from gguf import GGUFWriter
+def gguf(path, packed=False):
+    """Write `tiny` and `tokenizer` as a GGUF file, as llama.cpp converts them; packed: with weights in blocks of 8 bits."""
+    from gguf import GGMLQuantizationType, GGUFWriter, TokenType, quantize
 
     model, core = tiny(), json.loads(tokenizer().backend_tokenizer.to_str())["model"]
     config, writer = model.config, GGUFWriter(path, "llama")
@@ -105,7 +126,9 @@ def gguf(path):
     writer.add_rope_freq_base(10_000.0)
     writer.add_vocab_size(config.vocab_size)
     writer.add_tokenizer_model("gpt2")
-    writer.add_token_list(sorted(core["vocab"], key=core["vocab"].get))
+    tokens = sorted(core["vocab"], key=core["vocab"].get)
+    writer.add_token_list(tokens)
+    writer.add_token_types([TokenType.CONTROL if token in ("<s>", "</s>") else TokenType.NORMAL for token in tokens])
     writer.add_token_merges([" ".join(pair) for pair in core["merges"]])
     writer.add_bos_token_id(0)
     writer.add_eos_token_id(1)
@@ -117,7 +140,11 @@ def gguf(path):
             halves = values.reshape(config.num_attention_heads, 2, config.head_dim // 2, -1)
             values = halves.swapaxes(1, 2).reshape(values.shape)
         called = f"blk.{layer}.{LAYERS[part]}" if layer.isdigit() else LAYERS[part or layer]
-        writer.add_tensor(f"{called}.weight", np.ascontiguousarray(values))
+        values, kind = np.ascontiguousarray(values), GGMLQuantizationType.Q8_0
+        if packed and values.ndim == 2 and values.shape[1] % 32 == 0:
+            writer.add_tensor(f"{called}.weight", quantize(values, kind), raw_dtype=kind)
+        else:
+            writer.add_tensor(f"{called}.weight", values)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -3,8 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import PurePosixPath
 from pkgutil import iter_modules
@@ -12,6 +10,7 @@ from pkgutil import iter_modules
 import numpy as np
 import pytest
 from chunker_pages import ANSWERS, chunker_facts, chunker_page, draw, explained
+from click.testing import CliRunner
 from docstrings import entries, markdown, numpydoc, sections
 from reference_pages import BASES, MODULES, reference, reference_for_authors
 from site_links import BrokenLink, check, relink
@@ -19,6 +18,7 @@ from site_links import BrokenLink, check, relink
 import advchunk
 from advchunk import names
 from advchunk.chunkers.catalog import describe
+from advchunk.cli import main
 from test_readme import ROOT, blocks, run
 
 PAGES = [  # the guides: test_readme
@@ -54,7 +54,7 @@ COMMANDS = [line for path in PAGES for block in blocks(path, "console") for line
 def test_the_commands_run(line):
     prompt, program, *args = shlex.split(line)
     assert (prompt, program) == ("$", "advchunk")
-    subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 def test_every_chunker_is_described():

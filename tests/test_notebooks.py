@@ -1,4 +1,4 @@
-"""The notebooks are committed with their outputs, and print the same from a new kernel."""
+"""The notebooks are committed with their outputs, and print the same in a new process."""
 
 import copy
 import runpy
@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from lm import smollm2
+from cells import execute
 
 ROOT = Path(__file__).parents[1]
 tool = runpy.run_path(str(ROOT / "tools" / "run_notebooks.py"))
@@ -36,11 +36,6 @@ def test_is_stripped(path):
 
 
 @notebooks
-def test_prints_what_is_committed(path, monkeypatch):
+def test_prints_what_is_committed(path, tmp_path):
     """After a change that is meant, tools/run_notebooks.py renews the outputs."""
-    monkeypatch.setenv(
-        "PYTHONWARNINGS", "error:advchunk:DeprecationWarning,error:langchain_advchunk:DeprecationWarning"
-    )
-    if path.stem.endswith("meta_chunking"):
-        monkeypatch.setenv("MODEL", smollm2())  # which loads in a tenth of the time
-    assert shown(tool["run"](path)) == shown(nbformat.read(path, as_version=4))
+    assert shown(execute(path, tmp_path)) == shown(nbformat.read(path, as_version=4))

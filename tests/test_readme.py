@@ -10,8 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 
 from advchunk import registry
+from advchunk.cli import main
 from advchunk.readers import markdown
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +83,7 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
 def test_the_commands_run(line):
     prompt, program, *args = shlex.split(line)
     assert (prompt, program) == ("$", "advchunk")
-    subprocess.run([sys.executable, "-m", "advchunk", *args], check=True, capture_output=True)
+    CliRunner().invoke(main, args, catch_exceptions=False, standalone_mode=False)
 
 
 @pytest.mark.parametrize("path", [*PAGES, "CONTRIBUTING.md"])

@@ -26,7 +26,7 @@ from advchunk.chunkers import catalog
 from advchunk.chunkers.catalog import cuts_by_embeddings, required_model
 from advchunk.evaluation import boundary_scores, synthetic
 from algorithms import ALGORITHMS
-from conftest import leaves
+from front_ends import leaves
 from servers import LONG
 from stand_ins import STAND_INS
 

@@ -8,6 +8,7 @@ from advchunk import Document, create, names
 from advchunk.biomedical import pubmed
 from advchunk.readers import formats
 from chats import every_fourth_line
+from front_ends import every_chunker
 from growing import check_growth, repeated
 from stand_ins import STAND_INS
 
@@ -68,6 +69,7 @@ def growing(mark):
     return lambda length: " ".join(takewhile(lambda run: len(run) ** 2 < 2 * length, (mark * n for n in count(1))))
 
 
+@every_chunker
 @pytest.mark.parametrize("token", UNBROKEN)
 def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
     params = {"llm": every_fourth_line, "support": 100.0} if name == "llm-chaptering" else STAND_INS.get(name, {})

@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+from functools import partial
 from itertools import product
 from typing import get_args, get_type_hints
 
@@ -35,17 +36,23 @@ def numeric(types):
     return {name: hint for name, hint in types.items() if {int, float} & {hint, *get_args(hint)}}
 
 
-@pytest.fixture(params=["core", "langchain", "llamaindex"])
-def front_end(request, name):
-    """Return the class of each chunker in each front end, with the models that it needs."""
-    chunker = chunker_class(name)
-    stem, models = chunker.__name__.removesuffix("Chunker"), STAND_INS.get(name, {})
-    classes = {
-        "core": chunker,
-        "langchain": getattr(langchain_advchunk, f"{stem}Splitter"),
-        "llamaindex": getattr(llamaindex_advchunk, f"{stem}NodeParser"),
-    }
-    return lambda **params: classes[request.param](**{**models, **params})
+@pytest.fixture(params=names())
+def name(request):
+    """Return the name of each chunker in turn."""
+    return request.param
+
+
+@pytest.fixture
+def front_ends(name):
+    """Return functions that build each chunker in the core, LangChain and LlamaIndex, with the models that it needs."""
+    chunker, models = chunker_class(name), STAND_INS.get(name, {})
+    stem = chunker.__name__.removesuffix("Chunker")
+    classes = (
+        chunker,
+        getattr(langchain_advchunk, f"{stem}Splitter"),
+        getattr(llamaindex_advchunk, f"{stem}NodeParser"),
+    )
+    return [partial(build, **models) for build in classes]
 
 
 def refusal(build, **params):
@@ -57,24 +64,24 @@ def refusal(build, **params):
     return None
 
 
-def test_a_number_is_finite_and_neither_text_nor_a_truth_value(front_end, name):
-    for parameter, value in product(numeric(hints(chunker_class(name))), NOT_NUMBERS):
-        message = refusal(front_end, **{parameter: value})
-        assert message, (parameter, value)
+def test_a_number_is_finite_and_neither_text_nor_a_truth_value(front_ends, name):
+    for build, parameter, value in product(front_ends, numeric(hints(chunker_class(name))), NOT_NUMBERS):
+        message = refusal(build, **{parameter: value})
+        assert message, (build, parameter, value)
         assert parameter in message
         assert repr(value) in message
 
 
-def test_a_number_alone_is_accepted_or_refused_by_its_own_name(front_end, name):
-    for parameter, value in product(numeric(hints(chunker_class(name))), NUMBERS):
-        message = refusal(front_end, **{parameter: value}) or f"{parameter} {value}"
+def test_a_number_alone_is_accepted_or_refused_by_its_own_name(front_ends, name):
+    for build, parameter, value in product(front_ends, numeric(hints(chunker_class(name))), NUMBERS):
+        message = refusal(build, **{parameter: value}) or f"{parameter} {value}"
         assert parameter in message
         assert str(value) in message
 
 
-@pytest.mark.parametrize("value", [16, 17, 50, 119, 450, 5_000])
-def test_any_maximum_alone_is_accepted(front_end, value):
-    assert front_end(max_tokens=value).max_tokens == value
+def test_any_maximum_alone_is_accepted(front_ends):
+    for build, most in product(front_ends, [16, 17, 50, 119, 450, 5_000]):
+        assert build(max_tokens=most).max_tokens == most
 
 
 def test_a_default_shrinks_with_the_maximum_until_it_can_hold(name):
@@ -85,11 +92,31 @@ def test_a_default_shrinks_with_the_maximum_until_it_can_hold(name):
         assert len(chunks) <= 3 * sum(chunk.tokens for chunk in chunks) / most
 
 
-def test_no_size_exceeds_the_maximum_of_a_chunk(front_end, name):
-    for parameter in SIZES & set(hints(chunker_class(name))):
-        message = refusal(front_end, max_tokens=512, **{parameter: 600})
-        assert message, parameter
+def test_no_size_exceeds_the_maximum_of_a_chunk(front_ends, name):
+    for build, parameter in product(front_ends, SIZES & set(hints(chunker_class(name)))):
+        message = refusal(build, max_tokens=512, **{parameter: 600})
+        assert message, (build, parameter)
         assert re.search(rf"{parameter} must be .*max_tokens.*600", message, re.DOTALL)
+
+
+RULES = {
+    "max_tokens must be >= 1, got 0": {"max_tokens": 0},
+    "min_tokens must be in 0..max_tokens, got 999": {"max_tokens": 9, "min_tokens": 999},
+    "overlap_tokens must be in 0..max_tokens - 1, got -1": {"overlap_tokens": -1},
+    "markup": {"markup": "latex"},
+    "timeout must be > 0 seconds or None, got 0": {"timeout": 0},
+}
+
+
+def test_errors_state_rule_and_value(front_ends):
+    for build, (rule, bad) in product(front_ends, RULES.items()):
+        assert rule in refusal(build, **bad), build
+
+
+def test_misspelled_parameter_is_an_error(front_ends):
+    for build in front_ends:
+        with pytest.raises((TypeError, ValueError), match="max_tokenz"):
+            build(max_tokenz=3)
 
 
 def test_sizes_of_a_chunk_are_those_that_are_tested():

@@ -15,6 +15,7 @@ import llamaindex_advchunk
 from advchunk import Document
 from advchunk.chunkers.catalog import chunker_class
 from advchunk.records import remove_written, written_keys, written_metadata
+from front_ends import every_chunker
 from stand_ins import STAND_INS
 
 TEXT = "# Tea\n\nGreen tea is made of leaves. It is drunk hot.\n\n## Milk\n\nMilk is white. Cows give milk. Cats like it.\n"
@@ -109,6 +110,7 @@ def as_text(metadata):
     return json.dumps(metadata, sort_keys=True)
 
 
+@every_chunker
 @front_ends
 @relaxed
 @given(users=users_metadata)
@@ -122,6 +124,7 @@ def test_the_users_metadata_comes_out_unchanged(name, split, users):
     assert as_text(users) == before
 
 
+@every_chunker
 @front_ends
 def test_keys_of_ours_that_the_user_has_are_given_a_prefix(name, split):
     for ours, passed in zip(split(name, [{}]), split(name, [everything()]), strict=True):
@@ -141,6 +144,7 @@ def containers(value):
             yield from containers(item)
 
 
+@every_chunker
 @front_ends
 def test_no_metadata_is_shared_with_the_input_or_with_other_chunks(name, split):
     users = [everything(), everything()]

@@ -4,7 +4,6 @@ import json
 from datetime import date, timedelta
 from decimal import Decimal
 
-import datasets
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -176,6 +175,8 @@ def test_repeated_ids():
 
 
 def test_datasets_map(tmp_path):
+    import datasets
+
     chunker = RecursiveChunker(max_tokens=5)
     dataset = datasets.Dataset(TABLE).with_format("arrow")
     mapped = dataset.map(

@@ -32,8 +32,8 @@ from advchunk.models.prompts import fit_outline
 from advchunk.numerics import signals
 from advchunk.semantic.universal import UniversalSemanticChunker
 from chats import Editor
-from conftest import CATS, COURTS
 from growing import check_growth
+from planted import CATS, COURTS
 
 TEXT = CATS + COURTS  # twelve sentences, of which the seventh is the first about courts
 GUIDE = "# Cats\n\n" + CATS + "\n\n# Law\n\n## Courts\n\n" + COURTS

@@ -14,7 +14,7 @@ from advchunk.experimental.chaptering.chunker import LLMChapteringChunker
 from advchunk.models.chat import Budget
 from advchunk.models.endpoint import OpenAIChat
 from chats import Editor
-from conftest import CATS, COURTS
+from planted import CATS, COURTS
 from servers import SHORT, Endpoint, Redis, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
 TEXT = CATS + COURTS

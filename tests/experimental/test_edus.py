@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, OptimalSemanticChunker, UniversalSemanticChunker
+from advchunk.experimental import Edus
 from advchunk.experimental.edus.lexicon import get_lexicon, load_lexicon, parse_lexicon
 from advchunk.experimental.edus.rules import clause_ends, find_enclosed
 from advchunk.text import sentences
-from advchunk.text.splitters import Edus
 from growing import check_growth, repeated
 
 DATA = Path(__file__).parents[1] / "data"
@@ -264,7 +264,7 @@ def test_other_chunkers_reason_about_units():
 
 def test_units_are_the_same_in_any_process():
     code = (
-        "from advchunk.text.splitters import Edus; from advchunk.experimental.discourse import DiscourseSegmenterChunker as D;"
+        "from advchunk.experimental import Edus; from advchunk.experimental.discourse import DiscourseSegmenterChunker as D;"
         "text = open(__import__('sys').argv[1]).read();"
         "print(Edus()(text).edges.tolist(), D(sentence_splitter=Edus()).fingerprint())"
     )

@@ -12,7 +12,7 @@ from advchunk import Document
 from advchunk.graphrag.chunker import GraphRAGChunker
 from advchunk.models.endpoint import OpenAIChat
 from chats import EntityReader
-from conftest import CATS, COURTS
+from planted import CATS, COURTS
 from servers import Endpoint, breaks_off, fails, reading, replies, resets, says
 
 PATIENCE = 240  # seconds for a process, on a busy machine

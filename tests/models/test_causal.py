@@ -13,18 +13,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers import pipeline
 
 import lm as models
 from advchunk import ConfigurationError, MarginSamplingChunker, PerplexityChunker
 from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
-from advchunk.models import causal, huggingface, rolling
-from advchunk.models.causal import CausalLM, as_causal
+from advchunk.models import causal, gguf, huggingface, rolling
+from advchunk.models.causal import CausalLM, as_causal, load_reader
 from advchunk.models.huggingface import MAX_PROMPTS, distinguishing_prefixes
 from advchunk.models.rolling import SINKS, key_rotations
+from advchunk.models.tokens import TokenReader
 from scripts import run
 
 SENTENCES = (
@@ -40,6 +39,8 @@ every_build = pytest.mark.parametrize("build", models.BUILDS)
 
 @pytest.fixture(autouse=True)
 def one_thread():
+    import torch
+
     torch.set_num_threads(1)
 
 
@@ -58,6 +59,8 @@ def tokens_of(text, lead=False):
 
 def logs(model, ids):
     """The log-probabilities after each token, by one plain forward pass."""
+    import torch
+
     with torch.inference_mode():
         return model(torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
 
@@ -131,6 +134,7 @@ def test_positions_never_pass_what_the_model_was_trained_on():
 
 def single(build):
     """A model of one layer, whose keys and values depend on a token and its position only."""
+    import torch
     from transformers import AutoModelForCausalLM
 
     config = models.tiny(build).config.__class__.from_dict(models.tiny(build).config.to_dict())
@@ -176,14 +180,16 @@ def test_tokens_are_read_again_if_keys_cannot_be_rotated(build):
         held, at = [*held, *ids[at : at + block]], at + block
 
 
-@pytest.mark.parametrize("half", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("half", ["float", "bfloat16"])
 def test_turns_are_found_whatever_the_precision(half):
-    network = single("llama").to(half)
+    network = getattr(single("llama"), half)()
     (turn,) = key_rotations(as_causal((network, models.tokenizer())).model.reader, 128)
     assert not turn.interleaved
 
 
 def test_a_block_larger_than_what_is_dropped_makes_its_own_room(monkeypatch):
+    import torch
+
     model = tiny()
     window, spy = rolling.Window(model.reader, 40, 0.3), Spy(monkeypatch, model.reader.model)
     with torch.inference_mode():
@@ -299,7 +305,7 @@ def test_perplexity_is_the_mean_of_exponentials(real):
 
 def test_forgetting_hardly_matters_but_only_as_it_is_done(real, monkeypatch):
     """A window of 128 tokens over a text of ours; with first tokens dropped, or positions left, the model is lost."""
-    text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1500]
+    text = (Path(__file__).parents[1] / "data/harbour_town.md").read_text(encoding="utf-8")[:1000]
     window = as_causal(models.smollm2(), max_context=128).model
 
     def read(model):
@@ -476,6 +482,8 @@ def test_models_are_equal_if_they_answer_alike():
 
 
 def test_wrappers_of_the_frameworks_are_seen_through():
+    from transformers import pipeline
+
     pair = models.tiny(), models.tokenizer()
     expected = as_causal(pair).score([(TEXT[:50], (0, 50))])[0]
     pipe = pipeline("text-generation", model=pair[0], tokenizer=pair[1])
@@ -536,20 +544,48 @@ def test_a_gguf_file_is_the_model_that_it_was_made_of(tmp_path):
     assert result.surprise(TEXT[:90])[1][1:] == pytest.approx(expected.surprise(TEXT[:90])[1][1:], abs=1e-5)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_fast_reader_of_gguf_equals_that_of_transformers(tmp_path, packed):
+    import torch
+
+    path = models.gguf(tmp_path / "tiny.gguf", packed)
+    slow, fast = load_reader(path), TokenReader(*gguf.load_llama(path, torch.float32))
+    weights, expected = fast.model.state_dict(), slow.model.state_dict()
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert fast.model.name_or_path == slow.model.name_or_path == str(tmp_path)
+    assert (fast.lead, fast.frame, fast.limit) == (slow.lead, slow.frame, slow.limit)
+    text = f"{TEXT} </s> née 東京 🦛 12\n"
+    for tokenizer, reference in ((fast.plain, slow.plain), (fast.special, slow.special)):
+        encoding, expected = tokenizer.encode(text), reference.encode(text)
+        assert (encoding.ids, encoding.offsets) == (expected.ids, expected.offsets)
+
+
+def test_a_file_that_is_no_gguf_is_refused(tmp_path):
+    import torch
+
+    path = tmp_path / "page.gguf"
+    path.write_bytes(b"<!DOCTYPE html>" * 9)
+    with pytest.raises(ConfigurationError, match="a GGUF file must have version 2 or 3"):
+        gguf.load_llama(path, torch.float32)
+
+
 @pytest.mark.parametrize(
     ("cuda", "half", "mps", "expected"),
     [
-        (True, True, False, ("cuda", torch.bfloat16)),
-        (True, False, False, ("cuda", torch.float32)),
-        (False, False, True, ("mps", torch.float32)),
-        (False, False, False, ("cpu", torch.float32)),
+        (True, True, False, ("cuda", "bfloat16")),
+        (True, False, False, ("cuda", "float32")),
+        (False, False, True, ("mps", "float32")),
+        (False, False, False, ("cpu", "float32")),
     ],
 )
 def test_a_model_by_name_is_put_where_it_is_fastest(cuda, half, mps, expected, monkeypatch):
+    import torch
+
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: half)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    assert causal._select_device(torch) == expected
+    assert causal._select_device(torch) == (expected[0], getattr(torch, expected[1]))
 
 
 def test_a_name_is_looked_up_when_the_model_is_needed():
@@ -578,10 +614,11 @@ def test_every_token_belongs_to_one_unit(parts, data):
     assert np.isfinite(result).all()
 
 
-def test_the_benchmark_runs(tmp_path, real):
+def test_the_benchmark_runs(tmp_path):
+    quick = models.shallow()
     sentences = [sentence.strip() for sentence in SENTENCES]
     edges = np.minimum(np.cumsum([0, *(len(sentence) + 1 for sentence in sentences)]), len(" ".join(sentences)))
-    (values,) = real.score([(" ".join(sentences), edges.tolist())])
+    (values,) = as_causal(quick).score([(" ".join(sentences), edges.tolist())])
     golden = {"sentences": sentences, "mean_ce_space_joined": values.tolist(), "minima_space_joined": {"9": []}}
     for name in ("ancient_rome", "state_of_the_union", "wikitexts"):
         (tmp_path / f"{name}.json").write_text(json.dumps(golden), "utf-8")
@@ -589,7 +626,7 @@ def test_the_benchmark_runs(tmp_path, real):
         (tmp_path / folder).mkdir(parents=True)
         segments = "\n==========\n".join(["\n".join(sentences[:5]), "\n".join(sentences[5:])])
         (tmp_path / folder / "0.ref").write_text(f"==========\n{segments}\n==========\n", "utf-8")
-    args = ["--lm", models.smollm2(), "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
+    args = ["--lm", quick, "--golden", tmp_path, "--data", tmp_path, "--only", "golden", "quality"]
     result = json.loads(run("perplexity", *args))
     assert result["golden"]["wikitexts"]["largest difference"] < 1e-5
     assert result["quality"]["clinical"]["perplexity, K deepest minima"]["segments"] == 2

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -22,7 +23,9 @@ from llama_index.core.llms import MockLLM
 from advchunk import ConfigurationError, MissingExtra
 from advchunk.engine import ChatRequest, Complete, Job, adrive, completed, drive, runner
 from advchunk.engine.scheduler import Batch
+from advchunk.engine.threads import run_coroutine
 from advchunk.errors import BadModelOutput, BudgetExceeded, MissingModel, ModelUnavailable
+from advchunk.models import retrying
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
@@ -333,7 +336,11 @@ def test_an_invalid_wait_is_ignored(complete):
 
 def test_waits_grow_and_vary(monkeypatch):
     waits = []
-    monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    monkeypatch.setattr(retrying.asyncio, "sleep", sleep)
     with Endpoint(fails(500)) as endpoint:
         chat = chat_at(endpoint, retries=12, backoff=1.0, longest_wait=30.0)
         for _ in range(3):
@@ -678,10 +685,8 @@ class Slow:
         return await self.acomplete(())
 
     def come(self):
-        if isinstance(self.comes, Exception):
-            self.answer.set_exception(self.comes)
-        else:
-            self.answer.set_result(self.comes)
+        settle = self.answer.set_exception if isinstance(self.comes, Exception) else self.answer.set_result
+        self.answer.get_loop().call_soon_threadsafe(lambda: self.answer.done() or settle(self.comes))
 
 
 @pytest.mark.parametrize("comes", [["an answer"], OSError("an error"), TimeoutError("late")])
@@ -690,7 +695,7 @@ def test_cancelling_as_an_answer_comes_cancels(where, comes, monkeypatch):
     """Python 3.11's `asyncio.wait_for` returns the answer, and the task goes on."""
 
     async def run(chat, model):
-        monkeypatch.setattr(OpenAIChat, "_aclient", lambda _: model)
+        monkeypatch.setattr(OpenAIChat, "_connect", lambda _: model)
         batch = Batch(Complete((HELLO,), model), 60.0)
         task = asyncio.create_task(chat.acomplete([HELLO]) if where == "endpoint" else runner._await(batch))
         while model.answer is None:
@@ -712,15 +717,31 @@ def test_one_model_serves_one_loop_after_the_other():
             assert awaited(chat, HELLO) == called(chat, HELLO) == ["ok"]
 
 
-def test_a_call_that_was_given_up_ends_when_the_endpoint_was_silent_as_long():
+async def requests_under_way():
+    return [task for task in asyncio.all_tasks() if "Endpoint._send" in repr(task)]
+
+
+def test_a_call_that_is_given_up_ends():
     with Endpoint(hangs(LONG)) as endpoint:
-        began = {*threading.enumerate()}
         (result,) = called(chat_at(endpoint, timeout=0.5, retries=0), HELLO)
         assert "no answer in 0.5 s" in str(result)
-        until = time.monotonic() + LONG
-        while given_up := [thread for thread in threading.enumerate() if thread not in began and "work" in thread.name]:
+        until = time.monotonic() + LONG / 2
+        while given_up := run_coroutine(requests_under_way()):
             assert time.monotonic() < until, given_up
             time.sleep(0.02)
+
+
+def test_a_forked_process_makes_calls():
+    code = """
+import asyncio, os, time
+from advchunk.engine.threads import run_coroutine
+run_coroutine(asyncio.sleep(0))
+child = os.fork()
+run_coroutine(asyncio.sleep(0))  # hangs if it is left to a thread that the child does not have
+print(child and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, timeout=LONG, text=True)
+    assert done.stdout == "0\n0\n", done.stderr
 
 
 def test_a_model_that_goes_leaves_no_connection_open():
@@ -728,12 +749,15 @@ def test_a_model_that_goes_leaves_no_connection_open():
         chat = chat_at(endpoint)
         also = as_chat(chat, concurrency=1)
         assert called(chat, HELLO) == ["ok"]
-        client = chat._clients.sync_client
+        client = chat._client.client
         del chat
         assert called(also, HELLO) == ["ok"]
         assert not client.is_closed()
         del also
-        assert client.is_closed()
+        until = time.monotonic() + LONG
+        while not client.is_closed():
+            assert time.monotonic() < until
+            time.sleep(0.01)
 
 
 def test_a_copy_in_another_process_works():

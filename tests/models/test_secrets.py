@@ -21,11 +21,11 @@ from advchunk import Document, LLMChapteringChunker, OpenAIChat, Span
 from advchunk.enrich import Rewriting, Summaries
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, compare, evaluate
 from advchunk.evaluation.comparison import report
-from conftest import CATS, COURTS
 from langchain_advchunk import LLMChapteringSplitter
 from langchain_advchunk.enrich import ChunkEnricher
 from llamaindex_advchunk import LLMChapteringNodeParser
 from llamaindex_advchunk.enrich import ChunkEnricher as NodeEnricher
+from planted import CATS, COURTS
 from servers import Endpoint, breaks_off, fails, replies, says
 
 KEY = "sk-planted-0123456789abcdef"

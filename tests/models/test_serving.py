@@ -1,4 +1,7 @@
-"""A real small model behind a real OpenAI-compatible server on loopback: `transformers serve` with SmolLM2."""
+"""A real small model behind a real OpenAI-compatible server on loopback: `transformers serve` with SmolLM2.
+
+Where the answer is left open, it has its first layers alone, which is quicker.
+"""
 
 import logging
 import os
@@ -15,8 +18,8 @@ from advchunk.engine import ChatRequest, Complete, Job, drive
 from advchunk.enrich import Summaries
 from advchunk.graphrag.chunker import GraphRAGChunker
 from advchunk.models.chat import as_chat
-from conftest import CATS, COURTS
-from lm import smollm2
+from lm import shallow, smollm2
+from planted import CATS, COURTS
 from servers import free_port
 
 PATIENCE = 240  # seconds to start, on a busy machine
@@ -24,8 +27,8 @@ PATIENCE = 240  # seconds to start, on a busy machine
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    """Return the address of a server, and the model's name."""
-    folder, port, home = smollm2(), free_port(), tmp_path_factory.mktemp("hub")
+    """Return the address of a server, which loads a model when it is asked by its name."""
+    port, home = free_port(), tmp_path_factory.mktemp("hub")
     command = [Path(sys.executable).with_name("transformers"), "serve", "--device", "cpu", "--host", "127.0.0.1"]
     log = (home / "log").open("w+")
     process = subprocess.Popen(
@@ -44,7 +47,7 @@ def served(tmp_path_factory):
                 assert process.poll() is None, (home / "log").read_text()[-2000:]
                 assert time.monotonic() < until, "it did not start in time"
                 time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/v1", folder
+        yield f"http://127.0.0.1:{port}/v1"
     finally:
         process.terminate()
         process.wait(20)
@@ -52,8 +55,7 @@ def served(tmp_path_factory):
 
 
 def test_a_real_model_answers_through_a_real_server(served):
-    url, model = served
-    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=1)
+    chat = OpenAIChat(served, smollm2(), timeout=PATIENCE, retries=1)
     asked = ChatRequest((("user", "Say in one word: the capital of France is"),), max_tokens=8)
 
     def plan():
@@ -68,8 +70,7 @@ def test_a_real_model_answers_through_a_real_server(served):
 
 def test_chapters_by_a_real_model(served, tmp_path, caplog):
     """It has 135M parameters: whether its answer is of any use is left open, but not that the text is whole."""
-    url, model = served
-    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 12})
+    chat = OpenAIChat(served, smollm2(), timeout=PATIENCE, retries=0, options={"max_tokens": 12})
     chunker = LLMChapteringChunker(llm=chat, attempts=1, cache=tmp_path / "kept.db")
     with caplog.at_level(logging.WARNING, "advchunk"):
         result, again = (chunker.chunk(Document(CATS + COURTS, "whole")) for _ in range(2))
@@ -84,8 +85,7 @@ def test_chapters_by_a_real_model(served, tmp_path, caplog):
 
 def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
     """What it writes is left open, but not that the chunk stays, and that what is amiss is said."""
-    url, model = served
-    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 32})
+    chat = OpenAIChat(served, shallow(), timeout=PATIENCE, retries=0, options={"max_tokens": 32})
     chunks = RecursiveChunker().chunk(CATS)
     (result,) = Summaries(llm=chat, attempts=1).enrich(CATS, chunks)
     assert (result.text, result.spans, result.id) == (CATS, chunks[0].spans, chunks[0].id)
@@ -100,8 +100,7 @@ def test_a_chunk_is_enriched_by_a_real_model(served, caplog):
 
 def test_a_corpus_is_read_by_a_real_model(served):
     """What it answers is left open, but not that all chunks are there, and that what is amiss is said."""
-    url, model = served
-    chat = OpenAIChat(url, model, timeout=PATIENCE, retries=0, options={"max_tokens": 16})
+    chat = OpenAIChat(served, shallow(), timeout=PATIENCE, retries=0, options={"max_tokens": 16})
     documents = [Document(CATS, "cats"), Document(COURTS, "courts")]
     corpus = GraphRAGChunker(llm=chat, attempts=1, gleanings=0).chunk_corpus(documents)
     assert "".join(chunk.text for chunk in corpus.chunks) == CATS + COURTS

@@ -38,26 +38,13 @@ from advchunk.models.token_embedders import as_token_embedder
 from advchunk.numerics.context_vectors import pool_tokens, token_windows
 from advchunk.numerics.signals import unit_rows
 from advchunk.retrieval.vectors import aadd_vectors, add_vectors
-from conftest import adapter
-from langchain_advchunk import (
-    ChunkerSplitter,
-    RecursiveSplitter,
-)
-from langchain_advchunk import (
-    avectors_for as langchain_avectors_for,
-)
-from langchain_advchunk import (
-    vectors_for as langchain_vectors_for,
-)
-from llamaindex_advchunk import (
-    RecursiveNodeParser,
-)
-from llamaindex_advchunk import (
-    avectors_for as llamaindex_avectors_for,
-)
-from llamaindex_advchunk import (
-    vectors_for as llamaindex_vectors_for,
-)
+from front_ends import adapter
+from langchain_advchunk import ChunkerSplitter, RecursiveSplitter
+from langchain_advchunk import avectors_for as langchain_avectors_for
+from langchain_advchunk import vectors_for as langchain_vectors_for
+from llamaindex_advchunk import RecursiveNodeParser
+from llamaindex_advchunk import avectors_for as llamaindex_avectors_for
+from llamaindex_advchunk import vectors_for as llamaindex_vectors_for
 from stand_ins import STAND_INS
 
 TEXT = (

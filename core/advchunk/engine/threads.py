@@ -1,12 +1,20 @@
 """Calls in daemon threads, with timeouts, and the exceptions that end one plan or the whole run."""
 
+from __future__ import annotations
+
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextvars import copy_context
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
 
 _R = TypeVar("_R")
+_LOCK = threading.Lock()  # on the creation of the event loop
 
 
 def call_with_timeout(seconds: float | None, call: Callable[..., _R], *args: Any) -> _R:
@@ -54,6 +62,32 @@ def run_in_thread(call: Callable[..., _R], *args: Any) -> Future[_R]:
 
     threading.Thread(target=work, daemon=True).start()
     return future
+
+
+def run_coroutine(coroutine: Coroutine[Any, Any, _R]) -> _R:
+    """Run a coroutine on `background_loop`, also from a thread that runs an event loop itself, as in notebooks."""
+    from asyncio import run_coroutine_threadsafe
+
+    future = run_coroutine_threadsafe(coroutine, background_loop())
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # if the wait was interrupted
+
+
+def background_loop() -> AbstractEventLoop:
+    """Return the event loop that runs in a daemon thread of this process, for calls that sync and async code share."""
+    with _LOCK:
+        return _start_loop(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _start_loop(_process: int) -> AbstractEventLoop:  # a fork has no threads
+    from asyncio import new_event_loop
+
+    loop = new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="advchunk-calls").start()
+    return loop
 
 
 def as_exception(error: BaseException) -> Exception:

@@ -25,7 +25,7 @@ import numpy as np
 from advchunk import registry
 from advchunk.engine import ChatRequest, call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError
-from advchunk.models.identity import identity, model_name, own_identity
+from advchunk.models.identity import identity, model_name, own_identity, type_name
 from advchunk.models.stores import DictStore, FileStore, RedisStore, Store
 from advchunk.records import Floats
 
@@ -169,7 +169,7 @@ class Cached:
     def __post_init__(self) -> None:
         if not self.identity:
             inner = getattr(self.model, "model", self.model)
-            msg = f"a cache needs a model with a model_name (set one on a function), got {identity(inner)}"
+            msg = f"a cache needs a model with a model_name (set one on a function), got {type_name(inner)}"
             raise ConfigurationError(msg)
 
     def __eq__(self, other: object) -> bool:

@@ -26,8 +26,7 @@ from advchunk.errors import (
     require,
 )
 from advchunk.models.counters import TokenizerLike, as_counter, replace_surrogates
-from advchunk.models.identity import identity, model_name
-from advchunk.models.retrying import TransientError, retrying
+from advchunk.models.identity import identity, model_name, type_name
 
 _T = TypeVar("_T")
 
@@ -126,14 +125,13 @@ class Reply:
 
 
 class RefusedError(ModelUnavailable):
-    """The endpoint refused a request, which costs nothing."""
+    """The endpoint refused a request, with an HTTP status; that costs nothing."""
 
-
-class TransientRefusalError(TransientError, RefusedError):
-    """A refusal that may be retried, such as HTTP 429."""
+    status = 0
 
 
 _Row: TypeAlias = str | Exception
+_FAILURES = (ModelUnavailable, BadModelOutput, BudgetExceeded)
 
 
 class Chat(ABC):
@@ -147,18 +145,12 @@ class Chat(ABC):
     concurrency : maximum concurrent calls, >= 1.
     budget : limit on the cost of calls; None is unlimited.
     usage : cost of calls so far, in this process.
-    retries : how often a call that failed temporarily is retried, >= 0.
-    backoff, longest_wait : seconds before the first retry, and the maximum before any. Each waits up to twice as long as
-        the one before, at random, or slightly longer than the endpoint asks for.
     """
 
     batch_size: ClassVar[int] = 1
     concurrency: int
     budget: Budget | None
     usage: Usage
-    retries: int = 0
-    backoff: float = 0.5
-    longest_wait: float = 60.0
 
     @property
     @abstractmethod
@@ -194,28 +186,23 @@ class Chat(ABC):
         return replace(request, messages=tuple(messages), seed=seed)
 
     def _complete(self, request: ChatRequest) -> _Row:
+        max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
         try:
-            row: str = retrying(self, "Retrying", "llm")(self._once, request)
-        except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
+            while self.budget and not self.budget.reserve(sum(max_cost)):
+                time.sleep(_POLL_INTERVAL)
+            with self._count_cost(max_cost) as replies:
+                replies.append(self.ask(request))
+            return _extract_answer(replies[0].text, request.schema)
+        except _FAILURES as error:
             return _without_traceback(error)
-        return row
 
     async def _acomplete(self, request: ChatRequest) -> _Row:
         try:
-            row: str = await retrying(self, "AsyncRetrying", "llm")(self._aonce, request)
-        except (ModelUnavailable, BadModelOutput, BudgetExceeded) as error:
+            return await self._attempt(request)
+        except _FAILURES as error:
             return _without_traceback(error)
-        return row
 
-    def _once(self, request: ChatRequest) -> str:
-        max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
-        while self.budget and not self.budget.reserve(sum(max_cost)):
-            time.sleep(_POLL_INTERVAL)
-        with self._count_cost(max_cost) as replies:
-            replies.append(self.ask(request))
-        return _extract_answer(replies[0].text, request.schema)
-
-    async def _aonce(self, request: ChatRequest) -> str:
+    async def _attempt(self, request: ChatRequest) -> str:
         max_cost = self.budget.max_cost(request) if self.budget else (0, 0)
         while self.budget and not self.budget.reserve(sum(max_cost)):
             await asyncio.sleep(_POLL_INTERVAL)
@@ -259,7 +246,7 @@ class CalledChat(Chat):
     usage: Usage = field(default_factory=Usage, init=False, repr=False)
 
     def __repr__(self) -> str:
-        return f"CalledChat({identity(self.model)})"
+        return f"CalledChat({model_name(self.model) or type_name(self.model)})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CalledChat) or self.budget is not other.budget:

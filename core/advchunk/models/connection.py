@@ -6,32 +6,36 @@ import asyncio
 import json
 import os
 import re
-import threading
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary, finalize
+from weakref import finalize
 
+from advchunk.engine.threads import background_loop
 from advchunk.errors import ModelUnavailable, first_line, import_extra, is_integer, require
-from advchunk.models.chat import RefusedError, TransientRefusalError, is_number
+from advchunk.models.chat import RefusedError, is_number
 from advchunk.models.retrying import TransientError, retry_after
 
 _MIN_KEY_LENGTH = 8  # characters; a shorter key may be a common word, which is not masked
 _MAX_MESSAGE_LENGTH = 300  # characters of an endpoint's error message
 
 
-class _Clients:
-    """The clients of the ``openai`` library, which hold the key. A pickled copy makes its own."""
+class TransientRefusalError(TransientError, RefusedError):
+    """A refusal that may be retried, such as HTTP 429."""
+
+
+class _Client:
+    """The client of the ``openai`` library, which holds the key. A pickled copy, and a forked process, make their own."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
         self.keys: set[str] = set()
-        self.sync_client: Any = None
-        self.async_clients: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by event loop, which owns connections
+        self.client: Any = None
+        self.loop: Any = None  # which owns the connections
 
-    def __reduce__(self) -> tuple[type[_Clients], tuple[()]]:
-        return _Clients, ()
+    def __reduce__(self) -> tuple[type[_Client], tuple[()]]:
+        return _Client, ()
 
     def mask(self, text: str) -> str:
         """Replace the key in a text, in case an endpoint echoed it."""
@@ -53,7 +57,7 @@ class Endpoint:
     backoff: float = 0.5
     longest_wait: float = 60.0
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    _clients: _Clients = field(default_factory=_Clients, init=False, repr=False)
+    _client: _Client = field(default_factory=_Client, init=False, repr=False)
 
     def __post_init__(self) -> None:
         # A value that may contain a key is not shown, so that it does not get into a log.
@@ -80,6 +84,20 @@ class Endpoint:
         options = f" {json.dumps(dict(self.options), sort_keys=True)}" if self.options else ""
         return f"{self.model} at {self.base_url}{options}"
 
+    async def _request(self, method: str, fields: Mapping[str, Any]) -> Any:
+        """Return the answer to a method of the client, such as "embeddings.create", or raise `ModelUnavailable`."""
+        call = asyncio.run_coroutine_threadsafe(self._send(method, fields), background_loop())
+        return await asyncio.wrap_future(call)
+
+    async def _send(self, method: str, fields: Mapping[str, Any]) -> Any:
+        openai, client = import_extra("openai", "llm"), self._connect()
+        try:
+            async with asyncio.timeout(self.timeout):  # Python 3.11's wait_for may lose a cancellation
+                return await attrgetter(method)(client)(**fields)
+        except (openai.OpenAIError, OSError, ValueError) as error:
+            failure = self._failure(error)
+        raise failure  # not from the client's own error, which holds the key
+
     def _failure(self, error: Exception) -> ModelUnavailable:
         """Convert an error of the client into one that does not contain the key."""
         status = getattr(error, "status_code", 0)
@@ -93,37 +111,36 @@ class Endpoint:
         wait = retry_after(getattr(error, "response", None))
         transient = status in (408, 409, 425, 429) or status >= 500
         if not transient or getattr(error, "code", None) == "insufficient_quota":
-            return RefusedError(message)
-        if wait and wait > self.longest_wait:
-            return RefusedError(f"{message} (retry after {wait:.0f} s, longer than longest_wait)")
-        return TransientRefusalError(message, wait)
+            refusal = RefusedError(message)
+        elif wait and wait > self.longest_wait:
+            refusal = RefusedError(f"{message} (retry after {wait:.0f} s, longer than longest_wait)")
+        else:
+            refusal = TransientRefusalError(message, wait)
+        refusal.status = status
+        return refusal
 
     def _message(self, reason: str) -> str:
-        return f"{self.model} at {self.base_url}: {self._clients.mask(reason)[:_MAX_MESSAGE_LENGTH]}"
+        return f"{self.model} at {self.base_url}: {self._client.mask(reason)[:_MAX_MESSAGE_LENGTH]}"
 
-    def _client(self) -> Any:
-        with self._clients.lock:
-            if self._clients.sync_client is None:
-                self._clients.sync_client = import_extra("openai", "llm").OpenAI(**self._settings())
-                finalize(self._clients, self._clients.sync_client.close)  # or Python warns of open connections
-            return self._clients.sync_client
-
-    def _aclient(self) -> Any:
-        loop = asyncio.get_running_loop()
-        with self._clients.lock:
-            if loop not in self._clients.async_clients:
-                # A persistent connection would outlive its loop, whose end cannot be observed.
-                settings = {**self._settings(), "default_headers": {"Connection": "close"}}
-                self._clients.async_clients[loop] = import_extra("openai", "llm").AsyncOpenAI(**settings)
-            return self._clients.async_clients[loop]
+    def _connect(self) -> Any:
+        """Return the client, whose connections belong to the running event loop."""
+        own, loop = self._client, asyncio.get_running_loop()
+        if own.loop is not loop:
+            own.client, own.loop = import_extra("openai", "llm").AsyncOpenAI(**self._settings()), loop
+            finalize(own, _disconnect, own.client, loop).atexit = False
+        return own.client
 
     def _settings(self) -> dict[str, Any]:
         key = os.environ.get(self.api_key_env, "").strip()
         rule = f"{self.api_key_env} must hold a key of ASCII characters, as HTTP headers require"
         require(key.isascii() and key.isprintable(), rule, "another")
         if len(key) >= _MIN_KEY_LENGTH:
-            self._clients.keys.add(key)
+            self._client.keys.add(key)
         return {"api_key": key or "none", "base_url": self.base_url, "timeout": self.timeout, "max_retries": 0}
+
+
+def _disconnect(client: Any, loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.run_coroutine_threadsafe(client.close(), loop)
 
 
 def _is_plain_url(base_url: Any) -> bool:

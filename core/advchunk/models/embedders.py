@@ -19,7 +19,15 @@ from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, MissingExtra, check_spelling, require
 from advchunk.models.counters import as_counter, replace_surrogates
 from advchunk.models.hashed_words import HashedWords
-from advchunk.models.identity import identity, model_name, own_identity, precision, prompt_of, sentence_transformer
+from advchunk.models.identity import (
+    identity,
+    model_name,
+    own_identity,
+    precision,
+    prompt_of,
+    sentence_transformer,
+    type_name,
+)
 from advchunk.models.onnx_embedder import OnnxEmbedder, not_downloaded
 from advchunk.models.static import default_embedder
 from advchunk.models.token_batches import BUDGET, embed_in_batches
@@ -182,7 +190,7 @@ def as_embedder(model: EmbedderLike = None, batch_size: int | None = None) -> Ch
             acall = getattr(model, async_method, None) if async_method else None
             return CheckedEmbedder(model, call, acall, batch_size, limit, tokenizer)
     methods = [method for method, _ in _METHODS[:-1]]
-    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {identity(model)}"
+    msg = f"an embedder must be a name, a callable, or have one of {methods}, got {type_name(model)}"
     raise ConfigurationError(msg)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from advchunk.engine import call_with_timeout
-from advchunk.errors import BadModelOutput, import_extra, is_integer, require
+from advchunk.engine.threads import run_coroutine
+from advchunk.errors import BadModelOutput, is_integer, require
 from advchunk.models.connection import Endpoint
 from advchunk.models.retrying import retrying
 
@@ -62,38 +61,17 @@ class OpenAIEmbedder(Endpoint):
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a row for each text, or raise `ModelUnavailable` or `BadModelOutput`."""
-        call = retrying(self, "Retrying", "llm")
-        return [row for batch in self._batches(texts) for row in call(self._once, batch)]
+        return run_coroutine(self.aembed(texts))
 
     async def aembed(self, texts: Sequence[str]) -> list[list[float]]:
         """Await `embed`."""
-        call = retrying(self, "AsyncRetrying", "llm")
-        return [row for batch in self._batches(texts) for row in await call(self._aonce, batch)]
-
-    def _batches(self, texts: Sequence[str]) -> list[list[str]]:
         filled = [text or " " for text in texts]  # endpoints refuse an empty text
-        return [filled[i : i + self.batch_size] for i in range(0, len(filled), self.batch_size)]
+        batches = [filled[i : i + self.batch_size] for i in range(0, len(filled), self.batch_size)]
+        call = retrying(self, "llm")
+        return [row for batch in batches for row in await call(self._embed_batch, batch)]
 
-    def _once(self, texts: list[str]) -> list[list[float]]:
-        openai, client = import_extra("openai", "llm"), self._client()
-        try:
-            answer = call_with_timeout(self.timeout, lambda: client.embeddings.create(**self._fields(texts)))
-        except (openai.OpenAIError, OSError, ValueError) as error:
-            failure = self._failure(error)
-        else:
-            return self._rows(answer, len(texts))
-        raise failure  # not from the client's own error, which holds the key
-
-    async def _aonce(self, texts: list[str]) -> list[list[float]]:
-        openai, client = import_extra("openai", "llm"), self._aclient()
-        try:
-            async with asyncio.timeout(self.timeout):
-                answer = await client.embeddings.create(**self._fields(texts))
-        except (openai.OpenAIError, OSError, ValueError) as error:
-            failure = self._failure(error)
-        else:
-            return self._rows(answer, len(texts))
-        raise failure
+    async def _embed_batch(self, texts: list[str]) -> list[list[float]]:
+        return self._rows(await self._request("embeddings.create", self._fields(texts)), len(texts))
 
     def _fields(self, texts: list[str]) -> dict[str, Any]:
         body = {"dimensions": self.dimensions, **self.options}

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from advchunk.engine import ChatRequest, call_with_timeout
-from advchunk.errors import BadModelOutput, ModelUnavailable, import_extra, is_integer, require
+from advchunk.engine import ChatRequest
+from advchunk.engine.threads import run_coroutine
+from advchunk.errors import BadModelOutput, is_integer, require
 from advchunk.models import chat
-from advchunk.models.chat import (
-    Budget,
-    Chat,
-    ChatModelLike,
-    Reply,
-    TransientRefusalError,
-    Usage,
-)
-from advchunk.models.connection import Endpoint
+from advchunk.models.chat import Budget, Chat, ChatModelLike, RefusedError, Reply, Usage
+from advchunk.models.connection import Endpoint, TransientRefusalError
+from advchunk.models.retrying import retrying
 
 _FORMATS = ("json_schema", "json_object", "text")  # strictest first
 # Perhaps because of the format; llama.cpp's server answers 500 to an unknown one.
@@ -39,10 +34,11 @@ class OpenAIChat(Endpoint, Chat):
     base_url : such as ``http://localhost:8000/v1``, without a key.
     model : name of the model at the endpoint.
     api_key_env : environment variable that holds the key; "none" is sent if it is not set.
-    timeout : seconds per call, > 0. A sync call cannot be interrupted: it goes on in a thread until the endpoint has
-        been silent for that long.
-    retries, backoff, longest_wait : see `Chat`; HTTP 408, 409, 425, 429 and 5xx, broken answers and connections, and
-        timeouts are retried.
+    timeout : seconds per call, > 0.
+    retries : how often a call that failed temporarily is retried, >= 0: after HTTP 408, 409, 425, 429 and 5xx, broken
+        answers and connections, and timeouts.
+    backoff, longest_wait : seconds before the first retry, and the maximum before any. Each waits up to twice as long as
+        the one before, at random, or slightly longer than the endpoint asks for.
     concurrency : maximum concurrent calls, >= 1.
     budget : see `Budget`; None is unlimited.
     options : more fields of a request, such as ``{"top_p": 0.9}``; None removes a field, as in
@@ -74,28 +70,24 @@ class OpenAIChat(Endpoint, Chat):
 
     def ask(self, request: ChatRequest) -> Reply:
         """Answer a request, or raise."""
-        openai, client, form = import_extra("openai", "llm"), self._client(), self._format
-        fields = self._fields(request, form)
-        try:
-            answer = call_with_timeout(self.timeout, lambda: client.chat.completions.create(**fields))
-        except (openai.OpenAIError, OSError, ValueError) as error:
-            failure = self._chat_failure(error, request, form)
-        else:
-            return self._reply(answer, request, form)
-        raise failure  # not from the client's own error, which holds the key
+        return run_coroutine(self.aask(request))
 
     async def aask(self, request: ChatRequest) -> Reply:
         """Await `ask`."""
-        openai, client, form = import_extra("openai", "llm"), self._aclient(), self._format
-        fields = self._fields(request, form)
+        form = self._format
         try:
-            async with asyncio.timeout(self.timeout):  # Python 3.11's wait_for may lose a cancellation
-                answer = await client.chat.completions.create(**fields)
-        except (openai.OpenAIError, OSError, ValueError) as error:
-            failure = self._chat_failure(error, request, form)
-        else:
-            return self._reply(answer, request, form)
-        raise failure
+            answer = await self._request("chat.completions.create", self._fields(request, form))
+        except RefusedError as refusal:
+            raise self._chat_refusal(refusal, request, form) from None
+        return self._reply(answer, request, form)
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[str | Exception]:
+        """Return the answer to each request, or an error."""
+        return run_coroutine(self.acomplete(requests))
+
+    async def _attempt(self, request: ChatRequest) -> str:
+        answer: str = await retrying(self, "llm")(super()._attempt, request)
+        return answer
 
     def _fields(self, request: ChatRequest, form: int) -> dict[str, Any]:
         schema = json.loads(request.schema) if request.schema else None
@@ -120,17 +112,16 @@ class OpenAIChat(Endpoint, Chat):
             self._format, self._proven = form, True
         usage = getattr(answer, "usage", None)
         counts = (chat.as_token_count(getattr(usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
-        return Reply(self._clients.mask(text), *counts)
+        return Reply(self._client.mask(text), *counts)
 
-    def _chat_failure(self, error: Exception, request: ChatRequest, form: int) -> ModelUnavailable:
-        """Convert an error of the client; one that the format may have caused is followed by a try in the next format."""
-        failure = self._failure(error)
-        if request.schema and not self._proven and getattr(error, "status_code", 0) in _FORMAT_REFUSED:
+    def _chat_refusal(self, refusal: RefusedError, request: ChatRequest, form: int) -> RefusedError:
+        """Return a refusal that the format may have caused as one that is followed by a try in the next format."""
+        if request.schema and not self._proven and refusal.status in _FORMAT_REFUSED:
             last = form == len(_FORMATS) - 1
             self._format = 0 if last else max(self._format, form + 1)
             if not last:
-                return TransientRefusalError(str(failure), 0.0)
-        return failure
+                return TransientRefusalError(str(refusal), 0.0)
+        return refusal
 
 
 def chat_model(llm: ChatModelLike | str | None, name: str) -> Chat:

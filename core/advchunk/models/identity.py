@@ -1,14 +1,19 @@
 """Names of resources for fingerprints and caches: a cache may miss, but it never returns another model's answer."""
 
+import logging
 import os
 import pickle
-from functools import partial
+import sys
+from functools import cache, partial
 from hashlib import sha256
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 _PROCESS: Final = uuid4().hex  # process ids are reused
+_GIVEN: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # names of resources without a lasting one
+_log = logging.getLogger("advchunk")
 # Fields of a framework's model that do not change its answers.
 _CALL_SETTINGS = {
     "batch_size",
@@ -21,27 +26,60 @@ _CALL_SETTINGS = {
 }
 
 
-def identity(resource: Any, _seen: tuple[Any, ...] = ()) -> str:
+def identity(resource: Any) -> str:
     """Name a resource for fingerprints and caches, so that two that may answer differently have different names.
 
-    The name is that of the type or function, and the model's name if it has one, else a digest of its state. A resource
-    that cannot be pickled has a different name in each process. The name reveals nothing that the resource holds.
+    The name is that of the type or function with its module, and the model's name with its plain settings. Without a
+    ``model_name`` and the like it ends in a digest of the pickled state; that of a function does not depend on its code. What
+    cannot be pickled, such as a lambda, and what a notebook defines has another name in each process, and one warning says
+    so. The name reveals nothing that the resource holds.
     """
     if resource is None or isinstance(resource, (str, int, float)):
         return repr(resource)
-    if isinstance(resource, (tuple, list)):
-        return _digest([identity(item, _seen) for item in resource])
     if isinstance(resource, partial):
-        args = [identity(value, _seen) for value in resource.args]
-        keywords = [(name, identity(value, _seen)) for name, value in resource.keywords.items()]
-        return f"{identity(resource.func, _seen)}({_digest(args, keywords)})"
+        resource = resource.func, resource.args, *resource.keywords.items()
+    if isinstance(resource, (tuple, list)):
+        return _digest([identity(item) for item in resource])
     if hasattr(resource, "to_str"):  # tokenizers.Tokenizer
         return _digest(resource.to_str())
-    kind = resource if hasattr(resource, "__qualname__") else type(resource)
-    name = f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
+    name = type_name(resource)
     if label := own_identity(resource) or model_name(resource):
         return f"{name}:{label}{_settings(resource)}{_variant(resource)}"
-    return f"{name}:{_digest_state(resource, _seen)}"
+    owner = getattr(resource, "__self__", None)
+    if owner is not None and not isinstance(owner, ModuleType):
+        return f"{name}:{_digest(identity(owner))}"
+    return f"{name}:{_lasting_digest(resource) or _process_digest(resource, name)}"
+
+
+def type_name(resource: Any) -> str:
+    """Return the name of a function or class, else of a resource's type, with its module."""
+    kind = resource if hasattr(resource, "__qualname__") else type(resource)
+    return f"{getattr(kind, '__module__', None)}.{kind.__qualname__}"
+
+
+def _lasting_digest(resource: Any) -> str:
+    """Return a digest of the pickled state; an empty string if another process would not know it."""
+    notebook = not hasattr(sys.modules["__main__"], "__file__")  # or a console, which may define a name again
+    if notebook and getattr(resource, "__module__", "") == "__main__":
+        return ""
+    try:
+        return sha256(pickle.dumps(resource)).hexdigest()[:16]
+    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
+        return ""
+
+
+def _process_digest(resource: Any, name: str) -> str:
+    """Return a digest that no other resource has, here or in another process."""
+    _warn_of_short_name(name)
+    try:
+        return _GIVEN.setdefault(resource, uuid4().hex[:16])
+    except TypeError:  # no hash, or no weak references
+        return _digest(_PROCESS, os.getpid(), id(resource))
+
+
+@cache
+def _warn_of_short_name(name: str) -> None:
+    _log.warning("%s has another name in each process, so caches do not last: set its model_name, or import it", name)
 
 
 def _settings(model: Any) -> str:
@@ -65,41 +103,8 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def _digest_state(resource: Any, seen: tuple[Any, ...]) -> str:
-    if any(resource is other for other in seen):  # a function may hold itself
-        return ""
-    seen = (*seen, resource)
-    owner = getattr(resource, "__self__", None)
-    if owner is not None and not isinstance(owner, ModuleType):
-        return _digest(identity(owner, seen))
-    code = getattr(resource, "__code__", None)
-    try:
-        if not (code and resource.__module__ == "__main__"):  # where a notebook may define a name again
-            return sha256(pickle.dumps(resource)).hexdigest()[:16]
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError, RuntimeError):
-        if not code:
-            return _digest(_PROCESS, os.getpid(), id(resource))
-    # A lambda or a local function has no unique name.
-    values = [_cell_identity(cell, seen) for cell in resource.__closure__ or ()]
-    defaults = (*(resource.__defaults__ or ()), *(resource.__kwdefaults__ or {}).values())
-    return _digest(_code_parts(code), values, [identity(value, seen) for value in defaults])
-
-
 def _digest(*parts: Any) -> str:
     return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _code_parts(code: CodeType) -> tuple[Any, ...]:
-    # Nested code, such as a lambda, is a constant whose repr holds an address.
-    constants = [_code_parts(value) if isinstance(value, CodeType) else repr(value) for value in code.co_consts]
-    return code.co_code, code.co_names, constants
-
-
-def _cell_identity(cell: Any, seen: tuple[Any, ...]) -> str:
-    try:
-        return identity(cell.cell_contents, seen)
-    except ValueError:  # an empty cell
-        return ""
 
 
 def own_identity(model: Any) -> str:

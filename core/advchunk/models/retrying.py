@@ -1,10 +1,11 @@
-"""Retries of calls that failed temporarily, with tenacity."""
+"""Retries of async calls that failed temporarily, with tenacity."""
 
+import asyncio
 import time
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from random import uniform
-from typing import Any, Literal
+from typing import Any
 
 from advchunk.errors import ModelUnavailable, import_extra
 
@@ -17,7 +18,7 @@ class TransientError(ModelUnavailable):
         self.wait = wait
 
 
-def retrying(settings: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: str) -> Any:
+def retrying(settings: Any, extra: str) -> Any:
     """Return a tenacity caller that retries after each `TransientError`. Settings: ``retries``, ``backoff``, ``longest_wait``."""
     if not settings.retries:
         return lambda call, *args: call(*args)
@@ -28,10 +29,11 @@ def retrying(settings: Any, kind: Literal["Retrying", "AsyncRetrying"], extra: s
         seconds = state.outcome.exception().wait
         return float(spread(state)) if seconds is None else float(seconds * uniform(1, 1.25))
 
-    return getattr(tenacity, kind)(
+    return tenacity.AsyncRetrying(
         stop=tenacity.stop_after_attempt(1 + settings.retries),
         retry=tenacity.retry_if_exception_type(TransientError),
         wait=wait,
+        sleep=asyncio.sleep,
         reraise=True,
     )
 

@@ -11,7 +11,7 @@ from advchunk.engine import call_in_thread
 from advchunk.errors import BadModelOutput, ConfigurationError, import_extra
 from advchunk.models.counters import replace_surrogates, untruncated
 from advchunk.models.embedders import EmbedderLike, as_embedder
-from advchunk.models.identity import identity, prompt_of, sentence_transformer
+from advchunk.models.identity import identity, prompt_of, sentence_transformer, type_name
 from advchunk.records import Floats, Ints
 
 _BATCH_SIZE = 32  # windows per call
@@ -113,7 +113,7 @@ def as_token_embedder(embedder: EmbedderLike = None, batch_size: int | None = No
         return CheckedTokenEmbedder(_Transformer(encoder, prompt_of(model)), encoder, batch_size)
     msg = (
         "late vectors need an embedder that shows token vectors: a SentenceTransformer with a fast tokenizer and mean pooling, "
-        f'such as embedder="minilm", or an object with tokenize and embed_tokens, got {identity(model)}'
+        f'such as embedder="minilm", or an object with tokenize and embed_tokens, got {type_name(model)}'
     )
     raise ConfigurationError(msg)
 

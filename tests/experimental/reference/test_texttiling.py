@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nltk.tokenize import TextTilingTokenizer
 
 from advchunk.numerics import search, signals
 from advchunk.text.terms import terms_of
@@ -83,6 +82,8 @@ def test_peaks_are_taken_from_the_highest_down(gaps, threshold, apart):
 @relaxed
 @given(scores.filter(lambda scores: len(scores) >= 5))
 def test_depth_equals_nltk_except_at_the_ends(scores):
+    from nltk.tokenize import TextTilingTokenizer
+
     clip = min(max(len(scores) // 10, 2), 5)
     nltk_depths = TextTilingTokenizer(stopwords=[])._depth_scores(scores.tolist())
     assert signals.depth_scores(scores)[clip:-clip].tolist() == nltk_depths[clip:-clip]
@@ -94,6 +95,8 @@ WORDS = ["cats", "purr", "judges", "rule", "upon", "appeals", "from", "the", "co
 @pytest.mark.parametrize("block", [1, 2, 5, 10])
 @pytest.mark.parametrize("seed", range(5))
 def test_gap_scores_and_depths_are_those_of_nltk_s_demo(block, seed):
+    from nltk.tokenize import TextTilingTokenizer
+
     rng = np.random.default_rng(seed)
     sentences = [rng.choice(WORDS, 7).tolist() for _ in range(60)]
     paragraphs = "\n\n".join(" ".join(word for s in sentences[i : i + 6] for word in s) for i in range(0, 60, 6))

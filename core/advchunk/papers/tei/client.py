@@ -7,15 +7,15 @@ GROBID, "GROBID Service API", https://grobid.readthedocs.io/en/latest/Grobid-ser
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from advchunk.engine import call_in_thread
-from advchunk.engine.threads import run_in_thread
+from advchunk.engine.threads import run_coroutine
 from advchunk.errors import BadModelOutput, ConfigurationError, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.atomic import open_atomic
 from advchunk.models.retrying import TransientError, retry_after, retrying
@@ -28,7 +28,6 @@ from advchunk.records import Document
 PDF: TypeAlias = str | os.PathLike[str] | bytes
 OnPDFError: TypeAlias = Callable[[PDF, Exception], None] | None
 _FAILURES = (OSError, BadModelOutput, ConfigurationError)
-_T = TypeVar("_T")
 _COORDINATES = ("head", "p", "s", "figure", "formula", "note", "ref", "biblStruct")
 _SHOWN = 300  # characters of a response in an error
 _BUSY = (429, 502, 503, 504)  # 503: no engine is free
@@ -92,7 +91,7 @@ class GrobidClient:
         BadModelOutput : the server found no text, or did not answer with TEI.
         MissingExtra : ``httpx`` or ``tenacity`` is not installed.
         """
-        return _run(self.aprocess(pdf, keep=keep))
+        return run_coroutine(self.aprocess(pdf, keep=keep))
 
     async def aprocess(self, pdf: PDF, *, keep: bool = False) -> str:
         """Await `process`."""
@@ -101,8 +100,7 @@ class GrobidClient:
         name = "bytes" if isinstance(pdf, bytes) else Path(pdf).name
         data = pdf if isinstance(pdf, bytes) else await call_in_thread(Path(pdf).read_bytes)
         require_pdf(data, name)
-        retry = retrying(self, "AsyncRetrying", "grobid") if self.retries else None
-        text: str = await (retry(self._post, name, data) if retry else self._post(name, data))
+        text: str = await retrying(self, "grobid")(self._post, name, data)
         if keep and not isinstance(pdf, bytes):
             await call_in_thread(_write_kept, pdf, text)
         return text
@@ -112,7 +110,7 @@ class GrobidClient:
 
         Its metadata has ``source``, the path of the PDF, and ``tei``, the path of the file kept next to it.
         """
-        return _run(self.aread(pdf, keep=keep))
+        return run_coroutine(self.aread(pdf, keep=keep))
 
     async def aread(self, pdf: PDF, *, keep: bool = True) -> Document:
         """Await `read`."""
@@ -126,7 +124,7 @@ class GrobidClient:
 
         A PDF that fails is left out, and passed to ``on_error`` with its error; None raises the first error.
         """
-        return _run(self.aread_many(pdfs, keep=keep, on_error=on_error))
+        return run_coroutine(self.aread_many(pdfs, keep=keep, on_error=on_error))
 
     async def aread_many(
         self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None
@@ -201,16 +199,6 @@ def kept_at(pdf: str | os.PathLike[str]) -> Path:
     """
     path = Path(pdf)
     return path.with_name((path.stem if path.suffix.lower() == ".pdf" else path.name) + ".grobid.tei.xml")
-
-
-def _run(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine, in a thread of its own if this thread already runs an event loop, as in notebooks."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    result: _T = run_in_thread(asyncio.run, work).result()
-    return result
 
 
 def _read_kept(pdf: str | os.PathLike[str]) -> str | None:
