@@ -9,6 +9,8 @@ import pytest
 
 from cells import execute
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 tool = runpy.run_path(str(ROOT / "tools" / "run_notebooks.py"))
 notebooks = pytest.mark.parametrize("path", sorted(tool["FOLDER"].glob("*.ipynb")), ids=lambda path: path.stem)

@@ -144,6 +144,7 @@ def test_units_of_a_text_marked_by_hand_are_found():
     assert min(precision_and_recall(Edus(), "unseen")) >= 0.9
 
 
+@pytest.mark.slow
 def test_parses_find_them_too(english):
     # Measured 1.00, 1.00; 1.00, 0.96.
     assert min(precision_and_recall(Edus(nlp=english), "seen")) >= 0.95
@@ -179,6 +180,7 @@ def test_any_text_is_tiled(text, language):
     assert all(unit.strip() for unit in units.strings()[1:])
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_any_text_is_tiled_by_parses(english, text):
     assert "".join(Edus(nlp=english)(text).strings()) == text

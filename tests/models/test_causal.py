@@ -26,6 +26,8 @@ from advchunk.models.rolling import SINKS, key_rotations
 from advchunk.models.tokens import TokenReader
 from scripts import run
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
     "The miller works when the water is low. ", "One sack in sixteen was his pay.\n\n", "The lighthouse was first lit later. ",

@@ -128,6 +128,7 @@ def written(tree, words):
     return f"<{name}{marks}>{inner}</{name}>"
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(trees=st.lists(trees(), min_size=1, max_size=6), body=st.booleans())
 def test_each_word_is_read_once_in_any_markup(trees, body):
@@ -549,7 +550,7 @@ def test_heads_are_parsed(text, number, names):
 
 def test_ranks_of_heads():
     ranks = [
-        parse_heading(text).rank
+        parse_heading(text).role
         for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")
     ]
     assert ranks == ["section", "section", "part", "matter", ""]

@@ -237,6 +237,7 @@ def test_parameters_have_rules(params, rule):
         PerplexityParams(**params)
 
 
+@pytest.mark.slow
 def test_settings_reach_the_model():
     pair = models.tiny(), models.tokenizer()
     chunker = PerplexityChunker(lm=pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")
@@ -262,6 +263,7 @@ def test_measures_differ_where_few_tokens_rule():
     ]
 
 
+@pytest.mark.slow
 def test_a_real_model_finds_a_change_of_topic():
     """To a model of 135M parameters a new topic is a rise of surprise, and the sentence before it is lower."""
     lm = models.smollm2()

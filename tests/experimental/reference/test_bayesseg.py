@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from advchunk.experimental.bayesseg import BayesSegChunker, PriorParameters, fit_prior, log_duration
-from advchunk.numerics import costs, search
+from advchunk.numerics import costs, cutting
 from advchunk.records import Units
 from advchunk.text.terms import Terms, bigrams, terms_of
 
@@ -35,7 +35,7 @@ def divided(chunker, words):
 
 
 def cheapest(cost, n, **how):
-    return search.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, n), **how)
+    return cutting.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, n), **how)
 
 
 def bags(words, start, end):
@@ -93,7 +93,7 @@ def test_probabilities_of_boundaries_are_sums_over_all_segmentations(sentences, 
     whole = sum(weights.values())
     expected = [sum(w for cuts, w in weights.items() if i in cuts) / whole for i in range(1, n)]
     cost, backwards = costs.dirichlet(words, 0.5), costs.dirichlet(words.backwards(), 0.5)
-    assert search.boundary_probabilities(cost, backwards, n, penalty) == pytest.approx(expected, abs=1e-9)
+    assert cutting.boundary_probabilities(cost, backwards, n, penalty) == pytest.approx(expected, abs=1e-9)
 
 
 @given(texts)
@@ -166,6 +166,7 @@ def test_segmentations_of_utiyama_and_isaharas_program(name):
         assert cheapest(cost, len(edges) - 1, segments=segments)[0].tolist() == GOLDEN[f"{name}/{mode}"].tolist()
 
 
+@pytest.mark.slow
 def test_the_chunker_learns_the_same_prior_as_the_program():
     edges = np.r_[0, np.cumsum(GOLDEN["em/counts"].astype(np.int64))]
     texts, at, ids = [], 0, GOLDEN["em/ids"].astype(np.int64)

@@ -35,7 +35,7 @@ class EvaluationTask:
     budget : tokens retrieved for the scores that candidates are compared by, >= 1.
     budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical.LexicalIndex`).
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`).
     """
 
     documents: tuple[Document, ...]
@@ -88,7 +88,7 @@ class EvaluationTask:
 
     @cached_property
     def needs(self) -> dict[str, Sequence[Any]]:
-        """What metrics need of each question, by the name of the metric (`metrics.table`)."""
+        """The facts that metrics need of each question, by the name of the metric (`metrics.table`)."""
         return {name: metric.needs(self) for name, metric in metrics().items() if metric.needs}
 
     @cached_property
