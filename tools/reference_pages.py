@@ -31,7 +31,7 @@ FOR_AUTHORS = {
     "advchunk.chunkers.base": ("EmbeddingChunker", "LinearChunker", "SegmentingChunker"),
     "advchunk.chunkers.catalog": ("is_general_purpose", "register", "required_model"),
     "advchunk.chunkers.experimental": ("ExperimentalChunker",),
-    "advchunk.chunkers.language": ("ChatChunker", "ChatParams", "LanguageModelChunker"),
+    "advchunk.chunkers.model_bases": ("ChatChunker", "ChatParams", "LanguageModelChunker"),
     "advchunk.chunkers.lexical": ("LexicalChunker", "LexicalParams"),
     "advchunk.chunkers.params": ("GroupedParams", "Params"),
     "advchunk.chunkers.sections": ("SectionedChunker",),
