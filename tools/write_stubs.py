@@ -66,8 +66,8 @@ def _all(names: Iterable[str]) -> str:
 
 
 def stubs() -> dict[Path, str]:
-    """Return the formatted text of each stub by its path."""
-    plain = {
+    """Return the text of each stub by its path."""
+    written = {
         ROOT / "core/advchunk/__init__.pyi": stub_of_core(),
         ROOT / "langchain_advchunk/__init__.pyi": stub_of_adapter("langchain_advchunk", "splitters"),
         ROOT / "langchain_advchunk/splitters.pyi": stub_of_classes(
@@ -78,13 +78,13 @@ def stubs() -> dict[Path, str]:
             "llamaindex_advchunk", "node_parsers", "node_parser_class", "NodeParser"
         ),
     }
-    return {path: _format(text, path) for path, text in plain.items()}
+    return {path: _sorted_and_formatted(path, text) for path, text in written.items()}
 
 
-def _format(text: str, path: Path) -> str:
-    for step in ("check", "--fix-only", "--quiet"), ("format", "--quiet"):
-        command = [str(Path(sys.executable).with_name("ruff")), *step, "--stdin-filename", str(path), "-"]
-        text = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+def _sorted_and_formatted(path: Path, text: str) -> str:
+    for command in (["check", "--select", "I", "--fix-only"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(path), "-"]
+        text = subprocess.run(ruff, cwd=ROOT, input=text, capture_output=True, encoding="utf-8", check=True).stdout
     return text
 
 
@@ -92,7 +92,7 @@ def main() -> None:
     """Write or compare the stubs."""
     outdated = {path: text for path, text in stubs().items() if not path.exists() or path.read_text("utf-8") != text}
     if "--check" in sys.argv[1:] and outdated:
-        sys.exit(f"out of date: {', '.join(path.name for path in outdated)}; run tools/write_stubs.py")
+        sys.exit(f"out of date: {', '.join(path.name for path in outdated)}; run make tables")
     for path, text in outdated.items():
         path.write_text(text, "utf-8")
 
