@@ -61,8 +61,9 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
 SECTIONS = ("same_work", "small", "asked", "corpora", "mst", "many", "imports")
 HEAVY = ("numpy", "scipy", "regex", "markdown_it", "pydantic", "langchain_core", "llama_index.core",
          "nltk", "pandas", "tiktoken", "transformers", "torch")  # fmt: skip
-PACKAGES = ("numpy", "advchunk", "langchain_text_splitters", "langchain_advchunk", "llama_index.core.node_parser",
-            "llamaindex_advchunk")  # fmt: skip
+# The modules with the classes, because names of the packages are imported on first use.
+PACKAGES = ("numpy", "advchunk.chunkers.baselines", "langchain_text_splitters", "langchain_advchunk.splitters",
+            "llama_index.core.node_parser", "llamaindex_advchunk.node_parsers")  # fmt: skip
 
 
 # What a chunk's size is counted in, the counter, and the size.

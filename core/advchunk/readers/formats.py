@@ -194,7 +194,7 @@ def is_binary(name: str) -> bool:
 
 
 def check_read(derived: Any, name: str) -> Document:
-    """Return what the reader of a format has returned, which must be a document."""
+    """Return the document of a reader, or raise `ConfigurationError` if it is none."""
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
     document: Document = derived
     return document
