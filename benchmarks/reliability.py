@@ -35,7 +35,6 @@ from advchunk import Chunk, Chunker, ConfigurationError, Document, MissingExtra,
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.params import hints
 from advchunk.errors import BadModelOutput
-from advchunk.evaluation.comparison.tables import markdown_table
 from advchunk.records import Explanation, remove_written, written_metadata
 from advchunk.text.counters import count_words
 from algorithms import ALGORITHMS
@@ -355,12 +354,12 @@ def run_case(seed: int, data: Path | None, run: int) -> Outcome:
 
 def summary_table(outcomes: Sequence[Outcome]) -> str:
     """Return a Markdown table of the runs, the refusals and the runs with each kind of breach, by chunker and in total."""
-    rows = list[list[str]]()
+    rows = [["chunker", "runs", REFUSED, *BREACHES], ["---"] * (len(BREACHES) + 3)]
     for name in [*names(), "all"]:
         group = [outcome for outcome in outcomes if name in (outcome.chunker, "all")]
         counts = Counter(kind for outcome in group for kind in {kind for kind, _ in outcome.breaches})
         rows.append([name, f"{len(group):,}", *(str(counts[kind]) for kind in (REFUSED, *BREACHES))])
-    return "\n".join(markdown_table(["chunker", "runs", REFUSED, *BREACHES], rows)) + "\n"
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows).replace("| --- |", "|---|")
 
 
 def write_page(table: str, seed: int, data: Path | None) -> None:

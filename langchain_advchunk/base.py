@@ -26,7 +26,7 @@ from advchunk.chunkers.frameworks import (
     parse_spans,
 )
 from advchunk.chunkers.params import ALIASES, RESOURCE, apply_preset, explicit_parameters, is_given, resources
-from advchunk.engine.runner import ProgressReporter, error_handler, hashed_id
+from advchunk.engine.runner import error_handler, hashed_id
 from advchunk.engine.workers import check_workers
 from advchunk.errors import MissingExtra, require
 from advchunk.layout import inherited_metadata
@@ -114,11 +114,10 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     def lazy_split_documents(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the chunks of ``documents``, such as ``loader.lazy_load()``, as soon as they are ready, in constant memory."""
-        queue = _Queue(documents)
-        with queue.progress(self.show_progress) as progress:
-            for chunks in self.core().stream(queue.sources(), on_error=self.on_error, workers=self.workers):
-                progress.update()
-                yield from self._convert(queue.pop(), chunks)
+        waiting = deque[Document]()
+        results = self.core().stream(_sources(documents, waiting), on_error=self.on_error, workers=self.workers)
+        for chunks in self._shown(results, documents):
+            yield from self._convert(waiting.popleft(), chunks)
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the chunks of ``documents``, as `split_documents` does."""
@@ -136,11 +135,10 @@ class AdvchunkSplitter(TextSplitter, ABC):
 
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Await `split_documents`, with the async methods of the models."""
-        queue, pieces = _Queue(documents), list[Document]()
-        with queue.progress(self.show_progress) as progress:
-            async for chunks in self.core().astream(queue.sources(), on_error=self.on_error):
-                progress.update()
-                pieces += self._convert(queue.pop(), chunks)
+        waiting, pieces = deque[Document](), list[Document]()
+        results = self.core().astream(_sources(documents, waiting), on_error=self.on_error)
+        async for chunks in self._shown(results, documents):
+            pieces += self._convert(waiting.popleft(), chunks)
         return pieces
 
     def split_with_vectors(
@@ -198,6 +196,14 @@ class AdvchunkSplitter(TextSplitter, ABC):
         options: dict[str, Any] = {"on_error": self.on_error, "progress": self.show_progress, "workers": self.workers}
         return core, core.chunk_many(sources, **options)
 
+    def _shown(self, results: Any, documents: Iterable[Document]) -> Any:
+        """Return results, or the awaited ones, with a progress bar if there is to be one."""
+        if not self.show_progress:
+            return results
+        from tqdm.auto import tqdm
+
+        return tqdm(results, total=len(documents) if isinstance(documents, Sized) else None, unit="doc")
+
     def _convert(self, document: Document, chunks: list[Chunk]) -> list[Document]:
         """Return the chunks of a document as LangChain documents."""
         return [
@@ -219,8 +225,8 @@ class AdvchunkSplitter(TextSplitter, ABC):
             values |= {"start_index": spans[0].start, "end_index": spans[-1].end}
         if len(spans) > 1:
             values["spans"] = flatten_spans(spans)
-        if above := parent_id(chunk, chunks):
-            values["parent_id"] = above
+        if chunk.parent is not None:
+            values["parent_id"] = parent_id(chunk, chunks)
         if document.id and not is_of_corpus(chunk):
             values["source_id"] = document.id
         return framework_metadata(chunk, values)
@@ -273,6 +279,17 @@ class LinearSplitter(AdvchunkSplitter):
 
     def core(self) -> Chunker:
         """Return the core chunker with the parameters and resources of this splitter."""
+        if "_core" not in self.__dict__:
+            self.__dict__["_core"] = self._build_core()
+        core: Chunker = self.__dict__["_core"]
+        return core
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; the core chunker is built anew when it is next needed."""
+        super().__setattr__(name, value)
+        self.__dict__.pop("_core", None)
+
+    def _build_core(self) -> Chunker:
         own = {f.name for f in fields(self)}
         names = {name: RESOURCE_NAMES.get(name, name) for name in resources(self.chunker_class)}
         lent = {name: getattr(self, alias) for name, alias in names.items() if alias in own}
@@ -421,22 +438,11 @@ def chunk_spans(document: Document) -> tuple[Span, ...]:
     return (Span(written["start_index"], written["end_index"]),) if "start_index" in written else ()
 
 
-class _Queue:
-    """Documents that are read one by one, and wait for their chunks."""
-
-    def __init__(self, documents: Iterable[Document]) -> None:
-        self._documents, self._read = documents, deque[Document]()
-        self.pop = self._read.popleft
-
-    def sources(self) -> Iterator[Source]:
-        """Yield the documents for a core chunker."""
-        for document in self._documents:
-            self._read.append(document)
-            yield source_of(document)
-
-    def progress(self, show: bool) -> ProgressReporter:
-        """Return the progress bar over the documents."""
-        return ProgressReporter(show, len(self._documents) if isinstance(self._documents, Sized) else None)
+def _sources(documents: Iterable[Document], waiting: deque[Document]) -> Iterator[Source]:
+    """Yield documents for a core chunker; each waits for its chunks."""
+    for document in documents:
+        waiting.append(document)
+        yield source_of(document)
 
 
 @dataclass(frozen=True)

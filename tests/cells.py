@@ -12,17 +12,23 @@ import nbformat
 # Processes are forked from one that has imported these, and share nothing else.
 PRELOADED = [
     *("IPython.core.interactiveshell", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "nbformat"),
-    *("advchunk", "langchain_advchunk", "llamaindex_advchunk", "langchain_chroma", "qdrant_client", "sklearn.cluster"),
+    *(
+        "langchain_advchunk.splitters",
+        "llamaindex_advchunk.node_parsers",
+        "langchain_chroma",
+        "qdrant_client",
+        "sklearn.cluster",
+    ),
 ]
 FORKS = multiprocessing.get_context("forkserver")
 
 
-def execute(path, folder, environment):
+def execute(path, folder):
     """Return a notebook with its outputs, run in a new process in a folder, without what it writes to stderr."""
     FORKS.set_forkserver_preload(PRELOADED)
     receiver, sender = FORKS.Pipe(duplex=False)
     with receiver, sender:
-        process = FORKS.Process(target=_run, args=(path, str(folder), environment, sender))
+        process = FORKS.Process(target=_run, args=(path, str(folder), sender))
         process.start()
         sender.close()
         outputs = receiver.recv()
@@ -34,11 +40,11 @@ def execute(path, folder, environment):
     return notebook
 
 
-def _run(path, folder, environment, sender):
+def _run(path, folder, sender):
     """Send the outputs of the cells."""
     gc.freeze()  # the collector need not pass over all that is imported
     os.chdir(folder)
-    os.environ.update(environment, IPYTHONDIR=folder, MPLCONFIGDIR=folder)
+    os.environ.update(IPYTHONDIR=folder, MPLCONFIGDIR=folder)
     sender.send(asyncio.run(_outputs(nbformat.read(path, as_version=4).cells)))
 
 

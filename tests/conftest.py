@@ -2,25 +2,60 @@
 
 import gc
 import os
+import socket
+import subprocess
 import sys
 from importlib.util import find_spec
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from advchunk import names
 from advchunk.chunkers.catalog import chunker_class
 from advchunk.chunkers.params import GroupedParams
 from algorithms import ALGORITHMS
 from front_ends import FRONT_ENDS, core, tilings
 from planted import CATS, COURTS
+from starters import starts_something
 
 # The machine may be busy with other tests.
 settings.register_profile("advchunk", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("advchunk"), max_examples=10)
 settings.load_profile("advchunk")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test processes as cores
+
+# What `make quick` leaves out besides what is marked: folders, and cases of chunkers that are much like one of these.
+SLOW_FOLDERS = {"benchmarks", "distributed"}
+ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "semantic-cluster", "hierarchical", "llm-chaptering"}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make quick` leaves out, as far as its code shows it."""
+    others = set(names()) - ONE_OF_A_KIND
+    for item in items:
+        if hasattr(item, "callspec") and item.callspec.params.get("name") in others:
+            item.add_marker("another_chunker")
+        if item.path.parent.name in SLOW_FOLDERS or starts_something(item):
+            item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True)
+def _starts_nothing_unless_slow(request, monkeypatch):
+    """Fail a test that starts a process or a server without the mark ``slow``."""
+    if "slow" not in request.keywords:
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
+        monkeypatch.setattr(BaseProcess, "start", refuse)
+        monkeypatch.setattr(socket.socket, "bind", refuse)
+        monkeypatch.setattr(os, "fork", refuse)
+
+
+def refuse(*args, **_):
+    pytest.fail(f"a test that starts a process or a server must be marked with pytest.mark.slow, got {args}")
+
 
 MANY = 50  # imported modules that make passes of the garbage collector slower
 frozen = (None, 0)

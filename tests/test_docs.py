@@ -47,6 +47,7 @@ def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
 COMMANDS = [line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("line", COMMANDS)
 def test_the_commands_run(line):

@@ -8,7 +8,8 @@ import nbformat
 import pytest
 
 from cells import execute
-from lm import smollm2
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 tool = runpy.run_path(str(ROOT / "tools" / "run_notebooks.py"))
@@ -39,5 +40,4 @@ def test_is_stripped(path):
 @notebooks
 def test_prints_what_is_committed(path, tmp_path):
     """After a change that is meant, tools/run_notebooks.py renews the outputs."""
-    model = {"MODEL": smollm2()} if path.stem.endswith("meta_chunking") else {}  # which loads in a tenth of the time
-    assert shown(execute(path, tmp_path, model)) == shown(nbformat.read(path, as_version=4))
+    assert shown(execute(path, tmp_path)) == shown(nbformat.read(path, as_version=4))

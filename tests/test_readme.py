@@ -53,6 +53,7 @@ def elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*is being sunset:DeprecationWarning")  # which a guide migrates from
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_runs_from_top_to_bottom(path, monkeypatch):
@@ -77,6 +78,7 @@ def test_the_example_chunker_in_contributing_keeps_the_contract(monkeypatch):
     assert shown.SharedWordsNodeParser(max_tokens=30).split_text(text) == [chunk.text for chunk in chunks]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", sorted({line for path in PAGES for block in blocks(path, "console") for line in block["code"].splitlines()})
 )

@@ -21,28 +21,31 @@ from advchunk.records import (
     Strength,
     Units,
     remove_written,
+    with_context,
     written_keys,
 )
 from advchunk.sizes import Limits, RunSizes
-from advchunk.text.tiling import Tiler, from_ends, next_non_space, unit_end
+from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space, unit_end
 
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
+_NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
 
 def protected(document: Document, kinds: Iterable[BlockKind] = _PROTECTED) -> SpanSet:
     """Return the spans of blocks that are cut only if they are over the limits: code, tables, formulas and figures."""
-    return block_spans(document, (block for block in document.blocks or () if block.kind in kinds))
+    blocks = [block for block in document.blocks or () if block.kind in kinds]
+    return block_spans(document, blocks) if blocks else _NO_SPANS
 
 
-def block_spans(document: Document, blocks: Iterable[Block]) -> SpanSet:
+def block_spans(document: Document, blocks: Sequence[Block]) -> SpanSet:
     """Return the spans of blocks; as with units, the first owns the white space at the start of the text."""
-    lead = next_non_space(document.text, 0)
-    return SpanSet(
-        Span(0, end) if start <= lead else Span(start, end) for start, end in (block.span for block in blocks)
-    )
+    spans = [block.span for block in blocks]
+    if spans and spans[0].start <= document.text_start:
+        spans[0] = Span(0, spans[0].end)
+    return SpanSet(spans)
 
 
 def tile_prose(document: Document, tiler: Tiler) -> Units:
@@ -66,7 +69,7 @@ def fit_to_blocks(units: Units, document: Document) -> Units:
     -------
     Units with the ``strength`` of their edges.
     """
-    text, blocks, lead = document.text, document.blocks or (), next_non_space(document.text, 0)
+    text, blocks, lead = document.text, document.blocks or (), document.text_start
     # From a first to a last offset, only a block begins: in the white space before it, and inside one that is kept whole.
     spans, starts, ends, strength_at = [(0, lead)], [0], list[int](), dict[int, int]()
     for block in blocks:
@@ -170,7 +173,7 @@ class Headings:
     """
 
     def __init__(self, text: str, blocks: Iterable[Block], above: Iterable[tuple[int, str]] = ()) -> None:
-        self._lead = next_non_space(text, 0)
+        self._lead = leading_space(text)
         stack = [*above]
         self._starts: list[int] = []
         self._paths: list[tuple[str, ...]] = [tuple(title for _, title in stack if title)]
@@ -212,47 +215,48 @@ def _heading(text: str, block: Block) -> tuple[int, str]:
 
 
 class Contexts:
-    """The title and headings above an offset; the outermost are dropped until the rest fits in half a chunk."""
+    """The context of an offset: the title and the headings above it, and the head of the table that it is in.
 
-    def __init__(self, document: Document, limits: Limits) -> None:
-        title = document.metadata.get("title")
+    The outermost headings are dropped until the rest fits in half a chunk; a head that does not fit with it is left out.
+
+    Parameters
+    ----------
+    limits : of the chunks; its own context is not used.
+    titled : False for the heads of tables alone.
+    """
+
+    def __init__(self, document: Document, limits: Limits, *, titled: bool = True) -> None:
+        blocks, title = document.blocks or (), document.metadata.get("title")
+        self._document, self._limits, self._titled = document, limits, titled
         self._title = (str(title),) if title else ()
-        self._headings = Headings(document.text, document.blocks or (), document.above)
-        self._document, self._limits = document, limits
-        self._cache: dict[tuple[str, ...], tuple[str, int]] = {}
-
-    def __call__(self, offset: int) -> tuple[str, int]:
-        """Return the context of a chunk that starts at ``offset``, and its tokens."""
-        path = (*self._title, *_section_path(self._document, self._headings.above(offset)))
-        if path not in self._cache:
-            contexts = (" > ".join(path[outermost:]) for outermost in range(len(path)))
-            sizes = ((context, self._limits.counter(f"{context}\n\n")) for context in contexts)
-            fitting = (size for size in sizes if size[1] <= self._limits.max_context)
-            self._cache[path] = next(fitting, ("", 0))
-        return self._cache[path]
-
-
-class TableHeads:
-    """The context of an offset, followed by the head of the table that the offset is in."""
-
-    def __init__(self, document: Document, limits: Limits) -> None:
-        tables = [block for block in document.blocks or () if block.kind == "table"]
+        self._headings = Headings(document.text, blocks, document.above)
+        tables = [block for block in blocks if block.kind == "table"]
         self._starts = [table.span.start for table in tables]
         self._tables = [(table.span.end, *table_head(document.text, table)) for table in tables]
-        self._limits, self._cache = limits, dict[tuple[str, str], tuple[str, int]]()
+        self._sizes = dict[str, int]()
 
     def __call__(self, offset: int) -> tuple[str, int]:
-        """Return the context at ``offset``, and its tokens; a head that does not fit in half a chunk is left out."""
-        base = self._limits.context(offset)
+        """Return the context of a chunk that starts at an offset, and its tokens."""
+        titles, head = self._titles(offset) if self._titled else "", self._table_head(offset)
+        with_head = titles if titles.endswith(head) else with_context(titles, head)
+        context = with_head if self._size(with_head) <= self._limits.max_context else titles
+        return context, self._size(context)
+
+    def _titles(self, offset: int) -> str:
+        path = (*self._title, *_section_path(self._document, self._headings.above(offset)))
+        contexts = (" > ".join(path[outermost:]) for outermost in range(len(path)))
+        return next((context for context in contexts if self._size(context) <= self._limits.max_context), "")
+
+    def _table_head(self, offset: int) -> str:
         place = bisect_right(self._starts, offset - 1) - 1
         end, head, head_end = self._tables[place] if place >= 0 else (0, "", 0)
-        if not head or not head_end <= offset < end or base[0].endswith(head):
-            return base
-        if (base[0], head) not in self._cache:
-            context = f"{base[0]}\n\n{head}" if base[0] else head
-            tokens = self._limits.counter(f"{context}\n\n")
-            self._cache[base[0], head] = (context, tokens) if tokens <= self._limits.max_context else base
-        return self._cache[base[0], head]
+        return head if head_end <= offset < end else ""
+
+    def _size(self, context: str) -> int:
+        """Return the tokens of a context and the blank line after it, counted once."""
+        if context not in self._sizes:
+            self._sizes[context] = self._limits.counter(f"{context}\n\n") if context else 0
+        return self._sizes[context]
 
 
 class Locator:
@@ -260,7 +264,9 @@ class Locator:
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
-        self._document, self._headings = document, Headings(document.text, blocks, document.above)
+        has_headings = document.above or any(map(_is_titled, blocks))
+        self._headings = Headings(document.text, blocks, document.above) if has_headings else None
+        self._document = document
         self._placed = [block for block in blocks if block.places]
         self._ends = [block.span.end for block in self._placed]
 
@@ -272,9 +278,12 @@ class Locator:
         block, each as [page, left, top, right, bottom].
         """
         metadata: dict[str, Any] = {}
-        # commonprefix also works on tuples.
-        if path := _section_path(self._document, commonprefix([self._headings.path(start) for start, _ in spans])):  # noqa: RUF071
-            metadata = {"section": path[-1], "title_path": " > ".join(path)}
+        if self._headings is not None:
+            # commonprefix also works on tuples.
+            path = _section_path(self._document, commonprefix([self._headings.path(start) for start, _ in spans]))  # noqa: RUF071
+            metadata |= {"section": path[-1], "title_path": " > ".join(path)} if path else {}
+        if not self._placed:
+            return metadata
         places = dict[Place, None]()
         for start, end in spans:
             for block in self._placed[bisect_right(self._ends, start) :]:

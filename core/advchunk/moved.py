@@ -32,6 +32,7 @@ MOVED: Final[Mapping[str, str]] = {
     "cli.evaluation": "evaluation.commands",
     "cli.viewing": "viewer.command",
     "enrich.reassembly": "chunkers.reassembly",
+    "evaluation.comparison.snippets": "evaluation.comparison.recommendation",
     "evaluation.metrics.claims": "biomedical.claim_recall",
     "models.topics": "experimental.topics",
     "plugins": "registry",

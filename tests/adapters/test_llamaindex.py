@@ -181,6 +181,7 @@ def test_ids_are_stable_or_the_users():
     assert [n.node_id for n in named][:2] == ["D-0", "D-1"]
 
 
+@pytest.mark.slow
 def test_pipeline_with_workers_is_the_pipeline_without():
     documents = [Document(text=f"Fact {i}. " + ROWS, id_=str(i)) for i in range(4)]
     pipeline = IngestionPipeline(transformations=[MSTSemanticNodeParser(max_tokens=20)])
@@ -271,6 +272,7 @@ def test_any_core_chunker():
     assert parser.to_dict() != ChunkerNodeParser(chunker=MSTSemanticChunker()).to_dict()
 
 
+@pytest.mark.slow
 def test_workers_parse_as_one_process_does():
     documents = [Document(text="A. x A. A. B. A. ", id_=name) for name in "ab"]
     alone, together = (RecursiveNodeParser(max_tokens=4, workers=workers)(documents) for workers in (1, 2))

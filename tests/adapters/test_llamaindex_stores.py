@@ -89,6 +89,7 @@ LOCAL = [memory, faiss]  # their nodes are in the docstore of the index
 STORES = [*LOCAL, chroma, qdrant, postgres]
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant:UserWarning"),
     pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set:UserWarning"),
 ]

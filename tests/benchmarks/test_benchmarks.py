@@ -146,16 +146,13 @@ def test_quality_reports_regressions_on_real_texts(choi):
 
 def test_growth_of_chunkers(tmp_path):
     (tmp_path / "cats.md").write_text("Cats purr and nap. Judges sit in court. " * 50)
-    command = [sys.executable, FOLDER / "growth.py", "--data", tmp_path, "--sizes", "2000", "6000"]
-    process = subprocess.run([*command, "--only", "recursive"], capture_output=True, text=True, check=True)
+    printed = run("growth", "--data", tmp_path, "--sizes", 2000, 6000, "--only", "recursive")
     row = r"^\| recursive \| [\d.]+ / [\d.]+ \| -?[\d.]+ \| [\d.]+ \| -?\d+ \|$"
-    assert re.search(row, process.stdout, re.MULTILINE)
+    assert re.search(row, printed, re.MULTILINE)
 
 
 def test_growth():
-    command = [sys.executable, FOLDER / "growth.py", "--sizes", "60", "120", "--only", "texttiling", "c99"]
-    process = subprocess.run([*command, "--no-peers"], capture_output=True, check=True, text=True)
-    growth = json.loads(process.stdout)["growth"]
+    growth = json.loads(run("growth", "--sizes", 60, 120, "--only", "c99", "--no-peers"))["growth"]
     assert list(growth["c99"]["sizes"]) == ["60", "120"]
     assert all(run["seconds"] > 0 and run["MB"] > 10 for case in growth.values() for run in case["sizes"].values())
 

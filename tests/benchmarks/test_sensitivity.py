@@ -42,6 +42,8 @@ from advchunk.evaluation.comparison.candidates import brittleness_notes
 from advchunk.evaluation.metrics.statistics import Difference, holm, paired_difference
 from advchunk.records import Segmentation
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(kw_only=True)
 class PlantedParams(Params):

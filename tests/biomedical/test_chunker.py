@@ -272,6 +272,7 @@ def test_a_quantity_tiler_only_removes_edges(text, tiler):
     assert kept == [edge for edge in plain if edge not in inside or edge in (0, len(text))]
 
 
+@pytest.mark.slow
 def test_sentences_of_a_spacy_pipeline():
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("en")
@@ -389,6 +390,7 @@ def test_tokenizers():
         assert all(chunk.tokens == as_counter(tokenizer)(chunk.embed_text) <= 450 for chunk in chunks)
 
 
+@pytest.mark.slow
 def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
     tokenizers, transformers = pytest.importorskip("tokenizers"), pytest.importorskip("transformers")
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))

@@ -56,6 +56,7 @@ def semchunk():
     return {name for names in called for name in names if not name.startswith("_")} - {"text"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", [langchain, langchain_semantic, llama_index, chonkie, semchunk])
 def test_every_parameter_of_other_libraries_has_a_hint(library):
     for chunker in (RecursiveChunker, SemanticThresholdChunker):

@@ -141,6 +141,7 @@ FINDERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", FINDERS)
 def test_planted_topics_are_found_in_windows(label):
     name = re.match(r"[a-z0-9-]+", label)[0]

@@ -49,6 +49,7 @@ def two_files(tmp_path: Path) -> list[Path]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [name for name in catalog.names() if catalog.required_model(name) is None])
 def test_jsonl_equals_the_output_of_the_chunker(method):
     params = STAND_INS.get(method, {})
@@ -125,6 +126,7 @@ def test_a_folder_has_files_of_documents_too(tmp_path):
     assert result.stderr == f"advchunk: {tmp_path / 'gone.md'}: No such file or directory\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="workers are slow to start")
 def test_workers_write_what_one_process_writes(tmp_path):
     path, bad = tmp_path / "docs.jsonl", tmp_path / "bad.txt"
@@ -260,6 +262,7 @@ def test_line_ends_are_kept_and_a_byte_order_mark_is_not(tmp_path):
     assert "".join(row["text"] for row in rows) == "One.\r\n\r\nTwo.\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", ["null", "auto"])
 def test_detector_for_pdfs_is_a_parameter(detector, tmp_path):
     path = tmp_path / "tea.pdf"
@@ -680,6 +683,7 @@ def test_view_of_a_missing_file_leaves_the_old_page(tmp_path):
     assert page.read_text() == "old"
 
 
+@pytest.mark.slow
 def test_an_engine_chunks_files_of_documents_into_a_folder(tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out"
     source.write_text('{"id": "a", "text": "One."}\n{"id": "b"}\n')

@@ -77,6 +77,7 @@ def test_every_chunker_takes_time_in_proportion_to_a_repeated_text(name, token):
     check_growth(chunker.chunk, repeated(token))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", BLOCKS)
 @pytest.mark.parametrize("name", BY_LAYOUT)
 def test_chunkers_by_layout_take_time_in_proportion_to_the_blocks(name, token):
@@ -84,6 +85,7 @@ def test_chunkers_by_layout_take_time_in_proportion_to_the_blocks(name, token):
     check_growth(chunker.chunk, repeated(token), 2000)  # blocks take much longer than characters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bayesseg", "c99", "lda-topic", "graph-partition", "semantic-cluster"])
 def test_windows_take_time_in_proportion_to_the_sentences(name):
     params = {"method": "hdbscan"} if name == "semantic-cluster" else {}
@@ -91,6 +93,7 @@ def test_windows_take_time_in_proportion_to_the_sentences(name):
     check_growth(chunker.chunk, repeated("Cats purr, nap and purr. Judges sit in court. "), 16_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["<p>A b.</p>", "<div><head>A</head><p>B c.</p></div>"])
 def test_chunking_tei_takes_time_in_proportion_to_the_elements(element):
     def text(length):
@@ -115,6 +118,7 @@ def test_reading_html_takes_time_in_proportion_to_a_repeated_text(token):
     check_growth(lambda text: formats.read(Document(text), "html"), repeated(token))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ABSTRACT)
 def test_reading_abstracts_takes_time_in_proportion_to_a_repeated_text(token):
     check_growth(lambda text: formats.read(Document(text), "pubmed"), repeated(token))

@@ -83,6 +83,7 @@ def copies(made):
         yield from (replace(made), replace(made, timeout=None))
 
 
+@pytest.mark.slow
 def test_copies_have_the_same_values(front_end, chosen, values):
     name, preset = chosen
     defaults = describe(name)["parameters"]

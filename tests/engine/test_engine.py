@@ -138,11 +138,12 @@ def test_request_joins_a_call_in_flight():
     assert model.awaited == [("a",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 @both
 def test_batches_are_full(run, batch_size):
     model = Model(batch_size)
-    sizes = np.random.default_rng(0).integers(0, 6, 2000).tolist()
+    sizes = np.random.default_rng(0).integers(0, 6, 500).tolist()
     texts = iter(str(i) for i in range(10**6))
     asked = [[next(texts) for _ in range(size)] for size in sizes]
     assert run(Job(asking(model, texts)) for texts in asked) == [lengths(texts) for texts in asked]

@@ -13,7 +13,7 @@ import advchunk
 from advchunk import Block, ConfigurationError, Document, RecursiveChunker, SemanticThresholdChunker, Span
 from advchunk.chunkers import catalog
 from algorithms import ALGORITHMS
-from servers import LONG, SHORT
+from servers import LONG
 from stand_ins import STAND_INS
 
 TEXT = (
@@ -214,6 +214,7 @@ def test_fallback_chunks_documents_that_fail(name, awaited, caplog):
     assert [c.text for c in chunker.explain(documents[1]).chunks] == [c.text for c in bad]
 
 
+@pytest.mark.slow
 @with_model
 @pytest.mark.parametrize("awaited", [False, True])
 def test_fallback_chunks_documents_that_time_out(name, awaited):
@@ -286,6 +287,7 @@ def test_add_scores_records_the_reason_of_each_cut(name):
     assert all("cut" not in chunk.metadata for chunk in build(name).chunk(TEXT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("awaited", [False, True])
 def test_hanging_document_does_not_affect_others(awaited):
     released = threading.Event()
@@ -300,7 +302,7 @@ def test_hanging_document_does_not_affect_others(awaited):
 
     documents = [f"Fact {i}. It {'hang' if i == 1 else 'rain'}s." for i in range(3)]
     chunker = advchunk.UniversalSemanticChunker(
-        embedder=Hangs(), timeout=SHORT, fallback=advchunk.RecursiveChunker(max_tokens=3000)
+        embedder=Hangs(), timeout=0.5, fallback=advchunk.RecursiveChunker(max_tokens=3000)
     )
     results = asyncio.run(chunker.achunk_many(documents)) if awaited else chunker.chunk_many(documents)
     assert [chunks[0].metadata.get("chunker") for chunks in results] == [None, "recursive", None]

@@ -18,6 +18,8 @@ from advchunk.engine.workers import run_in_processes
 from processes import Deadly, count_words, die_until
 from servers import LONG
 
+pytestmark = pytest.mark.slow
+
 needs_signals = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by signals")
 
 

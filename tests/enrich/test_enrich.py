@@ -538,6 +538,7 @@ def test_bad_answer_affects_only_its_chunk(bad, kind, enrich, caplog):
     assert len(enriched) > 2
 
 
+@pytest.mark.slow
 @both
 @kinds
 def test_a_model_that_refuses_once_is_asked_again_in_the_next_run(kind, enrich):
@@ -678,6 +679,7 @@ def test_invalid_pairs_are_refused(pair, enrich):
         enrich(Summaries(llm=Scribe()), [pair])
 
 
+@pytest.mark.slow
 @both
 def test_timeout_applies_per_chunk(enrich, caplog):
     until = threading.Event()

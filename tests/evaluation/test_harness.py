@@ -51,6 +51,8 @@ from advchunk.retrieval import add_vectors
 from advchunk.text.tiling import words
 from stand_ins import STAND_INS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def task():

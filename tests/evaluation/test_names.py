@@ -32,7 +32,12 @@ def test_former_names_work_with_a_warning(name, monkeypatch):
         assert getattr(evaluation, name) is not None
 
 
-@pytest.mark.parametrize("name", evaluation._GONE)
-def test_names_that_are_gone_say_where_the_script_is(name):
-    with pytest.raises(ImportError, match=r"benchmarks/robustness\.py"):
+@pytest.mark.parametrize(("name", "advice"), evaluation._GONE.items())
+def test_names_that_are_gone_say_what_to_use(name, advice):
+    with pytest.raises(ImportError, match=rf"evaluation\.{name} is gone: {advice}"):
         getattr(evaluation, name)
+
+
+def test_the_script_that_replaces_names_exists():
+    assert "benchmarks/robustness.py" in evaluation._GONE["sensitivity"]
+    assert (Path(__file__).parents[2] / "benchmarks" / "robustness.py").exists()

@@ -25,7 +25,7 @@ from advchunk.evaluation import (
 from advchunk.evaluation.comparison import report
 from advchunk.evaluation.metrics.metering import RunCost
 
-pytestmark = browser.needs_browser
+pytestmark = [browser.needs_browser, pytest.mark.slow]
 
 EVIL = "</script><script>alert('a')</script><img src=x onerror=alert(1)>&amp;\u2028"
 TEXT = "😀 One. 😀😀 Two. x Three."

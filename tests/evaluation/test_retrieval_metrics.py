@@ -93,20 +93,13 @@ def test_a_chunk_that_is_all_context_takes_of_the_budget():
 def test_of_the_chunk_that_crosses_the_budget_the_head_is_taken():
     overlaps = of([chunk((0, 40), tokens=10), chunk((40, 60), (80, 100), tokens=10)], asked((50, 90)))
     cut = at_budget(overlaps, np.array([[0, 1]]), 15)
-    stop = at_budget(overlaps, np.array([[0, 1]]), 15, crossing="stop")
     assert (cut.recall.tolist(), cut.precision.tolist(), cut.tokens.tolist()) == ([10 / 40], [10 / 60], [15])
-    assert (stop.recall.tolist(), stop.hit.tolist(), stop.tokens.tolist()) == ([0], [0], [10])
-    both = [
-        at_budget(overlaps, np.array([[0, 1]]), 20, crossing=crossing).recall.tolist() for crossing in ("cut", "stop")
-    ]
-    assert both == [[20 / 40]] * 2
+    assert at_budget(overlaps, np.array([[0, 1]]), 20).recall.tolist() == [20 / 40]
 
 
 def test_nothing_is_taken_after_the_chunk_that_crosses_the_budget():
     chunks = [chunk((0, 40), tokens=10), chunk((40, 1000), tokens=300), chunk((1000, 1010), tokens=2)]
-    for crossing in ("cut", "stop"):
-        scores = at_budget(of(chunks, asked((1000, 1010))), np.array([[0, 1, 2]]), 15, crossing=crossing)
-        assert scores.hit.tolist() == [0]
+    assert at_budget(of(chunks, asked((1000, 1010))), np.array([[0, 1, 2]]), 15).hit.tolist() == [0]
 
 
 def test_a_chunk_larger_than_the_budget_is_read_as_far_as_it_goes():
@@ -114,7 +107,6 @@ def test_a_chunk_larger_than_the_budget_is_read_as_far_as_it_goes():
     overlaps = of(document, asked((0, 100)), asked((4990, 5010)), asked((9000, 9100)))
     ranking = np.zeros((3, 1), dtype=np.int64)
     assert at_budget(overlaps, ranking, 1000).recall.tolist() == [1, 0.5, 0]
-    assert at_budget(overlaps, ranking, 1000, crossing="stop").recall.tolist() == [0, 0, 0]
 
 
 def test_pieces_smaller_than_any_answer_add_up():
@@ -145,10 +137,9 @@ def test_a_larger_budget_never_finds_less():
     ]
     overlaps = of(chunks, *(asked((at, at + 60)) for at in range(0, 900, 60)))
     ranking = rng.permuted(np.tile(np.arange(40), (15, 1)), axis=1)
-    for crossing in ("cut", "stop"):
-        curve = np.array([at_budget(overlaps, ranking, budget, crossing=crossing).recall for budget in range(1, 500)])
-        assert (np.diff(curve, axis=0) >= 0).all()
-        assert curve[-1].min() > curve[0].min()
+    curve = np.array([at_budget(overlaps, ranking, budget).recall for budget in range(1, 500)])
+    assert (np.diff(curve, axis=0) >= 0).all()
+    assert curve[-1].min() > curve[0].min()
 
 
 def test_ndcg_is_for_the_order_of_what_chunks_add():
@@ -164,14 +155,6 @@ def test_a_ranking_better_than_the_greedy_one_has_an_ndcg_of_1():
     assert at_k(overlaps, np.array([[1, 2, 0]]), k=2).ndcg.tolist() == [1]
     assert at_k(overlaps, np.array([[0, 2, 1]]), k=2).ndcg.tolist() == [1]
     assert at_k(overlaps, np.array([[0, 1, 2]]), k=2).ndcg.item() < 1
-
-
-def test_scores_in_tokens_weigh_characters():
-    # One token in the first half of the answer, three in the second.
-    scale = {"a": np.array([0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 4])}
-    overlaps = of([chunk((0, 5)), chunk((5, 10))], asked((0, 10)), scale=scale)
-    assert at_k(overlaps, np.array([[0, 1]]), k=1).recall.tolist() == [1 / 4]
-    assert at_k(overlaps, np.array([[1, 0]]), k=1).recall.tolist() == [3 / 4]
 
 
 @cache
@@ -346,19 +329,8 @@ def test_a_ranking_may_end_where_what_is_asked_for_does():
         (lambda: find_overlaps({"notes.md": []}, [asked((0, 5), document="note.md")]), "did you mean 'notes.md'"),
         (lambda: of([chunk((0, 5))], asked((0, 5)), tokens=[1, 2]), "tokens must be 1 numbers >= 0"),
         (lambda: of([chunk((0, 5))], asked((0, 5)), tokens=[-1]), "tokens must be"),
-        (lambda: of([], asked((0, 5)), scale={}), r"scale must have every document, got \['a'\]"),
-        (lambda: of([], asked((0, 5)), scale={"a": np.arange(5)}), "scale must have a number for each character"),
-        (lambda: of([chunk((0, 5))], asked((0, 4)), scale={"a": np.arange(5)}), "scale must have a number"),
-        (
-            lambda: of([], asked((0, 5)), scale={"a": np.zeros(6, dtype=int)}),
-            r"answers must have a token, got \['\?'",
-        ),
         (lambda: at_k(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 0), "k must be >= 1, got 0"),
         (lambda: at_budget(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 0), "budget must be >= 1, got 0"),
-        (
-            lambda: at_budget(of([], asked((0, 5))), np.zeros((1, 0), dtype=int), 9, crossing="skip"),
-            "crossing must be one of .*, got 'skip'",
-        ),
         (
             lambda: at_budget(of([chunk((0, 5), tokens=0)], asked((0, 5))), np.array([[0]]), 9),
             "chunks with text must have tokens >= 1",

@@ -38,6 +38,8 @@ from advchunk.retrieval.places import Places
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import SEARCHES, Search, combine
 
+pytestmark = pytest.mark.slow
+
 BY_RANK = Search("hybrid", fusion="reciprocal", lexical_weight=1.0)
 
 
@@ -86,18 +88,18 @@ def plainly_ranked(index, search):
     return rankings
 
 
-@pytest.mark.parametrize("search", [*SEARCHES, BY_RANK], ids=lambda search: search.label)
 @pytest.mark.parametrize("vectors", ["none", "units"])
-def test_chunks_are_ranked_as_a_plain_loop_ranks_them(task, search, vectors):
+def test_chunks_are_ranked_as_a_plain_loop_ranks_them(task, vectors):
     made = candidate("optimal-semantic", max_tokens=20, vectors=vectors)
     groups = made.cut(task.documents)
     chunks = [chunk for group in groups for chunk in group]
-    names = [document.source for document, group in zip(task.documents, groups, strict=True) for _ in group]
-    index = ChunkIndex(chunks, names, np.array([chunk.tokens for chunk in chunks]), task)
-    order, cost = index.rank(search)
     assert len(chunks) > 120
-    assert order.tolist() == plainly_ranked(index, search)
-    assert cost.calls == (0 if search.mode == "lexical" or vectors == "units" else 1)
+    names = [document.source for document, group in zip(task.documents, groups, strict=True) for _ in group]
+    for search in (*SEARCHES, BY_RANK):
+        index = ChunkIndex(chunks, names, np.array([chunk.tokens for chunk in chunks]), task)
+        order, cost = index.rank(search)
+        assert order.tolist() == plainly_ranked(index, search), search.label
+        assert cost.calls == (0 if search.mode == "lexical" or vectors == "units" else 1)
 
 
 def test_chunks_of_another_splitter_have_places(task):

@@ -17,6 +17,8 @@ from chats import Editor
 from planted import CATS, COURTS
 from servers import SHORT, Endpoint, Redis, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
+pytestmark = pytest.mark.slow
+
 TEXT = CATS + COURTS
 BAD = TEXT.replace("cat", "dog").replace("Cat", "Dog")
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document
+from advchunk.experimental import Edus
 from advchunk.experimental.discourse import DiscourseSegmenterChunker, segment_costs
 from advchunk.numerics.costs import evidence
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Units
 from advchunk.text import tiling
-from advchunk.text.splitters import Edus
 
 FILLER = "The boats lay in port and nobody sailed. Snow fell on the quay. "
 CATS = "The cat naps on the sofa when it rains. The kitten purrs because it is warm. Cats and kittens eat fish. "

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import ConfigurationError, Document, OptimalSemanticChunker, UniversalSemanticChunker
+from advchunk.experimental import Edus
 from advchunk.experimental.edus.lexicon import get_lexicon, load_lexicon, parse_lexicon
 from advchunk.experimental.edus.rules import clause_ends, find_enclosed
 from advchunk.text import sentences
-from advchunk.text.splitters import Edus
 from growing import check_growth, repeated
 
 DATA = Path(__file__).parents[1] / "data"
@@ -144,6 +144,7 @@ def test_units_of_a_text_marked_by_hand_are_found():
     assert min(precision_and_recall(Edus(), "unseen")) >= 0.9
 
 
+@pytest.mark.slow
 def test_parses_find_them_too(english):
     # Measured 1.00, 1.00; 1.00, 0.96.
     assert min(precision_and_recall(Edus(nlp=english), "seen")) >= 0.95
@@ -179,6 +180,7 @@ def test_any_text_is_tiled(text, language):
     assert all(unit.strip() for unit in units.strings()[1:])
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_any_text_is_tiled_by_parses(english, text):
     assert "".join(Edus(nlp=english)(text).strings()) == text
@@ -264,7 +266,7 @@ def test_other_chunkers_reason_about_units():
 
 def test_units_are_the_same_in_any_process():
     code = (
-        "from advchunk.text.splitters import Edus; from advchunk.experimental.discourse import DiscourseSegmenterChunker as D;"
+        "from advchunk.experimental import Edus; from advchunk.experimental.discourse import DiscourseSegmenterChunker as D;"
         "text = open(__import__('sys').argv[1]).read();"
         "print(Edus()(text).edges.tolist(), D(sentence_splitter=Edus()).fingerprint())"
     )

@@ -15,6 +15,8 @@ from chats import EntityReader
 from planted import CATS, COURTS
 from servers import Endpoint, breaks_off, fails, reading, replies, resets, says
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 240  # seconds for a process, on a busy machine
 KEY = "sk-planted-0123456789abcdef"
 DOCUMENTS = [

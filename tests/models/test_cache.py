@@ -70,7 +70,7 @@ def running_redis(tmp_path_factory):
         yield redis
 
 
-@pytest.fixture(params=["path", "str", "dict", "store", "redis"])
+@pytest.fixture(params=["path", "str", "dict", "store", pytest.param("redis", marks=pytest.mark.slow)])
 def cache(request, tmp_path):
     if request.param == "redis":
         redis = request.getfixturevalue("running_redis")
@@ -213,6 +213,7 @@ def test_threads_share_a_file(tmp_path):
     assert len(store.get_many([f"{name} {i}" for name in names for i in range(10)])) == 80
 
 
+@pytest.mark.slow
 def test_processes_share_a_file(tmp_path):
     store = FileStore(str(tmp_path / "new" / "a.db"))
     values = [{f"{name} {i}": name.encode(), "shared": b"same"} for name in "ab" for i in range(20)]
@@ -845,6 +846,7 @@ def test_a_missing_client_error_says_what_to_install(monkeypatch):
         SemanticThresholdChunker(embedder=Model(), cache="redis://localhost:6/3")
 
 
+@pytest.mark.slow
 def test_processes_make_a_file_together(tmp_path):
     store = FileStore(str(tmp_path / "new" / "a.db"))
     values = [{f"{i}": b"x"} for i in range(24)]

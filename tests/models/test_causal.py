@@ -26,6 +26,8 @@ from advchunk.models.rolling import SINKS, key_rotations
 from advchunk.models.tokens import TokenReader
 from scripts import run
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = (
     "The mill was built by two brothers. ", "They saw that the creek filled twice a day. ", "They dammed it. ",
     "The miller works when the water is low. ", "One sack in sixteen was his pay.\n\n", "The lighthouse was first lit later. ",
@@ -555,12 +557,10 @@ def test_the_fast_reader_of_gguf_equals_that_of_transformers(tmp_path, packed):
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
     assert fast.model.name_or_path == slow.model.name_or_path == str(tmp_path)
     assert (fast.lead, fast.frame, fast.limit) == (slow.lead, slow.frame, slow.limit)
-    for ours, theirs in ((fast.plain, slow.plain), (fast.special, slow.special)):
-        encoding, reference = (
-            ours.encode(f"{TEXT} </s> née 東京 🦛 12\n"),
-            theirs.encode(f"{TEXT} </s> née 東京 🦛 12\n"),
-        )
-        assert (encoding.ids, encoding.offsets) == (reference.ids, reference.offsets)
+    text = f"{TEXT} </s> née 東京 🦛 12\n"
+    for tokenizer, reference in ((fast.plain, slow.plain), (fast.special, slow.special)):
+        encoding, expected = tokenizer.encode(text), reference.encode(text)
+        assert (encoding.ids, encoding.offsets) == (expected.ids, expected.offsets)
 
 
 def test_a_file_that_is_no_gguf_is_refused(tmp_path):

@@ -31,6 +31,8 @@ from advchunk.models.chat import Budget, Usage, as_chat
 from advchunk.models.endpoint import OpenAIChat
 from servers import LONG, SHORT, Endpoint, breaks_off, drips, fails, hangs, reading, replies, resets, says
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-planted-0123456789abcdef"
 HELLO = ChatRequest((("system", "Be brief."), ("user", "hello")), max_tokens=20)
 JSON = ChatRequest((("user", "hello"),), schema='{"type": "object", "properties": {"a": {"type": "integer"}}}')

@@ -19,6 +19,8 @@ from advchunk.models.cache import with_cache
 from advchunk.models.embedders import as_embedder
 from servers import LONG, Endpoint, breaks_off, fails, free_port, hangs, reading, replies, resets
 
+pytestmark = pytest.mark.slow
+
 TEXT = "Cats purr. Cats nap all day. Judges sit in court. Courts rule on law."
 
 

@@ -88,6 +88,7 @@ def test_rows_are_the_same_on_every_machine():
     assert {i: row[i].item() for i in np.flatnonzero(row)} == {29: -0.5, 30: 0.5, 43: -0.5, 49: -0.5}
 
 
+@pytest.mark.slow
 def test_time_is_linear_in_the_text():
     text = " ".join(f"word{i % 5000} of {i}" for i in range(20_000))
     embedder = HashedWords()

@@ -15,6 +15,8 @@ from advchunk.models.cache import with_cache
 from advchunk.models.embedders import as_embedder, named_embedder
 from advchunk.models.identity import identity, precision
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["A cat slept.", "", "The kitten was asleep. " * 9, "Taxes rose.", "word " * 400, "naïve 東京 🦛"]
 
 

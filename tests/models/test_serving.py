@@ -22,6 +22,8 @@ from lm import shallow, smollm2
 from planted import CATS, COURTS
 from servers import free_port
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 240  # seconds to start, on a busy machine
 
 

@@ -58,6 +58,7 @@ def test_a_text_is_encoded_as_the_tokenizers_library_encodes_it(text):
     assert with_its_vocabulary().encode(text) == expected(text)
 
 
+@pytest.mark.slow
 def test_every_code_point_is_read_as_the_tokenizers_library_reads_it():
     codes = [code for code in (*range(0x32000), *range(0xE0000, 0xE0200)) if not 0xD800 <= code < 0xE000]
     texts = [" ".join(f"a{chr(c)}b {chr(c)}" for c in codes[i : i + 100]) for i in range(0, len(codes), 100)]
@@ -66,6 +67,7 @@ def test_every_code_point_is_read_as_the_tokenizers_library_reads_it():
     assert result == [encoding.ids for encoding in reference().encode_batch(texts, add_special_tokens=False)]
 
 
+@pytest.mark.slow
 @given(mixed_texts)
 def test_the_embedded_vocabulary_gives_the_same_tokens_but_for_those_of_whole_texts(text):
     tokenizer = WordPiece(default_embedder().tokenizer.vocabulary)

@@ -103,6 +103,7 @@ def test_a_mark_beside_a_column_is_not_a_column():
     assert reading_order([*marks, *texts]) == [0, 3, 1, 4, 2, 5]
 
 
+@pytest.mark.slow
 def test_thousands_of_boxes_without_columns_take_no_time():
     steps = [(float(i), float(i), i + 3.0, i + 3.0) for i in range(5000)]
     assert reading_order(steps) == list(range(5000))
@@ -137,6 +138,7 @@ def test_every_letter_is_in_one_region(lines, detections):
     assert all(region.text or region.kind in {"table", "figure"} for region in regions)
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_number_of_lines_side_by_side():
     def beside(count):
         return [line(f"w{i}", 4.0 * i, 100, width=2.0) for i in range(count)]

@@ -17,6 +17,8 @@ from advchunk.errors import BadModelOutput, MissingExtra, ModelUnavailable
 from advchunk.papers.tei.client import GrobidClient, kept_at
 from servers import LONG, Endpoint, breaks_off, drips, free_port, hangs, replies, resets
 
+pytestmark = pytest.mark.slow
+
 PDF = b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n"
 TEI = """<?xml version="1.0" encoding="UTF-8"?>
 <TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>On töfu</title></titleStmt></fileDesc>

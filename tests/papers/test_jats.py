@@ -279,6 +279,7 @@ TREES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(st.lists(TREES, max_size=4).map("".join))
 def test_no_letter_is_lost_in_malformed_trees(trees):

@@ -128,6 +128,7 @@ def written(tree, words):
     return f"<{name}{marks}>{inner}</{name}>"
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(trees=st.lists(trees(), min_size=1, max_size=6), body=st.booleans())
 def test_each_word_is_read_once_in_any_markup(trees, body):

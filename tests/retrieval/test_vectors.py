@@ -408,6 +408,7 @@ def minilm():
     return as_token_embedder("minilm")
 
 
+@pytest.mark.slow
 def test_minilm_shows_the_token_vectors_that_it_pools(minilm):
     encoder = minilm.owner
     texts = ["The café serves tea.", "Unaffable judges ruled [SEP] on law, and on tea."]

@@ -262,6 +262,7 @@ def test_measures_differ_where_few_tokens_rule():
     ]
 
 
+@pytest.mark.slow
 def test_a_real_model_finds_a_change_of_topic():
     """To a model of 135M parameters a new topic is a rise of surprise, and the sentence before it is lower."""
     lm = models.smollm2()

@@ -98,6 +98,7 @@ class Seen(browser.Seen):
         return " ".join(unescape(re.sub("<[^>]*>", " ", facts)).split())
 
 
+@pytest.mark.slow
 @browser.needs_browser
 class TestInABrowser:
     def test_every_chunk_is_shown_with_its_text(self, tmp_path):

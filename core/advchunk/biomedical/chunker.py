@@ -70,11 +70,10 @@ class BiomedicalAbstractChunker(BiomedicalAbstractParams, LinearChunker):
         return ContextBuilder(self, document, self.counter)
 
     def _limits(self, document: Document, contexts: ContextBuilder) -> Limits:
-        sections = contexts.sections
         return replace(
             super().limits(document),
             min_tokens=0,  # short sections are merged by their cost
-            context=lambda offset: contexts(sections.is_first(offset), sections.names(offset, offset + 1)),
+            context=contexts.at,
             prose=_SPLIT_LEVELS,
         )
 

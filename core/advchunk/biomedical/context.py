@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from advchunk.biomedical import reader
 from advchunk.biomedical.params import BiomedicalAbstractParams
 from advchunk.records import Document
-from advchunk.text import tiling
 from advchunk.text.counters import Counter
 
 
@@ -15,7 +14,7 @@ class AbstractSections:
 
     def __init__(self, document: Document) -> None:
         headings = [block for block in document.blocks or () if block.kind == "heading"]
-        self._text_start = tiling.next_non_space(document.text, 0)
+        self._text_start = document.text_start
         self.labels = frozenset(block.span.start for block in headings)
         self._starts = sorted(self.labels)
         titles = [block.title or document.text[slice(*block.span)].strip() for block in headings]
@@ -51,6 +50,10 @@ class ContextBuilder:
         self._mesh = mesh_lines(document) if is_short and params.mesh else []
         self._max_tokens = (params.max_tokens - params.size("overlap_tokens")) // 2
         self._contexts: dict[tuple[bool, tuple[str, ...]], tuple[str, int]] = {}
+
+    def at(self, offset: int) -> tuple[str, int]:
+        """Return the context of a chunk that starts at an offset, and its tokens."""
+        return self(self.sections.is_first(offset), self.sections.names(offset, offset + 1))
 
     def __call__(self, is_first: bool, names: tuple[str, ...]) -> tuple[str, int]:
         """Return the context of a chunk of these sections, and its tokens."""

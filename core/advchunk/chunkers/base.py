@@ -33,13 +33,12 @@ from advchunk.engine.runner import (
     Progress,
     Results,
     Runner,
-    error_handler,
+    raise_failure,
 )
 from advchunk.errors import ConfigurationError, InvalidSegmentation, Unreadable, first_line, is_integer, require
 from advchunk.layout import (
     Contexts,
     Locator,
-    TableHeads,
     fit_to_blocks,
     inherited_metadata,
     join_definitions,
@@ -54,7 +53,17 @@ from advchunk.models.identity import identity
 from advchunk.models.token_embedders import as_token_embedder
 from advchunk.models.wordpiece import default_wordpiece
 from advchunk.readers import files, formats
-from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Units, evolve, write_metadata
+from advchunk.records import (
+    Chunk,
+    Document,
+    Explanation,
+    Floats,
+    Segmentation,
+    Units,
+    evolve,
+    with_context,
+    write_metadata,
+)
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
 from advchunk.sizes import CODE, VERBATIM, Limits, prose_levels
 from advchunk.text.counters import Counter
@@ -127,7 +136,7 @@ class Chunker(Params, ABC):
 
     def chunk(self, document: str | Document) -> list[Chunk]:
         """Return the chunks of a text in reading order; a blank text has none."""
-        return self.chunk_many([document])[0]
+        return self.chunk_many([document])[0] if self.is_corpus_level else self.explain(document).chunks
 
     async def achunk(self, document: str | Document) -> list[Chunk]:
         """Await `chunk`."""
@@ -135,8 +144,9 @@ class Chunker(Params, ABC):
 
     def explain(self, document: str | Document) -> Explanation:
         """Return the chunks of a text with the scores, thresholds and reasons behind them."""
-        (explanation,) = drive(self.jobs([document]))
-        return replace(explanation, chunks=IdGenerator().assign(explanation.document.source, explanation.chunks))
+        self.load()
+        (explanation,) = drive([self.job(0, document, raise_failure)])
+        return explanation
 
     def chunk_many(
         self,
@@ -241,14 +251,13 @@ class Chunker(Params, ABC):
         """Return the job of chunking each document, for `engine.drive`. Most callers want `stream`."""
         _check_documents(documents)
         self.load()
-        handle = on_failure or error_handler("raise")
-        return (self.job(i, document, handle) for i, document in enumerate(documents))
+        return (self.job(i, document, on_failure or raise_failure) for i, document in enumerate(documents))
 
     @property
     def _runner(self) -> Runner[str | Document, Explanation]:
         def collect() -> Any:
             ids = IdGenerator()
-            return lambda explanation: [ids.assign(explanation.document.source, explanation.chunks)]
+            return lambda explanation: [ids.accept(explanation.document.source, explanation.chunks)]
 
         return Runner(self.jobs, collect)
 
@@ -304,7 +313,7 @@ class Chunker(Params, ABC):
 
     def _process(self, source: str | Document, failed: str, vectors: ChunkVectors | None) -> Plan[Explanation]:
         document = source if isinstance(source, Document) else Document(source)
-        if (metadata := inherited_metadata(document.metadata)) is not document.metadata:
+        if document.metadata and (metadata := inherited_metadata(document.metadata)) is not document.metadata:
             document = replace(document, metadata=metadata)
         if document.text.strip():
             try:
@@ -317,9 +326,10 @@ class Chunker(Params, ABC):
             explanation = yield from self.plan(document)
             explanation = replace(explanation, chunks=self._describe(explanation, failed))
             chunks = yield from self.postprocess(explanation)
-            explanation = explanation if chunks is explanation.chunks else replace(explanation, chunks=chunks)
         else:
-            explanation = Explanation(document, self.chunk_empty(document))
+            explanation, chunks = Explanation(document, []), self.chunk_empty(document)
+        if chunks is not explanation.chunks:
+            explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
         if vectors is None:
             return explanation
         sentences = partial(self._sentences, explanation)
@@ -337,18 +347,24 @@ class Chunker(Params, ABC):
         return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
     def _describe(self, explanation: Explanation, failed: str) -> list[Chunk]:
-        """Return the chunks with metadata of the document, its layout and the algorithm."""
-        document, chunks = explanation.document, list[Chunk]()
-        location = Locator(document)
+        """Return the chunks with metadata of the document, its layout and the algorithm, numbered and with ids."""
+        document, ids, chunks = explanation.document, IdGenerator(), list[Chunk]()
+        source, locate = document.source, Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         for index, chunk in enumerate(explanation.chunks):
-            written = chunk.metadata | location(chunk.spans)
+            written = chunk.metadata | locate(chunk.spans)
             if self.add_scores and 0 < chunk.end < len(document.text):
                 cut = explanation.cut_at(chunk.end)
                 written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
             written |= self.chunk_metadata(chunk, index) | ran
-            metadata = write_metadata(document.metadata, written)
-            chunks.append(evolve(chunk, metadata=metadata, source_spans=document.source_spans(chunk.spans)))
+            described = evolve(
+                chunk,
+                index=index,
+                id=ids.new_id(source, chunk.level, with_context(chunk.context, chunk.text)),
+                metadata=write_metadata(document.metadata, written),
+                source_spans=document.source_spans(chunk.spans),
+            )
+            chunks.append(described)
         return chunks
 
     # Hooks that subclasses use or override.
@@ -453,10 +469,7 @@ class Chunker(Params, ABC):
             verbatim=protected(document),
             verbatim_levels=CODE if document.markup == "code" else VERBATIM,
         )
-        if not self.include_context:
-            return limits
-        limits = replace(limits, context=Contexts(document, limits))
-        return replace(limits, context=TableHeads(document, limits))
+        return replace(limits, context=Contexts(document, limits)) if self.include_context else limits
 
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return the units the algorithm works on (sentences), each within the limits, with strengths."""

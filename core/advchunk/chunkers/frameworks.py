@@ -13,7 +13,9 @@ from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
 from advchunk.engine.runner import Failure, OnError, Progress, error_handler
 from advchunk.errors import ConfigurationError, MissingExtra, require
-from advchunk.records import Chunk, Document, Span, write_metadata, written_metadata
+from advchunk.records import Chunk, Document, Span, write_metadata, written_keys, written_metadata
+
+_NESTED = frozenset({"pages", "boxes", "sources"})  # metadata of the core that is not flat
 
 
 def chunk_files(
@@ -86,14 +88,16 @@ def flatten_places(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def framework_metadata(chunk: Chunk, values: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a chunk with ``values`` of an adapter; what the core wrote is flat, too."""
-    written = flatten_places(written_metadata(chunk.metadata))
-    written |= {"sources": json.dumps(written["sources"])} if is_of_corpus(chunk) else {}
-    return write_metadata(chunk.metadata, written | values)
+    nested = {name: chunk.metadata[key] for name, key in written_keys(chunk.metadata).items() if name in _NESTED}
+    flat = flatten_places(nested) if nested else {}
+    if is_of_corpus(chunk):
+        flat["sources"] = json.dumps(flat["sources"])
+    return write_metadata(chunk.metadata, flat | values)
 
 
 def is_of_corpus(chunk: Chunk) -> bool:
     """Return True for a summary of a corpus or a part of it, which belongs to no document."""
-    return "sources" in written_metadata(chunk.metadata)
+    return not chunk.spans and "sources" in written_metadata(chunk.metadata)
 
 
 def parent_id(chunk: Chunk, chunks: Sequence[Chunk]) -> str | None:

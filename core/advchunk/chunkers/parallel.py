@@ -41,7 +41,7 @@ def chunk_batch(chunker: Any, documents: Sequence[tuple[int, _Input]]) -> list[O
     for (i, _), explanation in zip(documents, drive(jobs), strict=True):
         source = explanation.document.source
         failure = replace(failures[i], error=portable(failures[i].error)) if i in failures else None
-        outcomes.append(Outcome(source, IdGenerator().assign(source, explanation.chunks), failure))
+        outcomes.append(Outcome(source, explanation.chunks, failure))
     return outcomes
 
 

@@ -87,16 +87,17 @@ class Params:
     def __post_init__(self) -> None:
         cls: Any = type(self)
         for name, hint in hints(cls).items():
-            value = getattr(self, name)
-            require(_fits(value, hint), f"{name} must be {_describe_type(hint)}", value)
-            rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
-            require(_is_computable(value), rule, value)
-        apply_preset(self)
+            if (value := getattr(self, name)) is not getattr(cls, name):
+                require(_fits(value, hint), f"{name} must be {_describe_type(hint)}", value)
+                rule = f"{name} must be 0 or have a magnitude of 1e-100..1e100 (below 2^63 for a whole number)"
+                require(_is_computable(value), rule, value)
+        if self.presets:
+            apply_preset(self)
         self.check()
 
     def check(self) -> None:
         """Raise `ConfigurationError` if a value breaks a rule; subclasses add their rules."""
-        at_least(1, self, "max_tokens")
+        require(self.max_tokens >= 1, "max_tokens must be >= 1", self.max_tokens)
         is_valid = 0 <= self.size("min_tokens") <= self.max_tokens
         require(is_valid, "min_tokens must be in 0..max_tokens", self.min_tokens)
         rule = "overlap_tokens must be in 0..max_tokens - 1"
@@ -114,7 +115,7 @@ class Params:
         value: int = getattr(self, name)
         default: Any = type(self)
         most = self.max_tokens // 2 if name == "overlap_tokens" else self.max_tokens
-        return value if is_given(self, name) or value <= most else value * self.max_tokens // default.max_tokens
+        return value if value <= most or is_given(self, name) else value * self.max_tokens // default.max_tokens
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

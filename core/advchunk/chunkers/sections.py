@@ -15,7 +15,6 @@ from advchunk.engine import Plan, completed, gather
 from advchunk.errors import require
 from advchunk.records import Document, Ints, Segmentation, Strength, Units
 from advchunk.sizes import Limits
-from advchunk.text import tiling
 
 
 @dataclass(kw_only=True)
@@ -65,7 +64,7 @@ class SectionedChunker(VectorsChunker):
         A section under ``min_tokens`` is joined with a neighbor of its group if both fit in a chunk.
         """
         units = super().tile(document, limits)
-        strength, text_start = units.strength.copy(), tiling.next_non_space(units.text, 0)
+        strength, text_start = units.strength.copy(), document.text_start
         is_start = np.isin(units.edges, list(self.hard_breaks(document))) & (strength >= 0)
         is_start[0], is_start[-1] = True, False
         starts = np.flatnonzero(is_start)

@@ -32,7 +32,7 @@ from advchunk.cli.files import (
 )
 from advchunk.cli.options import ChunkerCommand, chunker_options, create_chunker, parse_params
 from advchunk.engine import drive
-from advchunk.engine.runner import Failure, IdGenerator, OnFailure
+from advchunk.engine.runner import Failure, OnFailure
 from advchunk.engine.workers import run_in_processes
 from advchunk.errors import ConfigurationError, MissingExtra, WorkerDied, require
 from advchunk.records import Chunk, Document
@@ -183,8 +183,7 @@ class _SourceChunker:
         """Yield the chunks of each document; their names differ, so that ids are numbered within each."""
         if self.chunker.is_corpus_level:
             return self.chunker.stream(documents, on_error=on_failure)
-        explanations = drive(self.chunker.jobs(documents, on_failure))
-        return (IdGenerator().assign(item.document.source, item.chunks) for item in explanations)
+        return (explanation.chunks for explanation in drive(self.chunker.jobs(documents, on_failure)))
 
 
 class _Run:

@@ -25,7 +25,7 @@ from advchunk.records import Chunk, evolve
 _Item = TypeVar("_Item")
 _T = TypeVar("_T")
 _log = logging.getLogger("advchunk")
-_NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk")
+_NAMESPACE = uuid5(NAMESPACE_DNS, "advchunk").bytes
 
 AWAITED_CALLS = 4  # concurrent calls of an awaited model without a `concurrency`
 Watch: TypeAlias = Callable[[Ask, Any, float], object]
@@ -161,14 +161,15 @@ class Results(list[list[Chunk]]):
 def error_handler(on_error: OnError) -> OnFailure:
     """Return the function that handles a failure; raise `ConfigurationError` if ``on_error`` is invalid."""
     if on_error == "raise":
-        return _raise
+        return raise_failure
     if on_error == "skip":
         return _skip
     require(callable(on_error), "on_error must be 'raise', 'skip' or a callable that takes a Failure", on_error)
     return on_error
 
 
-def _raise(failure: Failure) -> None:
+def raise_failure(failure: Any) -> None:
+    """Raise the error of a failure, with a note of where it was."""
     failure.error.add_note(f"in {failure.place}")
     raise failure.error
 
@@ -207,9 +208,8 @@ class ProgressReporter:
 def hashed_id(*parts: str | int) -> str:
     """Return the uuid5 of the parts, the same in every process."""
     # JSON escapes lone surrogates, which UTF-8 cannot encode, so every str has an id.
-    quoted = [encode_basestring_ascii(part) if isinstance(part, str) else str(part) for part in parts]
-    name = f"[{', '.join(quoted)}]".encode()
-    digest = bytearray(sha1(_NAMESPACE.bytes + name, usedforsecurity=False).digest()[:16])
+    quoted = ", ".join([encode_basestring_ascii(part) if isinstance(part, str) else str(part) for part in parts])
+    digest = bytearray(sha1(_NAMESPACE + f"[{quoted}]".encode(), usedforsecurity=False).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x50  # version and variant: RFC 9562, section 5.5
     digest[8] = digest[8] & 0x3F | 0x80
     text = digest.hex()
@@ -230,34 +230,35 @@ class IdGenerator:
         self._used = set[int]()  # digests of ids, because texts would fill the memory
         self._next = dict[int, int]()  # occurrences of texts that were repeated
 
+    def new_id(self, source: str, level: int, text: str) -> str:
+        """Return the id of the next chunk of a document that has this level and this text to embed."""
+        name = hashed_id(source, level, text, 0)
+        digest = last = _digest(name)
+        while last in self._used:
+            self._next[digest] = occurrence = self._next.get(digest, 0) + 1
+            name = hashed_id(source, level, text, occurrence)
+            last = _digest(name)
+        self._used.add(last)
+        return name
+
     def assign(self, source: str, chunks: Sequence[Chunk], first: int = 0) -> list[Chunk]:
         """Return chunks of one document with ``index``, from ``first``, and ``id``."""
         return [
-            evolve(chunk, index=index, id=self._unused(source, chunk.level, chunk.embed_text))
+            evolve(chunk, index=index, id=self.new_id(source, chunk.level, chunk.embed_text))
             for index, chunk in enumerate(chunks, first)
         ]
 
     def accept(self, source: str, chunks: list[Chunk]) -> list[Chunk]:
-        """Return all chunks of a document, which have ids of another generator; those that were used here are replaced."""
+        """Return all chunks of a document, which have ids as if it were alone; those that were used here are replaced."""
         digests = {_digest(chunk.id) for chunk in chunks}
         if not self._used.isdisjoint(digests):
             return self.assign(source, chunks)
         self._used |= digests
         return chunks
 
-    def _unused(self, *key: str | int) -> str:
-        name = hashed_id(*key, 0)
-        digest = last = _digest(name)
-        while last in self._used:
-            self._next[digest] = occurrence = self._next.get(digest, 0) + 1
-            name = hashed_id(*key, occurrence)
-            last = _digest(name)
-        self._used.add(last)
-        return name
-
 
 def _digest(name: str) -> int:
-    return int(name.replace("-", "")[16:], 16)
+    return int(name[19:23] + name[24:], 16)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,17 +38,17 @@ _MOVED = _by_name({
     ".comparison.candidates": "brittleness_notes even_split_candidate match_size",
     ".comparison.comparisons": "Comparison",
     ".comparison.harness": "EvaluationResults FailedCandidate run",
-    ".comparison.recommend": "Option Recommendation",
+    ".comparison.recommendation": "Option Recommendation",
     ".comparison.tables": "as_csv",
     ".data.llm_questions": "QUESTION_PROMPT QUESTION_PROMPT_VERSION",
     ".data.questions": "find_quote",
     ".metrics.boundaries": "BoundaryScores no_boundary random_cuts",
     ".metrics.metering": "RunCost TokenPrices",
-    ".metrics.retrieval": "Overlaps RetrievalScores at_budget at_k find_overlaps precision_omega rank redundancy similarities token_scale",
+    ".metrics.retrieval": "Overlaps RetrievalScores at_budget at_k find_overlaps precision_omega rank redundancy similarities",
     ".metrics.statistics": "Difference Interval holm mean_interval paired_difference",
     "advchunk.biomedical.claims": "Claim numeric_claims",
 })  # fmt: skip
-_GONE = dict.fromkeys(
+_GONE = {"token_scale": "scores count characters, and budgets count tokens"} | dict.fromkeys(
     ["Effect", "ItemScores", "Sensitivity", "Variation", "answer_scorer", "boundary_scorer", "sensitivity", "variations"],
     "sensitivity to parameters is measured by benchmarks/robustness.py in the repository",
 )  # fmt: skip

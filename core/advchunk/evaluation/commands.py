@@ -111,17 +111,12 @@ def evaluate_command(
             require(name in models, f"--price must name a model that was used: {', '.join(sorted(models))}", name)
         labels = [candidate.label for candidate in candidates_of(baseline, {}, ways[:1], vectors=vectors)]
         rows = evaluation.compare_by_kind(outcomes, labels, metric)
-        remarks = brittleness_notes(outcome.label for outcome in outcomes)
         _, source = _data_paths(data)
         origin = str(source) if source.exists() else f"made from the documents, seed {seed}"
-        info: dict[str, Any] = {"questions": origin, "mean": mean}
-        options = {
-            "metric": metric,
-            "prices": price_of,
-            "notes": remarks,
-            "run_info": info,
-            "failures": outcomes.failures,
-        }
+        options: dict[str, Any] = {
+            "metric": metric, "prices": price_of, "notes": brittleness_notes(outcome.label for outcome in outcomes),
+            "run_info": {"questions": origin, "mean": mean}, "failures": outcomes.failures,
+        }  # fmt: skip
         click.echo(evaluation.as_markdown(rows, task=task, **options), nl=False)
         if out:
             report.write_report(out, task, rows, **options)

@@ -31,7 +31,7 @@ _CLOSING = "\"'”’»›)]）」』】》*_"  # noqa: RUF001
 class DiscourseSegmenterParams(Params):
     """Start a segment at every strong connective, and between them group clauses to a target so that they cohere.
 
-    The units are elementary discourse units, roughly clauses (`splitters.Edus`), found by connectives and punctuation, or by
+    The units are elementary discourse units, roughly clauses (`edus.Edus`), found by connectives and punctuation, or by
     parses if ``sentence_splitter`` is a spaCy pipeline with a parser. A unit starts a segment if it begins with a strong
     connective ("however", "therefore", "in contrast", "nevertheless" ...) at the start of a sentence or after a semicolon,
     colon or dash. A weak connective ("and", "but", "or"), one within its clause (", however,") or one after a comma does not.

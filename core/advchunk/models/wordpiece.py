@@ -37,7 +37,8 @@ _LETTER, _REMOVED, _SPACE, _SEPARATE = range(4)
 _SPECIAL = re.compile(r"(\[(?:PAD|UNK|CLS|SEP|MASK)\])")
 _ASCII_WORDS = re.compile(r"[a-z0-9]+|[^a-z0-9 ]")
 # BERT removes these, where str.split would split; it removes \0 too.
-_NOT_SPACE_TO_BERT = str.maketrans(dict.fromkeys("\v\f\x1c\x1d\x1e\x1f\x85", "\0"))
+_ONLY_PYTHON_SPACE = "\v\f\x1c\x1d\x1e\x1f\x85"
+_NOT_SPACE_TO_BERT = str.maketrans(dict.fromkeys(_ONLY_PYTHON_SPACE, "\0"))
 
 
 class WordPiece:
@@ -84,7 +85,8 @@ class WordPiece:
 
     def __call__(self, text: str) -> int:
         """Return the number of tokens in ``text``."""
-        return int(self.counts((text,))[0])
+        pieces = self._usable_pieces()
+        return sum(map(pieces.lengths.__getitem__, map(pieces.__getitem__, splittable((text,))[0].split())))
 
     def counts(self, texts: Sequence[str]) -> Ints:
         """Return the number of tokens in each of n texts, (n,)."""
@@ -174,8 +176,7 @@ def default_wordpiece() -> WordPiece:
 
 def splittable(texts: Sequence[str]) -> Sequence[str]:
     """Return texts without the characters that only `str.split`, not BERT, treats as white space."""
-    everything = "\n".join(texts)
-    if any(chr(code) in everything for code in _NOT_SPACE_TO_BERT):
+    if any(map("\n".join(texts).__contains__, _ONLY_PYTHON_SPACE)):
         return [text.translate(_NOT_SPACE_TO_BERT) for text in texts]
     return texts
 

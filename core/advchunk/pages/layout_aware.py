@@ -15,7 +15,7 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.params import RESOURCE, Params
 from advchunk.chunkers.sections import SectionedChunker
 from advchunk.errors import ConfigurationError, require
-from advchunk.layout import TableHeads, protected
+from advchunk.layout import Contexts, protected
 from advchunk.readers import formats
 from advchunk.records import Block, BlockKind, Chunk, Document, Place, Strength, Units
 from advchunk.sizes import Limits
@@ -159,7 +159,9 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         """Return limits that keep tables and figures whole, and give pieces of tables their heads."""
         kinds: set[BlockKind] = {"figure"} if self.split_tables else {"table", "figure"}
         limits = replace(super().limits(document), atomic=protected(document, kinds))
-        return replace(limits, context=TableHeads(document, limits)) if self.split_tables else limits
+        if not self.split_tables:
+            return limits
+        return replace(limits, context=Contexts(document, limits, titled=self.include_context))
 
     def fit_units(self, document: Document, units: Units, limits: Limits) -> Units:
         """Return units within the limits; a table or figure stays with its captions if they fit."""

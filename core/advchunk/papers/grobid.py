@@ -17,7 +17,6 @@ from advchunk.readers.imrad import IMRAD, SectionHeading, parse_heading
 from advchunk.readers.markdown import heading_text
 from advchunk.records import Block, Chunk, Document, Explanation, Span, Units, write_metadata, written_metadata
 from advchunk.sizes import Limits
-from advchunk.text import tiling
 
 _WHOLE = frozenset({"caption", "reference"})
 _REFERENCES = frozenset({"references", "bibliography", "literature cited", "works cited", "literature"})
@@ -96,7 +95,7 @@ class GrobidSectionChunker(GrobidSectionParams, ExperimentalChunker, SectionedCh
     def postprocess(self, explanation: Explanation) -> Plan[list[Chunk]]:
         """Write the parts of each chunk into its metadata."""
         chunks, document = (yield from super().postprocess(explanation)), explanation.document
-        sections, text_start = _Sections(document), tiling.next_non_space(document.text, 0)
+        sections, text_start = _Sections(document), document.text_start
         return [_add_parts(chunk, sections.parts_at(max(chunk.start, text_start))) for chunk in chunks]
 
 

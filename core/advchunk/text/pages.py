@@ -1,4 +1,4 @@
-"""Pages of HTML from templates."""
+"""Pages of HTML, and texts, from templates."""
 
 from typing import Any
 
@@ -6,13 +6,26 @@ import jinja2
 
 
 def fill_page(template: str, /, **values: Any) -> str:
-    """Return a Jinja template filled with values, which are escaped; `tojson` writes compact JSON that is safe in a script.
+    """Return a Jinja template of HTML filled with values, which are escaped; `tojson` writes compact JSON that is safe in a script.
 
     >>> fill_page("<p>{{ text }}</p>", text="a < b")
     '<p>a &lt; b</p>'
     """
+    return _fill(template, values, escape=True)
+
+
+def fill_text(template: str, /, **values: Any) -> str:
+    """Return a Jinja template of text, such as Markdown or code, filled with values as they are.
+
+    >>> fill_text("{{ text }}: true", text="a < b")
+    'a < b: true'
+    """
+    return _fill(template, values, escape=False)
+
+
+def _fill(template: str, values: dict[str, Any], *, escape: bool) -> str:
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=escape, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "default": str}
     return environment.from_string(template).render(**values)

@@ -3,6 +3,7 @@
 import re
 from itertools import combinations, pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,7 +59,8 @@ def sections_price(sizes, names, cuts):
     return sum(size < LEAST for size in chunks), len(set(findings) & set(cuts)), merges
 
 
-@settings(max_examples=300)
+@pytest.mark.slow
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(2, TOP)), min_size=1, max_size=7))
 def test_sections_are_merged_as_well_as_can_be(drawn):
     names, sizes = [name for name, _ in drawn], [size for _, size in drawn]
@@ -78,7 +80,8 @@ def windows_price(sizes, cuts):
     return sum(size < LEAST for size in windows), over, off, sum((size - AIM) ** 2 for size in windows)
 
 
-@settings(max_examples=300)
+@pytest.mark.slow
+@settings(max_examples=100)
 @given(st.lists(st.integers(2, 30), min_size=2, max_size=9).filter(lambda sizes: sum(sizes) > TOP))
 def test_windows_are_as_near_the_target_as_can_be(sizes):
     text = " ".join("Word " + "word " * (size - 2) + "word." for size in sizes)

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from advchunk import Chunk, Span
 from advchunk.evaluation.data.questions import Question, Reference
-from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega, rank, token_scale
-from advchunk.text.counters import CallableCounter
+from advchunk.evaluation.metrics.retrieval import at_budget, at_k, find_overlaps, precision_omega, rank
 
 GOLDEN = np.load(Path(__file__).parents[2] / "data" / "golden_chroma.npz")
 DOCUMENTS = ("a", "b")
@@ -27,7 +26,7 @@ DOCUMENTS = ("a", "b")
 
 @st.composite
 def corpora(draw):
-    """Chunks of any spans, in both documents; questions; what a position is."""
+    """Chunks of any spans, in both documents; questions; rankings."""
     span = st.tuples(st.integers(0, 20), st.integers(0, 12)).map(lambda at: Span(at[0], at[0] + at[1]))
     filled = span.filter(lambda span: span.start < span.end)
     chunk = st.tuples(st.lists(span, max_size=3).map(sorted).map(tuple), st.integers(1, 9))
@@ -37,25 +36,21 @@ def corpora(draw):
     reference = st.builds(Reference, st.sampled_from(DOCUMENTS), filled)
     question = st.lists(reference, min_size=1, max_size=3).map(lambda references: Question("?", tuple(references)))
     questions = draw(st.lists(question, min_size=1, max_size=3))
-    steps = st.one_of(st.just([1] * 32), st.lists(st.integers(0, 2), min_size=32, max_size=32))
-    scale = {name: np.cumsum([0, *draw(steps)]) for name in DOCUMENTS}
-    several = all(answer(question, scale) for question in questions)
-    scale = scale if several else {name: np.arange(33) for name in DOCUMENTS}
     many = sum(map(len, chunks.values()))
     ranking = np.array([draw(st.permutations(range(many))) for _ in questions], dtype=np.int64)
-    return chunks, questions, scale, ranking.reshape(len(questions), many)
+    return chunks, questions, ranking.reshape(len(questions), many)
 
 
-def held(document, spans, scale):
-    return {(document, i) for start, end in spans for i in range(scale[document][start], scale[document][end])}
+def held(document, spans):
+    return {(document, i) for start, end in spans for i in range(start, end)}
 
 
-def answer(question, scale):
-    return {at for document, span in question.references for at in held(document, [span], scale)}
+def answer(question):
+    return {at for document, span in question.references for at in held(document, [span])}
 
 
-def characters(chunks, scale):
-    return [sorted(held(name, chunk.spans, scale)) for name, of_one in chunks.items() for chunk in of_one]
+def characters(chunks):
+    return [sorted(held(name, chunk.spans)) for name, of_one in chunks.items() for chunk in of_one]
 
 
 def scored(texts, answer, heads, tokens):
@@ -84,13 +79,12 @@ def scored(texts, answer, heads, tokens):
     )
 
 
-def within(budget, texts, tokens, crossing):
+def within(budget, texts, tokens):
     """Heads of the chunks that a budget pays for, and what it pays."""
     heads, left = [], budget
     for text, cost in zip(texts, tokens, strict=True):
         if cost > left:
-            paid = left if crossing == "cut" else 0
-            return [*heads, set(text[: len(text) * paid // cost])], budget - left + paid
+            return [*heads, set(text[: len(text) * left // cost])], budget
         heads.append(set(text))
         left -= cost
     return heads, budget - left
@@ -102,28 +96,28 @@ def rows(scores):
 
 @given(corpora(), st.integers(1, 14))
 def test_first_k_as_sets_of_characters(corpus, k):
-    chunks, questions, scale, ranking = corpus
-    texts = characters(chunks, scale)
+    chunks, questions, ranking = corpus
+    texts = characters(chunks)
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
-    scores = at_k(find_overlaps(chunks, questions, scale=scale), ranking, k)
+    scores = at_k(find_overlaps(chunks, questions), ranking, k)
     expected = [
-        scored(texts, answer(question, scale), [set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k]))
+        scored(texts, answer(question), [set(texts[i]) for i in order[:k]], sum(tokens[i] for i in order[:k]))
         for question, order in zip(questions, ranking, strict=True)
     ]
     np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
-@given(corpora(), st.integers(1, 60), st.sampled_from(["cut", "stop"]))
-def test_budget_as_sets_of_characters(corpus, budget, crossing):
-    chunks, questions, scale, ranking = corpus
-    texts = characters(chunks, scale)
+@given(corpora(), st.integers(1, 60))
+def test_budget_as_sets_of_characters(corpus, budget):
+    chunks, questions, ranking = corpus
+    texts = characters(chunks)
     tokens = [chunk.tokens for of_one in chunks.values() for chunk in of_one]
-    scores = at_budget(find_overlaps(chunks, questions, scale=scale), ranking, budget, crossing=crossing)
+    scores = at_budget(find_overlaps(chunks, questions), ranking, budget)
     expected = [
         scored(
             texts,
-            answer(question, scale),
-            *within(budget, [texts[i] for i in order], [tokens[i] for i in order], crossing),
+            answer(question),
+            *within(budget, [texts[i] for i in order], [tokens[i] for i in order]),
         )
         for question, order in zip(questions, ranking, strict=True)
     ]
@@ -132,31 +126,13 @@ def test_budget_as_sets_of_characters(corpus, budget, crossing):
 
 @given(corpora())
 def test_precision_omega_as_sets_of_characters(corpus):
-    chunks, questions, scale, _ = corpus
+    chunks, questions, _ = corpus
     expected = []
     for question in questions:
-        expected_ = answer(question, scale)
-        opened = set().union(*(text for text in characters(chunks, scale) if set(text) & expected_))
+        expected_ = answer(question)
+        opened = set().union(*(text for text in characters(chunks) if set(text) & expected_))
         expected.append(len(opened & expected_) / len(opened | expected_))
-    np.testing.assert_array_equal(precision_omega(find_overlaps(chunks, questions, scale=scale)), expected)
-
-
-@given(corpora())
-def test_a_scale_of_ones_is_none(corpus):
-    chunks, questions, _, ranking = corpus
-    ones = {name: np.arange(33) for name in DOCUMENTS}
-    plain, scaled = find_overlaps(chunks, questions), find_overlaps(chunks, questions, scale=ones)
-    np.testing.assert_array_equal(rows(at_k(plain, ranking, 3)), rows(at_k(scaled, ranking, 3)))
-    np.testing.assert_array_equal(precision_omega(plain), precision_omega(scaled))
-
-
-@given(st.text("ab c\n", max_size=30), st.integers(0, 3))
-def test_tokens_of_a_text_end_where_their_words_do(text, size):
-    scale = token_scale(text, CallableCounter(lambda word: size * len(word)))
-    assert scale.tolist() == [size * sum(not c.isspace() for c in text[:i]) for i in range(len(text) + 1)]
-    halves = token_scale(text, CallableCounter(lambda word: (len(word) + 1) // 2))
-    ends = [i for i in range(len(text) + 1) if i in (0, len(text)) or text[i - 1].isspace() or text[i].isspace()]
-    assert halves[ends].tolist() == [sum((len(word) + 1) // 2 for word in text[:end].split()) for end in ends]
+    np.testing.assert_array_equal(precision_omega(find_overlaps(chunks, questions)), expected)
 
 
 @given(st.integers(1, 5), st.integers(1, 12), st.integers(1, 3), st.integers(1, 14), st.integers(0, 99))

@@ -166,6 +166,7 @@ def test_segmentations_of_utiyama_and_isaharas_program(name):
         assert cheapest(cost, len(edges) - 1, segments=segments)[0].tolist() == GOLDEN[f"{name}/{mode}"].tolist()
 
 
+@pytest.mark.slow
 def test_the_chunker_learns_the_same_prior_as_the_program():
     edges = np.r_[0, np.cumsum(GOLDEN["em/counts"].astype(np.int64))]
     texts, at, ids = [], 0, GOLDEN["em/ids"].astype(np.int64)

@@ -76,6 +76,7 @@ def test_the_golden_documents_are_worth_comparing():
     assert sum(np.array_equal(a, b) for a, b in zip(TRUE, FOUND, strict=True)) < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("expected", "number"), [(FOUND, None), (OF_TEN, 10)], ids=["unknown", "known"])
 def test_the_boundaries_of_the_original_on_every_document(expected, number):
     wrong = [

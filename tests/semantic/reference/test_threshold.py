@@ -87,6 +87,7 @@ texts = st.tuples(st.integers(6, 40), st.integers(0, 10**6)).map(
 few = settings(max_examples=25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("buffer_size", [0, 1, 2])
 @pytest.mark.parametrize("rule", RULES)
 def test_langchain_rules(rule, buffer_size):

@@ -2,24 +2,20 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from textwrap import indent
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from advchunk.chunkers import catalog
 from advchunk.errors import did_you_mean, require
-from advchunk.evaluation.comparison.candidates import Candidate, candidate, search_label
 from advchunk.evaluation.comparison.comparisons import Comparison, compare
 from advchunk.evaluation.comparison.harness import FailedCandidate, Result, attempt
-from advchunk.evaluation.comparison.snippets import python_code
-from advchunk.evaluation.comparison.tables import as_rows, markdown_table
+from advchunk.evaluation.comparison.recommendation import Option, Recommendation
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.data.held_out import held_out_questions
 from advchunk.evaluation.data.questions import Question
-from advchunk.evaluation.metrics.table import check_metric, metrics
-from advchunk.models.identity import model_name
+from advchunk.evaluation.metrics.table import check_metric
 from advchunk.records import Document
 from advchunk.retrieval.search import SEARCHES, Search
 from advchunk.retrieval.vectors import Vectors
@@ -28,215 +24,6 @@ _SIZES = (64, 128, 256, 512)
 _BASELINE = "recursive"  # the common choice; the baseline at the largest size
 _SHARES = (1 / 9, 1 / 3, 1)  # of the questions, in each round
 _MIN_QUESTIONS = 30  # of a round, if there are as many
-_OWN_VECTORS = ("context", "units")  # stored with the chunks, and not computed from their text alone
-_DEMANDS = ("lexical", "dense", "hybrid")  # of a search: words, an embedder and a store of vectors, or both
-_MAX_ROWS = 20  # of the printed table
-_MIN_SETTLING = 100  # questions: fewer settle nothing
-
-
-@dataclass(frozen=True)
-class Option:
-    """A chunker, its size, the vectors of its chunks, and how they are searched.
-
-    Vectors are "none" or, if the chunker cuts by embeddings, "plain" for those of the chunks' texts.
-    """
-
-    chunker: str
-    max_tokens: int
-    vectors: Vectors
-    search: Search = field(default_factory=Search)
-
-    @property
-    def label(self) -> str:
-        """The name in tables."""
-        vectors = f", {self.vectors}" * self.has_vectors
-        return search_label(f"{self.chunker}, max_tokens={self.max_tokens}{vectors}", self.search)
-
-    @property
-    def has_vectors(self) -> bool:
-        """True if vectors must be stored with the chunks, and are not those of their text alone."""
-        return self.vectors in _OWN_VECTORS
-
-    @property
-    def kind(self) -> tuple[int, int]:
-        """The rank of what the search demands, and of what the vectors do, from 0; neighbors demand nothing."""
-        return _DEMANDS.index(self.search.mode), get_args(Vectors).index(self.vectors)
-
-    @property
-    def chunks(self) -> "Option":
-        """The option with the same chunks and the plainest search."""
-        return replace(self, search=Search())
-
-    def candidate(self, embedder: Any, cache: dict[Any, Any]) -> Candidate:
-        """Return the option as a candidate."""
-        models = {} if self.vectors == "none" else {"embedder": embedder, "cache": cache, "vectors": self.vectors}
-        made = candidate(self.chunker, self.label, max_tokens=self.max_tokens, **models)
-        return replace(made, search=self.search)
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """The option to use and the evidence; as a string, a table and the lines to copy.
-
-    Parameters
-    ----------
-    option : the recommended option; the baseline if nothing is settled.
-    tried : all options that were run, the baseline first.
-    rows : the options of the last round compared with the recommended one, best first.
-    failures : the options without a result.
-    questions : number of questions in the last round.
-    questions_built : True if the questions were made from the documents.
-    complete : True if there was time for all rounds; then another run gives the same result.
-    """
-
-    option: Option
-    tried: tuple[Option, ...]
-    rows: tuple[Comparison, ...]
-    failures: tuple[FailedCandidate, ...]
-    questions: int
-    questions_built: bool
-    runs: int
-    complete: bool
-    metric: str = "recall"
-    budget: int = 1000
-    embedder: Any = None
-    language: str = "en"
-
-    @property
-    def settled(self) -> bool:
-        """True if all rounds were finished, and the last one asked a hundred questions or more."""
-        return self.complete and self.questions >= _MIN_SETTLING
-
-    @property
-    def ties(self) -> int:
-        """The number of options that are not significantly different from the recommended one."""
-        return sum(row.verdict == "noise" for row in self.rows)
-
-    @property
-    def verdict(self) -> str:
-        """The recommendation in one line."""
-        label = self.option.label
-        if not self.complete:
-            return f"THIS SETTLES NOTHING: time was up after {self.runs} runs. The default is {label}."
-        if self.questions < _MIN_SETTLING:
-            asked = f"{self.questions} questions were asked, and fewer than {_MIN_SETTLING} are too few"
-            return f"THIS SETTLES NOTHING: {asked}. The default is {label}."
-        if self.option == self.tried[0]:
-            return f"TIE: no option is significantly better than the default, {label}."
-        tie = f"; a tie with {self.ties} other{'s' * (self.ties > 1)} in the table" * (self.ties > 0)
-        return f"Use {label}{tie}."
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of the chunker, with the name of the embedder if it needs one."""
-        name = self.embedder if isinstance(self.embedder, str) else model_name(self.embedder) or "embedder"
-        models = {} if self.embedder is None or self.option.vectors == "none" else {"embedder": name}
-        vectors = {"vectors": self.option.vectors} if self.option.has_vectors else {}
-        return {"max_tokens": self.option.max_tokens, **models, **vectors}
-
-    @property
-    def python(self) -> str:
-        """The line of Python that creates the chunker."""
-        return f"advchunk.create({', '.join([repr(self.option.chunker), *map('='.join, self._arguments.items())])})"
-
-    @property
-    def code(self) -> dict[str, str]:
-        """The lines of Python that chunk and search, by package: "advchunk", "LangChain" and "LlamaIndex"."""
-        arguments = self._arguments
-        if self.embedder is not None and self.option.search.mode != "lexical":
-            arguments = {"embedder": self._embedder, **arguments}
-        return python_code(self.option.chunker, arguments, self.option.search, self.budget, self.language)
-
-    @property
-    def _arguments(self) -> dict[str, str]:
-        """The parameters of the chunker as code."""
-        arguments = {name: repr(value) for name, value in self.parameters.items()}
-        arguments |= {"embedder": self._embedder} if "embedder" in arguments else {}
-        return arguments | ({"experimental": "True"} if self._experimental else {})
-
-    @property
-    def _embedder(self) -> str:
-        return repr(self.embedder) if isinstance(self.embedder, str) else "embedder"
-
-    @property
-    def command(self) -> str:
-        """The command that makes these chunks; "" if their vectors, or the embedder, are available from Python only."""
-        named = "embedder" in self.parameters
-        if self.option.has_vectors or (named and not isinstance(self.embedder, str)):
-            return ""
-        markup = catalog.describe(self.option.chunker)["parameters"]["markup"]  # the file name must not decide
-        options = [f"-m {self.option.chunker}", f"-p max_tokens={self.option.max_tokens}", f"-p markup={markup}"]
-        options += [f"--embedder {self.embedder}"] * named + ["--experimental"] * self._experimental
-        return f"advchunk chunk FILE {' '.join(options)}"
-
-    @property
-    def _experimental(self) -> bool:
-        return catalog.chunker_class(self.option.chunker).group == "experimental"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the recommendation as JSON."""
-        names = (
-            "settled",
-            "verdict",
-            "parameters",
-            "python",
-            "code",
-            "command",
-            "questions",
-            "questions_built",
-            "runs",
-            "complete",
-        )
-        fields = {name: getattr(self, name) for name in names}
-        failures = [asdict(failure) for failure in self.failures]
-        search = asdict(self.option.search)
-        return {
-            "chunker": self.option.chunker,
-            "search": search,
-            **fields,
-            "comparisons": as_rows(self.rows),
-            "failures": failures,
-        }
-
-    def __str__(self) -> str:
-        summary = metrics()[self.metric].summary
-        goal = f"{summary}, %" + f" ({self.budget:,} tokens)" * ("budget" in summary)
-        chosen = "default" if self.option == self.tried[0] else "recommended"
-        names = {"noise": "tie"} if self.settled else dict.fromkeys(("noise", "better", "worse"), "not settled")
-        names["baseline"] = chosen
-        shown = [row for i, row in enumerate(self.rows) if i < _MAX_ROWS or row.verdict == "baseline"]
-        rows = [[_bold(row), *_format_scores(row), names.get(row.verdict, row.verdict)] for row in shown]
-        rows += [[failure.label, "", "", f"failed: {failure.reason}"] for failure in self.failures]
-        left = len(self.rows) - len(shown)
-        more = [f"{left} more options, with lower scores, are not shown.", ""] if left else []
-        blocks = {name: lines for name, lines in {**self.code, "Command": self.command}.items() if lines}
-        lines = [line for name, code in blocks.items() for line in (f"{name}:", "", indent(code, "    "), "")]
-        return "\n".join([self.verdict, "", *markdown_table(["option", goal, "difference", "verdict"], rows), "",
-                          *more, *self._notes, "", *lines])  # fmt: skip
-
-    @property
-    def _notes(self) -> list[str]:
-        source = "made from the documents' own sentences" if self.questions_built else "provided"
-        notes = [f"{self.questions} questions, {source}; {self.runs} runs; in brackets, 95 % intervals."]
-        sizes = sorted({option.max_tokens for option in self.tried})
-        if self.settled and len(sizes) > 1 and self.option.max_tokens in (sizes[0], sizes[-1]):
-            beyond = "smaller" if self.option.max_tokens == sizes[0] else "larger"
-            notes.append(f"No {beyond} size was tried; it may be better.")
-        if self.option.has_vectors:
-            notes.append(
-                "Store the vectors of these chunks; they are available from Python only, not from the command."
-            )
-        return notes
-
-
-def _bold(row: Comparison) -> str:
-    return f"**{row.result.label}**" if row.verdict == "baseline" else row.result.label
-
-
-def _format_scores(row: Comparison) -> tuple[str, str]:
-    mean, low, high = (f"{100 * value:.1f}" for value in row.score)
-    difference, least, most = (f"{100 * value:+.1f}" for value in row.difference[:3])
-    return f"{mean} [{low}, {high}]", "" if row.verdict == "baseline" else f"{difference} [{least}, {most}]"
 
 
 def recommend(

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -16,7 +15,7 @@ import numpy as np
 from advchunk.errors import require
 from advchunk.evaluation.comparison import tables
 from advchunk.evaluation.comparison.candidates import CandidateGroup
-from advchunk.evaluation.comparison.comparisons import Comparison, compare_experimental, group_by_kind
+from advchunk.evaluation.comparison.comparisons import Comparison
 from advchunk.evaluation.comparison.harness import FailedCandidate
 from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics.metering import TokenPrices
@@ -62,11 +61,10 @@ def render_html(
     matching = all(len(row.result.chunks) in (0, len(task.documents)) for row in rows)
     require(matching, f"results must be of the task's {len(task.documents)} documents", rows[0].result.label)
 
-    template = files("advchunk.evaluation.comparison").joinpath("report.html").read_text(encoding="utf-8")
     geometry = {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "top": _TOP, "bottom": _BOTTOM}
     return fill_page(
-        template,
-        sections=[_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()],
+        tables.read_template("report.html"),
+        sections=[_draw_section(section, metric) for section in tables.sections(rows, metric, prices)],
         metric=metrics()[metric].summary,
         notes=_footnotes(rows, notes or {}),
         failures=failures,
@@ -180,43 +178,29 @@ def _percent_axis(values: Sequence[float], start: float, end: float) -> _Axis:
     return axis._replace(ticks=tuple((axis.at(mark), f"{mark:g}") for mark in marks))
 
 
-def _section(title: str, rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> dict[str, Any]:
-    """Return the tables and charts of the size-matched results, or of the others."""
-    flat, others = tables.as_rows(rows, prices), compare_experimental(rows, metric)
-    experimental = others and _table(others, tables.as_rows(others, prices), tables.EXPERIMENTAL_COLUMNS, metric)
-    return {
-        "title": title,
-        "table": _table(rows, flat, tables.MAIN_COLUMNS, metric),
-        "leaders": tables.describe_leaders(rows, metric),
-        "experimental": experimental,
-        "details": {name: tables.column_titles(columns, flat) for name, columns in tables.DETAIL_TABLES.items()},
-        "curves": _recall_curves(rows),
-        "sizes": _size_histograms(rows),
-        "costs": _cost_chart(rows, metric),
-    }
+def _draw_section(section: dict[str, Any], metric: str) -> dict[str, Any]:
+    """Return a section of `tables.sections` with what is drawn."""
+    rows = section["rows"]
+    charts = {"curves": _recall_curves(rows), "sizes": _size_histograms(rows), "costs": _cost_chart(rows, metric)}
+    drawn = {name: section[name] and _draw_table(section[name]) for name in ("table", "experimental")}
+    return {**section, **drawn, **charts}
 
 
-def _table(
-    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: tables.Columns, metric: str
-) -> dict[str, Any]:
+def _draw_table(table: dict[str, Any]) -> dict[str, Any]:
+    rows = table["rows"]
     scores = _percent_axis([100 * bound for row in rows for bound in row.score], 4, 156)
     differences = _percent_axis([0.0, *(100 * bound for row in rows for bound in row.difference[:3])], 4, 156)
-    every = dict(tables.score_columns(metric))
-    for group in (tables.MAIN_COLUMNS, *tables.DETAIL_TABLES.values()):
-        every |= group
     lines = [
         {
-            **figures,
-            "text": tables.format_figures(every, figures),
-            "remark": tables.describe_off_target(row.result),
+            **line,
             "score_at": [scores.at(100 * value) for value in row.score],
             "difference_at": [differences.at(100 * value) for value in row.difference[:3]],
         }
-        for row, figures in zip(rows, flat, strict=True)
+        for row, line in zip(rows, table["lines"], strict=True)
     ]
     return {
+        **table,
         "lines": lines,
-        "columns": tables.column_titles(columns, flat),
         "scores": scores,
         "differences": differences,
         "zero": differences.at(0),

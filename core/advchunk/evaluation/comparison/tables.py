@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from importlib.resources import files
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
+from advchunk.text.pages import fill_text
 
 Columns: TypeAlias = Mapping[str, tuple[str, str]]
 """The title and the format of each column, by its key in `as_rows`."""
@@ -157,33 +159,53 @@ def as_markdown(
     run_info : further facts for the first line, by name, such as the source of the questions.
     failures : candidates without a result, listed with the reasons before the others.
     """
-    groups = group_by_kind(rows)
-    lines = [_headline(rows, metric, task, run_info or {}), ""]
-    if failures:
-        lines += [*markdown_table(["candidate", "failed"], [astuple(failure) for failure in failures]), ""]
-    for title, group in groups.items():
-        if len(groups) > 1:
-            lines += [f"### {title}", ""]
-        lines += [describe_leaders(group, metric), ""]
-        flat = as_rows(group, prices)
-        lines += [*_main_table(group, flat, MAIN_COLUMNS, metric), ""]
-        if experimental := compare_experimental(group, metric):
-            table = _main_table(experimental, as_rows(experimental, prices), EXPERIMENTAL_COLUMNS, metric)
-            lines += ["Experimental chunkers against the best stable one:", "", *table, ""]
-        for name, columns in DETAIL_TABLES.items():
-            titles = column_titles(columns, flat)
-            cells = [[row["candidate"], *(format_figures(columns, row)[key] for key in titles)] for row in flat]
-            lines += [*markdown_table([name.lower(), *titles.values()], cells), ""]
     labels = {row.result.label for row in rows}
-    lines += [f"⚠ {label}: {note}" for label, note in (notes or {}).items() if label in labels]
-    return "\n".join(lines).rstrip() + "\n"
+    text = fill_text(
+        read_template("comparison.md"),
+        sections=sections(rows, metric, prices),
+        metric=metrics()[metric].summary,
+        questions=len(rows[0].result.recall),
+        task=task,
+        embedder=embedder_name(task) if task else "",
+        run_info=run_info or {},
+        failures=failures,
+        notes={label: note for label, note in (notes or {}).items() if label in labels},
+    )
+    return text.rstrip() + "\n"
 
 
-def _headline(rows: Sequence[Comparison], metric: str, task: EvaluationTask | None, run_info: Mapping[str, Any]) -> str:
-    parts = [f"By {metrics()[metric].summary}", f"{len(rows[0].result.recall):,} questions"]
-    if task:
-        parts += [f"a budget of {task.budget:,} tokens", f"k = {task.k}", f"embedder {embedder_name(task)}"]
-    return "; ".join([*parts, *(f"{name} {value}" for name, value in run_info.items())]) + "."
+def read_template(name: str) -> str:
+    """Return a template of this package."""
+    return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def sections(rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> list[dict[str, Any]]:
+    """Return the tables of the size-matched results, and of the others, for a template."""
+    return [_section(title, group, metric, prices) for title, group in group_by_kind(rows).items()]
+
+
+def _section(title: str, rows: Sequence[Comparison], metric: str, prices: TokenPrices | None) -> dict[str, Any]:
+    others, table = compare_experimental(rows, metric), _table(rows, MAIN_COLUMNS, metric, prices)
+    return {
+        "title": title,
+        "rows": rows,
+        "leaders": describe_leaders(rows, metric),
+        "table": table,
+        "experimental": _table(others, EXPERIMENTAL_COLUMNS, metric, prices) if others else None,
+        "details": {name: column_titles(columns, table["lines"]) for name, columns in DETAIL_TABLES.items()},
+    }
+
+
+def _table(rows: Sequence[Comparison], columns: Columns, metric: str, prices: TokenPrices | None) -> dict[str, Any]:
+    """Return a table with its lines: the figures, these as text, and a remark."""
+    every = dict(score_columns(metric))
+    for group in (MAIN_COLUMNS, *DETAIL_TABLES.values()):
+        every |= group
+    lines = [
+        {**figures, "text": format_figures(every, figures), "remark": describe_off_target(row.result)}
+        for row, figures in zip(rows, as_rows(rows, prices), strict=True)
+    ]
+    return {"rows": rows, "lines": lines, "columns": column_titles(columns, lines)}
 
 
 def describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
@@ -195,24 +217,3 @@ def describe_leaders(rows: Sequence[Comparison], metric: str) -> str:
         return f"{best.result.label} scores best: {score}."
     others = f"{len(ties)} other{'s' * (len(ties) > 1)}"
     return f"No winner: the highest score, that of {best.result.label}, cannot be told apart from {others}; {score}."
-
-
-def _main_table(
-    rows: Sequence[Comparison], flat: Sequence[Mapping[str, Any]], columns: Columns, metric: str
-) -> list[str]:
-    titles, cells = column_titles(columns, flat), list[list[str]]()
-    for row, figures in zip(rows, flat, strict=True):
-        text = format_figures({**score_columns(metric), **columns}, figures)
-        remark = describe_off_target(row.result)
-        name = f"{row.result.label} ({remark})" if remark else row.result.label
-        score = f"{text['score']} [{text['low']}, {text['high']}]"
-        difference = f"{text['difference']} [{text['difference low']}, {text['difference high']}]"
-        difference = "" if row.verdict == "baseline" else difference
-        cells.append([name, row.result.group, score, difference, row.verdict, *(text[key] for key in titles)])
-    return markdown_table(["candidate", "group", "score", "difference", "verdict", *titles.values()], cells)
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table."""
-    lines = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in (head, *rows)]
-    return [lines[0], "|---" * len(head) + "|", *lines[1:]]

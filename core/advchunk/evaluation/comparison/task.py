@@ -88,7 +88,7 @@ class EvaluationTask:
 
     @cached_property
     def needs(self) -> dict[str, Sequence[Any]]:
-        """What metrics need of each question, by the name of the metric (`metrics.table`)."""
+        """The facts that metrics need of each question, by the name of the metric (`metrics.table`)."""
         return {name: metric.needs(self) for name, metric in metrics().items() if metric.needs}
 
     @cached_property

@@ -17,17 +17,13 @@ published code, chunking_evaluation, in three points: a chunk that ends where an
 (there it does, which lowers precision-omega); overlapping spans of a chunk count once; and so do overlapping
 references.
 
-With a ``scale`` all scores are in tokens (`token_scale`).
-
 References
 ----------
 Smith and Troynikov (2024), Evaluating Chunking Strategies for Retrieval, Chroma technical report.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -36,9 +32,6 @@ from advchunk.evaluation.data.questions import Question
 from advchunk.evaluation.metrics.ranges import expand_ranges, merge_ranges, split_at_edges, sum_by_owner, total_lengths
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Chunk, Floats, Ints
-from advchunk.text.counters import Counter
-
-Crossing: TypeAlias = Literal["cut", "stop"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,20 +95,17 @@ def find_overlaps(
     questions: Sequence[Question],
     *,
     tokens: Sequence[int] | Ints | None = None,
-    scale: Mapping[str, Ints] | None = None,
 ) -> Overlaps:
     """Find the overlap of every chunk with every answer.
 
     Chunks are numbered across all documents, in the mapping's order. Raises `ConfigurationError` for no questions; a
-    document missing from ``chunks`` or ``scale``; a span or reference outside its scale; an answer without tokens;
-    ``tokens`` of another length than the chunks.
+    document missing from ``chunks``; ``tokens`` of another length than the chunks.
 
     Parameters
     ----------
     chunks : the chunks of each document, by its name; may be empty.
     questions : at least one, all about documents in ``chunks``.
     tokens : (c,) tokens of each chunk, >= 0; None for their own ``tokens``, comparable only if counted by one counter.
-    scale : for scores in tokens, the `token_scale` of each document.
 
     >>> from advchunk import Span
     >>> from advchunk.evaluation.data.questions import Reference
@@ -131,11 +121,6 @@ def find_overlaps(
     indexed = [(name, chunk) for name, group in chunks.items() for chunk in group]
     spans = _rows((i, numbers[name], *span) for i, (name, chunk) in enumerate(indexed) for span in chunk.spans)
     references = _rows((i, numbers[name], *span) for i, q in enumerate(questions) for name, span in q.references)
-    if scale is not None:
-        absent = [name for name in chunks if name not in scale]
-        require(not absent, "scale must have every document", absent)
-        scales = [np.asarray(scale[name]) for name in chunks]
-        spans, references = _to_scale(spans, scales), _to_scale(references, scales)
     # One more than the longest, so that documents do not touch on the line.
     stride = int(max(spans[:, 3].max(initial=0), references[:, 3].max())) + 1
     length = stride * len(numbers)
@@ -143,31 +128,11 @@ def find_overlaps(
         merge_ranges(rows[:, 0], rows[:, 2:] + rows[:, 1:2] * stride, length) for rows in (spans, references)
     )
     sizes, answers = total_lengths(held, len(indexed)), total_lengths(asked, len(questions))
-    empty = [questions[i].text for i in np.flatnonzero(answers == 0).tolist()]
-    require(not empty, "answers must have a token", empty)
     counts = np.array([chunk.tokens for _, chunk in indexed] if tokens is None else tokens, dtype=np.int64)
     valid = counts.shape == sizes.shape and bool(np.all(counts >= 0))
     require(valid, f"tokens must be {len(indexed)} numbers >= 0", counts)
     pieces = _pieces(held, asked, sizes)
     return Overlaps(sizes, counts, answers, held, pieces, _ideal_gains(pieces, sizes, answers, length), length)
-
-
-def token_scale(text: str, counter: Counter) -> Ints:
-    """Return the number of tokens that end before each character of a text, and before its end: (len(text) + 1,).
-
-    Tokens are counted per word and spread evenly over its characters.
-
-    >>> from advchunk.text.counters import WORDS
-    >>> token_scale("To be, or", WORDS).tolist()
-    [0, 0, 1, 1, 1, 1, 2, 2, 2, 3]
-    """
-    words = [match.span() for match in re.finditer(r"\S+", text)]
-    counts = counter.counts([text[start:end] for start, end in words])
-    ends = np.zeros(len(text) + 1, dtype=np.int64)
-    for (start, end), count in zip(words, counts.tolist(), strict=True):
-        np.add.at(ends, start + (np.arange(1, count + 1) * (end - start) + count - 1) // count, 1)
-    total: Ints = np.cumsum(ends)
-    return total
 
 
 def rank(
@@ -242,16 +207,13 @@ def at_k(overlaps: Overlaps, ranking: Ints, k: int) -> RetrievalScores:
     return _score(overlaps, first, overlaps.sizes[first], overlaps.tokens[first].sum(axis=1))
 
 
-def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Crossing = "cut") -> RetrievalScores:
+def at_budget(overlaps: Overlaps, ranking: Ints, budget: int) -> RetrievalScores:
     """Score the first ``budget`` tokens of each question's ranking.
 
     Chunks are taken in order while they fit. The first that does not fit is truncated to the remaining tokens, by the
     same share of its characters, and nothing is taken after it. So every chunker spends the same, and a larger budget
-    never retrieves less. "stop" drops that chunk instead, as in a pipeline that cannot truncate: scores then depend on
-    how sizes divide the budget, half a chunk is lost on average, and a chunk larger than the budget retrieves nothing.
-
-    Skipping to later chunks that fit is not offered: it would favor small chunks, and a larger budget could retrieve
-    less. Raises the errors of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
+    never retrieves less. Without that chunk, scores would depend on how sizes divide the budget; skipping to later chunks
+    that fit would favor small ones. Raises the errors of `at_k`, and `ConfigurationError` for chunks with text and 0 tokens.
 
     Parameters
     ----------
@@ -259,7 +221,6 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
     budget : in the tokens of ``overlaps``, >= 1.
     """
     require(budget >= 1, "budget must be >= 1", budget)
-    require(crossing in get_args(Crossing), f"crossing must be one of {get_args(Crossing)}", crossing)
     free = np.flatnonzero((overlaps.tokens == 0) & (overlaps.sizes > 0))
     require(not len(free), "chunks with text must have tokens >= 1; 0 at indices", free)
     ranking = _check_ranking(overlaps, ranking)
@@ -267,8 +228,7 @@ def at_budget(overlaps: Overlaps, ranking: Ints, budget: int, *, crossing: Cross
     spent = np.cumsum(tokens, axis=1)
     full = ranking.shape[1] == len(overlaps.sizes) or spent.max(axis=1, initial=0).min() >= budget
     require(bool(full), f"a ranking must fill {budget} tokens", ranking.shape)
-    left = np.maximum(budget - spent + tokens, 0)
-    share = np.minimum(left, tokens) if crossing == "cut" else np.where(tokens <= left, tokens, 0)
+    share = np.minimum(np.maximum(budget - spent + tokens, 0), tokens)
     return _score(overlaps, ranking, sizes * share // np.maximum(tokens, 1), share.sum(axis=1))
 
 
@@ -377,15 +337,6 @@ def _ideal_gains(pieces: Ints, sizes: Ints, answers: Ints, length: int) -> Float
 def _rows(rows: Iterable[tuple[int, int, int, int]]) -> Ints:
     """Return (n, 4) owner, document, start and end."""
     return np.array(list(rows), dtype=np.int64).reshape(-1, 4)
-
-
-def _to_scale(rows: Ints, scales: Sequence[Ints]) -> Ints:
-    """Return the rows with their places converted by each document's scale."""
-    lengths = np.array([len(scale) for scale in scales])
-    inside = bool(np.all((rows[:, 2:] >= 0) & (rows[:, 2:] < lengths[rows[:, 1:2]])))
-    require(inside, "scale must have a number for each character and the end of a document", lengths)
-    places = np.concatenate(scales)[(np.cumsum(lengths) - lengths)[rows[:, 1:2]] + rows[:, 2:]]
-    return np.column_stack([rows[:, :2], places])
 
 
 def _check_ranking(overlaps: Overlaps, ranking: Ints) -> Ints:

@@ -24,7 +24,6 @@ from advchunk.models.prompts import fill_prompt, fit_outline
 from advchunk.numerics import search, signals
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
-from advchunk.text import tiling
 
 CHAPTERING_VERSION: Final = "chaptering-1"  # of the default prompt; part of the cache key of answers
 _MAX_ANSWER, _MAX_OUTLINE = 2048, 1024  # tokens: about 150 headings, and as many titles
@@ -134,7 +133,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
     def tile(self, document: Document, limits: Limits) -> Units:
         """Return sentences, and the title paths of headings."""
         units, blocks = super().tile(document, limits), document.blocks or ()
-        first, headings = tiling.next_non_space(document.text, 0), Headings(document.text, blocks)
+        first, headings = document.text_start, Headings(document.text, blocks)
         starts = {block.span.start for block in blocks if block.kind == "heading"}
         # The first unit owns the white space before it.
         unit_starts = [max(edge, first) for edge in units.edges[:-1].tolist()]
