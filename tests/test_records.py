@@ -66,6 +66,8 @@ def test_the_users_values_and_ours_are_both_kept(users, first, second):
     assert written_metadata(again) == first | second
     assert remove_written(again, first | second) == users
     assert written_metadata(remove_written(again, second)) == {k: first[k] for k in first.keys() - second}
+    kept = remove_written(again, [*users, *first])
+    assert {**kept, **users} == kept
     assert json.dumps(users) == before
 
 

@@ -112,8 +112,9 @@ def test_each_of_several_records_is_a_document(chunker, tmp_path):
     (path := tmp_path / "records.nbib").write_text(
         "PMID- 7\nAB  - AIM: To see.\n\nPMID- 8\nAB  - RESULTS: It was seen.\n"
     )
-    documents = chunker.read_documents(path, metadata={"shelf": 3})
-    assert [(document.id, document.metadata["shelf"]) for document in documents] == [("pubmed:7", 3), ("pubmed:8", 3)]
+    documents = chunker.read_documents(path, metadata={"shelf": 3, "source": "ours"})
+    assert [document.id for document in documents] == ["pubmed:7", "pubmed:8"]
+    assert {(document.metadata["shelf"], document.metadata["source"]) for document in documents} == {(3, "ours")}
     assert [[chunk.text for chunk in chunks] for chunks in chunker.chunk_many(documents)] == [
         ["AIM: To see."],
         ["RESULTS: It was seen."],

@@ -334,6 +334,7 @@ def test_a_long_paragraph_is_split_as_its_parts_are():
         ":-)",
         "é. ",
         "``",
+        "a.\n\n",
     ],
 )
 def test_time_grows_linearly(unit):
