@@ -27,7 +27,7 @@ from advchunk.evaluation import EvaluationTask, read_corpus, read_questions
 from advchunk.evaluation.metrics.retrieval import Overlaps, at_budget, find_overlaps
 from advchunk.evaluation.metrics.statistics import paired_difference
 from advchunk.records import Floats, Ints
-from advchunk.retrieval import LexicalIndex, Places, Ranking, VectorIndex, fuse, rerank_by_neighbors
+from advchunk.retrieval import ChunkPositions, LexicalIndex, Ranking, VectorIndex, fuse, rerank_by_neighbors
 
 BUDGET = 1000
 SETS = ("chroma", "qmsum", "covidqa", "xquad/de", "xquad/en")
@@ -43,17 +43,17 @@ class Set:
 
     name: str
     rankings: dict[str, list[Ranking]]
-    places: Places
+    positions: ChunkPositions
     overlaps: Overlaps
 
     def recall(self, rankings: Sequence[Ranking]) -> Floats:
         """Return the recall of each question, from its ranking followed by the other chunks."""
-        rows = [np.concatenate([r.chunks, np.setdiff1d(np.arange(len(self.places)), r.chunks)]) for r in rankings]
+        rows = [np.concatenate([r.chunks, np.setdiff1d(np.arange(len(self.positions)), r.chunks)]) for r in rankings]
         return at_budget(self.overlaps, np.array(rows), BUDGET).recall
 
     def reranked(self, name: str, **constants: Any) -> Floats:
         """Return the recall of each question after re-ranking by neighbors."""
-        return self.recall([rerank_by_neighbors(r, self.places, **constants) for r in self.rankings[name]])
+        return self.recall([rerank_by_neighbors(r, self.positions, **constants) for r in self.rankings[name]])
 
 
 def read_set(folder: Path, name: str, embedder: str | None, overlap: int) -> Set:
@@ -82,7 +82,7 @@ def read_set(folder: Path, name: str, embedder: str | None, overlap: int) -> Set
     rankings["plain + words, reciprocal"] = _fused(rankings, "plain", [1.0, 1.0], "reciprocal")
     names = [document.source for document, group in zip(documents, groups, strict=True) for _ in group]
     by_document = {document.source: group for document, group in zip(documents, groups, strict=True)}
-    return Set(name, rankings, Places.of(chunks, names), find_overlaps(by_document, questions, tokens=tokens))
+    return Set(name, rankings, ChunkPositions.of(chunks, names), find_overlaps(by_document, questions, tokens=tokens))
 
 
 def _fused(
@@ -144,7 +144,7 @@ def fusions(sets: Sequence[Set]) -> str:
             for data in sets:
                 fused = _fused(data.rankings, vectors, [1.0, weight], method)
                 step: Callable[[Ranking], Ranking] = (
-                    partial(rerank_by_neighbors, places=data.places) if rerank else _same
+                    partial(rerank_by_neighbors, positions=data.positions) if rerank else _same
                 )
                 recalls.append(100 * float(data.recall([step(ranking) for ranking in fused]).mean()))
             label = method + ", neighbors" * rerank

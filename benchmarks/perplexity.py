@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from advchunk import UniversalSemanticChunker
-from advchunk.chunkers.language import join_segments
+from advchunk.chunkers.model_bases import join_segments
 from advchunk.evaluation import SegmentedText, even_split, pk, read_folder, window_diff
 from advchunk.evaluation.metrics.boundaries import no_boundary
 from advchunk.evaluation.metrics.statistics import mean_interval, paired_difference

@@ -20,7 +20,7 @@ import bm25s
 import numpy as np
 import Stemmer
 
-from advchunk.retrieval import LexicalIndex, Places, Ranking, combine
+from advchunk.retrieval import ChunkPositions, LexicalIndex, Ranking, combine
 
 WORDS, DOCUMENT, VOCABULARY = 70, 50, 200_000
 MOST_SECONDS, MOST_MILLISECONDS = 20.0, 20.0
@@ -70,8 +70,8 @@ def main() -> None:
     index = LexicalIndex()
     indexing = seconds(partial(build, index, texts))
     after = resident_megabytes()
-    places = Places(np.arange(args.chunks) // DOCUMENT, np.arange(args.chunks) % DOCUMENT * 90.0)
-    places.near(np.arange(1), 1.0)
+    positions = ChunkPositions(np.arange(args.chunks) // DOCUMENT, np.arange(args.chunks) % DOCUMENT * 90.0)
+    positions.near(np.arange(1), 1.0)
     times = dict[str, list[float]](lexical=[], fusion_and_neighbors=[], both=[])
     for _ in range(args.queries):
         query = " ".join(texts[int(rng.integers(args.chunks))].split()[:8])
@@ -79,7 +79,7 @@ def main() -> None:
         near = np.unique(documents[rng.integers(10, size=100)] * DOCUMENT + rng.integers(DOCUMENT, size=100))
         store = Ranking(rng.permutation(near), np.sort(rng.random(len(near)))[::-1])
         times["lexical"].append(seconds(partial(index.search, query)))
-        times["fusion_and_neighbors"].append(seconds(partial(combine, store, index.search(query), places)))
+        times["fusion_and_neighbors"].append(seconds(partial(combine, store, index.search(query), positions)))
         times["both"].append(times["lexical"][-1] + times["fusion_and_neighbors"][-1])
     own = seconds(partial(index_with_bm25s, texts))
     medians = {f"{name}_ms": round(1000 * statistics.median(values), 2) for name, values in times.items()}

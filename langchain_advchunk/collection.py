@@ -17,7 +17,7 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_keys, written_metadata
 from advchunk.retrieval import Passage
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.levels import ChunkHierarchy
+from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.text.counters import Counter
 from langchain_advchunk.base import chunk_key
 from langchain_advchunk.reassembly import group_by_source, to_framework_chunk

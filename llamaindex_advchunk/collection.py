@@ -28,7 +28,7 @@ from advchunk.layout import inherited_metadata
 from advchunk.records import write_metadata, written_metadata
 from advchunk.retrieval import LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.levels import ChunkHierarchy
+from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog

@@ -1,12 +1,15 @@
 """Names that load on first use, and former names."""
 
+import subprocess
 import sys
 import types
 import warnings
+from importlib.util import find_spec
 
 import pytest
 
-from advchunk.lazy import lazy_names
+from advchunk.lazy import lazy_names, with_former_keywords
+from advchunk.moved import MOVED
 
 OLD = "old is deprecated: import floor from math"
 
@@ -60,3 +63,44 @@ def test_dir_lists_the_names_without_former_ones(package):
         _ = package.old
     assert {"Fraction", "inner", "root"} <= set(dir(package))
     assert not {"old", "lost"} & set(dir(package))
+
+
+@with_former_keywords(old="new")
+def echo(new=0):
+    """Return a value."""
+    return new
+
+
+def test_a_former_keyword_works_after_one_warning_at_the_call():
+    with pytest.warns(DeprecationWarning, match="old= of echo is deprecated: use new=") as warned:
+        assert echo(old=3) == 3
+    assert [warning.filename for warning in warned] == [__file__]
+    assert echo(4) == echo(new=4) == 4
+
+
+def test_a_module_that_has_moved_is_where_the_table_says():
+    assert not [path for path in MOVED.values() if find_spec(f"advchunk.{path}") is None]
+    assert not MOVED.keys() & {*MOVED.values()}
+
+
+FORMER = """
+import warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from advchunk.numerics import search
+    from advchunk.retrieval import Places
+    from advchunk.retrieval.places import Places as again
+print(search.__name__, Places is again, *(warning.message for warning in caught), sep=chr(10))
+"""
+
+
+def test_former_modules_and_names_work_with_a_warning_each():
+    run = subprocess.run([sys.executable, "-c", FORMER], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [
+        "advchunk.numerics.cutting",
+        "True",
+        "advchunk.numerics.search is deprecated: import advchunk.numerics.cutting",
+        "advchunk.retrieval.Places is deprecated: import ChunkPositions from advchunk.retrieval.positions",
+        "advchunk.retrieval.places is deprecated: import advchunk.retrieval.positions",
+        "advchunk.retrieval.positions.Places is deprecated: import ChunkPositions from advchunk.retrieval.positions",
+    ]

@@ -21,7 +21,7 @@ _NAMES = {
     "Budget": ".models.chat",
     "BudgetExceeded": ".errors",
     "Chunk": ".records",
-    "ChunkTree": ".retrieval.tree",
+    "ChunkTree": ".retrieval.chunk_tree",
     "Chunker": ".chunkers.base",
     "ConfigurationError": ".errors",
     "Document": ".records",

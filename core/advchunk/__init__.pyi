@@ -41,7 +41,7 @@ from advchunk.records import Chunk as Chunk
 from advchunk.records import Document as Document
 from advchunk.records import Explanation as Explanation
 from advchunk.records import Span as Span
-from advchunk.retrieval.tree import ChunkTree as ChunkTree
+from advchunk.retrieval.chunk_tree import ChunkTree as ChunkTree
 from advchunk.semantic.hierarchical import HierarchicalChunker as HierarchicalChunker
 from advchunk.semantic.margin import MarginSamplingChunker as MarginSamplingChunker
 from advchunk.semantic.mst.chunker import MSTSemanticChunker as MSTSemanticChunker

@@ -1,10 +1,14 @@
-"""Names of a package that load their module on first use, and former names that say where they are now."""
+"""Names of a package that load their module on first use, and former names that name the new ones."""
 
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def lazy_names(
@@ -46,3 +50,20 @@ def lazy_names(
 def warn_of_former(path: str, module: str, name: str, stacklevel: int = 3) -> None:
     """Warn that a name at a former path is now in a module; ``stacklevel`` is that of `warnings.warn` here."""
     warnings.warn(f"{path} is deprecated: import {name} from {module}", DeprecationWarning, stacklevel=stacklevel)
+
+
+def with_former_keywords(**new: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Let a function take keywords by their former names, ``former="new"``, after a warning that names the new one."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            for name in new.keys() & kwargs.keys():
+                message = f"{name}= of {function.__name__} is deprecated: use {new[name]}="
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                kwargs[new[name]] = kwargs.pop(name)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate

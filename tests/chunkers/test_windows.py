@@ -12,7 +12,7 @@ from advchunk.chunkers.windows import segment_windows
 from advchunk.errors import ConfigurationError
 from advchunk.evaluation import boundary_scores, synthetic
 from advchunk.experimental.partition import GraphPartitionChunker
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Segmentation
 from advchunk.sizes import check_segmentation
@@ -24,7 +24,7 @@ def cut_at(*inner, scores=None):
     """Return a function that cuts a part of a text at those of the ``inner`` cuts of the whole that are in it."""
 
     def segment(start, end):
-        cuts = search.cuts_at(np.array([cut - start for cut in inner if start < cut < end]), end - start)
+        cuts = cutting.cuts_at(np.array([cut - start for cut in inner if start < cut < end]), end - start)
         gaps = None if scores is None else np.array(scores[start : end - 1])
         return Segmentation(cuts, reason=[f"at {start + cut}" for cut in cuts[1:-1]], gaps=gaps)
 
@@ -83,7 +83,7 @@ def test_scores_of_some_windows_only_are_nan_elsewhere():
 def test_labels_of_two_windows_differ():
     def segment(start, end):
         labels = np.arange(start, end) // 5 % 2
-        return Segmentation(search.run_cuts(labels), labels, reason="label")
+        return Segmentation(cutting.run_cuts(labels), labels, reason="label")
 
     segmentation = segment_windows(CHUNKER, 30, segment)
     assert segmentation.labels.tolist() == np.repeat(np.arange(6), 5).tolist()

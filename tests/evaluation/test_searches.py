@@ -33,8 +33,8 @@ from advchunk.evaluation.comparison.harness import run
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.metrics.metering import RunCost
 from advchunk.models.static import default_embedder
-from advchunk.retrieval.lexical import LexicalIndex
-from advchunk.retrieval.places import Places
+from advchunk.retrieval.lexical_index import LexicalIndex
+from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import Ranking
 from advchunk.retrieval.search import SEARCHES, Search, combine
 
@@ -64,7 +64,7 @@ def unit(row):
 def plainly_ranked(index, search):
     """Return the ranking of each question, one chunk at a time."""
     lexical = LexicalIndex([chunk.embed_text for chunk in index.chunks], index.task.language)
-    places = Places.of(index.chunks, index.documents)
+    positions = ChunkPositions.of(index.chunks, index.documents)
     embed, rankings = default_embedder().embed, []
     rows_of = [embed([chunk.embed_text]) if chunk.rows is None else chunk.rows for chunk in index.chunks]
     for question, vector in zip(index.task.questions, index.task.question_vectors, strict=True):
@@ -79,7 +79,7 @@ def plainly_ranked(index, search):
         first = combine(
             None if search.mode == "lexical" else dense,
             None if search.mode == "dense" else by_bm25,
-            places if search.neighbors else None,
+            positions if search.neighbors else None,
             fusion=search.fusion,
             lexical_weight=search.lexical_weight,
         ).chunks.tolist()
@@ -110,7 +110,7 @@ def test_chunks_of_another_splitter_have_places(task):
         ]
 
     shared = harness.ChunkedTask.of(Candidate("halves", halves, "external"), task)
-    middles = shared._index.places.middles.tolist()
+    middles = shared._index.positions.middles.tolist()
     assert all(second > 2 * first > 0 for first, second in zip(middles[::2], middles[1::2], strict=True))
 
 

@@ -235,7 +235,7 @@ def test_the_fingerprint_knows_the_lexicon():
     st.integers(0, 8),
 )
 def test_the_best_segmentation_is_the_best_of_all(rows, aim, minimum):
-    from advchunk.numerics import search
+    from advchunk.numerics import cutting
 
     sizes, turns, parting, topics = (np.array(column) for column in zip(*rows, strict=True))
     vectors = unit_rows(np.eye(4)[topics] + 0.1)
@@ -262,7 +262,7 @@ def test_the_best_segmentation_is_the_best_of_all(rows, aim, minimum):
     ways = [(0, *inner, n) for k in range(n) for inner in combinations(range(1, n), k)]
     best = min(price(way) for way in ways)
     cost = segment_costs(base_cost, sizes, turns, parting, aim, scale)
-    cuts, _ = search.cheapest_cuts(cost, sizes, np.full(n, budget), minimum=minimum)
+    cuts, _ = cutting.cheapest_cuts(cost, sizes, np.full(n, budget), minimum=minimum)
     assert price(cuts.tolist()) == pytest.approx(best, rel=1e-9, abs=1e-6)
 
 

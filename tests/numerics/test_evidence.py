@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from advchunk import OptimalSemanticChunker
-from advchunk.numerics import costs, evidence, search
+from advchunk.numerics import costs, cutting, evidence
 from advchunk.text.terms import terms_of
 from growing import check_growth
 
@@ -27,7 +27,7 @@ def draw(seed, n):
     rng = np.random.default_rng(seed)
     inner = np.flatnonzero(rng.random(n - 1) < 0.3) + 1
     noise = evidence.Noise(*rng.uniform(0.1, 2, 2).tolist(), rng.uniform(1, 3, n + 1))
-    return rng.integers(1, 40, n), search.cuts_at(inner, n), noise
+    return rng.integers(1, 40, n), cutting.cuts_at(inner, n), noise
 
 
 def weigh(x, sizes):
@@ -157,9 +157,9 @@ def test_the_cheapest_path_is_that_of_the_search_row_by_row(seed, n, reach, pena
         return values
 
     rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
-    expected, _ = search.cheapest_cuts(rows, np.ones(n, int), np.full(n, reach), penalty=penalty)
+    expected, _ = cutting.cheapest_cuts(rows, np.ones(n, int), np.full(n, reach), penalty=penalty)
     matrices = ((block, matrix(block)) for block in costs.block_slices(first))
-    assert search.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
+    assert cutting.cheapest_path(n, matrices, penalty).tolist() == expected.tolist()
 
 
 @given(some, st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]), st.booleans())
@@ -168,8 +168,8 @@ def test_the_search_without_a_minimum_is_that_with_one_that_all_segments_reach(s
     table, sizes = rng.integers(0, 3, (n + 1, n)).astype(float), rng.integers(1, 9, n)  # many ties
     budget = rng.integers(5, 30, n) if vary else np.full(n, 20)
     rows = lambda first: (table[end, first[end - 1] : end] for end in range(1, n + 1))  # noqa: E731
-    cuts, total = search.cheapest_cuts(rows, sizes, budget, penalty=penalty)
-    slow, slow_total = search.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
+    cuts, total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty)
+    slow, slow_total = cutting.cheapest_cuts(rows, sizes, budget, penalty=penalty, minimum=1)
     assert (cuts.tolist(), total) == (slow.tolist(), slow_total)
 
 
@@ -181,7 +181,7 @@ def test_the_noise_is_that_of_the_search_row_by_row():
     noise, price, cuts = evidence.first_noise(sums), log(n), None
     while True:
         cost = evidence.both(discounted(sums, noise), lexical)
-        result, _ = search.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=price)
+        result, _ = cutting.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=price)
         if result.tolist() == cuts:
             break
         cuts, price = result.tolist(), 2 * log(n)
@@ -210,7 +210,7 @@ def find(x, kind="consistent", sizes=None, penalty=2.0):
     cost = costs.evidence(x)
     if kind == "consistent":
         cost, _ = evidence.self_consistent(x, sizes, costs.utiyama_isahara(terms_of([[]] * n)))
-    return search.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=penalty * log(n))[0]
+    return cutting.cheapest_cuts(cost, np.ones(n, int), np.full(n, n), penalty=penalty * log(n))[0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -257,7 +257,7 @@ def test_words_alone_can_separate_topics():
     x = np.random.default_rng(5).standard_normal((80, 16))
     words = terms_of([[f"{'ab'[i // 40]}{k}" for k in np.random.default_rng(i).integers(0, 12, 12)] for i in range(80)])
     cost, _ = evidence.self_consistent(x, np.full(80, 12), costs.utiyama_isahara(words))
-    cuts, _ = search.cheapest_cuts(cost, np.ones(80, int), np.full(80, 80), penalty=2 * log(80))
+    cuts, _ = cutting.cheapest_cuts(cost, np.ones(80, int), np.full(80, 80), penalty=2 * log(80))
     assert cuts.tolist() == [0, 40, 80]
 
 

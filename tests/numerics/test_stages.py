@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.layout import Contexts, fit_to_blocks
-from advchunk.numerics import costs, graphs, search, signals
+from advchunk.numerics import costs, cutting, graphs, signals
 from advchunk.numerics.graphs import Edges
 from advchunk.readers import markdown
 from advchunk.records import Block, Document, Span, Strength
@@ -65,38 +65,38 @@ def scattered(rows):
 
 
 def test_cuts_at_are_sorted_and_unique():
-    assert search.cuts_at(np.array([3, 1, 3]), 5).tolist() == [0, 1, 3, 5]
-    assert search.cuts_at(np.array([0, 5]), 5).tolist() == [0, 5]
-    assert search.cuts_at(np.array([], dtype=np.int64), 2).tolist() == [0, 2]
+    assert cutting.cuts_at(np.array([3, 1, 3]), 5).tolist() == [0, 1, 3, 5]
+    assert cutting.cuts_at(np.array([0, 5]), 5).tolist() == [0, 5]
+    assert cutting.cuts_at(np.array([], dtype=np.int64), 2).tolist() == [0, 2]
 
 
 def test_above_does_not_cut_at_the_threshold_itself():
-    assert search.cuts_above(np.array([0.1, 0.9, 0.2]), 0.2).tolist() == [0, 2, 4]
-    assert search.cuts_above(np.array([0.1, 0.1]), 0.1).tolist() == [0, 3]
+    assert cutting.cuts_above(np.array([0.1, 0.9, 0.2]), 0.2).tolist() == [0, 2, 4]
+    assert cutting.cuts_above(np.array([0.1, 0.1]), 0.1).tolist() == [0, 3]
 
 
 def test_runs_end_where_the_label_changes_though_it_comes_again():
-    assert search.run_cuts(np.array([4, 4, 1, 4])).tolist() == [0, 2, 3, 4]
-    assert search.run_cuts(np.array([7])).tolist() == [0, 1]
+    assert cutting.run_cuts(np.array([4, 4, 1, 4])).tolist() == [0, 2, 3, 4]
+    assert cutting.run_cuts(np.array([7])).tolist() == [0, 1]
 
 
 def test_cheapest_cuts_where_the_rows_change():
     rows = np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]])
     lengths, room = np.ones(6, dtype=int), np.full(6, 9)
-    assert search.cheapest_cuts(scattered(rows), lengths, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
-    assert search.cheapest_cuts(scattered(rows), lengths, room, segments=2)[0].tolist() == [0, 2, 6]
-    assert search.cheapest_cuts(scattered(rows), lengths, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
-    assert search.cheapest_cuts(scattered(rows), lengths, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
+    assert cutting.cheapest_cuts(scattered(rows), lengths, room, penalty=1.0)[0].tolist() == [0, 2, 5, 6]
+    assert cutting.cheapest_cuts(scattered(rows), lengths, room, segments=2)[0].tolist() == [0, 2, 6]
+    assert cutting.cheapest_cuts(scattered(rows), lengths, room, penalty=1.0, minimum=2)[0].tolist() == [0, 2, 4, 6]
+    assert cutting.cheapest_cuts(scattered(rows), lengths, np.full(6, 2), penalty=1.0)[0].tolist() == [0, 2, 3, 5, 6]
 
 
 def test_cheapest_minds_the_budget_of_each_start():
     """Only what starts at the first unit may have three."""
     rows, budget = np.zeros((5, 1)), np.array([3, 2, 2, 2, 2])
-    assert search.cheapest_cuts(scattered(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
+    assert cutting.cheapest_cuts(scattered(rows), np.ones(5, int), budget, penalty=1.0)[0].tolist() == [0, 3, 5]
 
 
 def test_cheapest_always_allows_one_unit():
-    cuts, _ = search.cheapest_cuts(scattered(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
+    cuts, _ = cutting.cheapest_cuts(scattered(np.zeros((3, 1))), np.array([1, 9, 1]), np.full(3, 4), segments=1)
     assert cuts.tolist() == [0, 1, 2, 3]
 
 
@@ -119,7 +119,7 @@ def test_evidence_of_rows_about_two_means():
 def test_equal_rows_are_one_segment_at_any_price(n, length):
     rows = np.full((n, 2), length / np.sqrt(2), dtype=np.float32)
     rows[: n // 2, 0] *= 1 + 2 * np.finfo(np.float32).eps
-    cuts, _ = search.cheapest_cuts(costs.evidence(rows), np.ones(n, dtype=int), np.full(n, n))
+    cuts, _ = cutting.cheapest_cuts(costs.evidence(rows), np.ones(n, dtype=int), np.full(n, n))
     assert cuts.tolist() == [0, n]
 
 
@@ -418,7 +418,7 @@ def test_code_that_is_too_long_is_left_to_the_token_budget():
 
 def test_as_many_segments_as_units_are_the_units():
     rows = np.random.default_rng(0).normal(size=(6, 3))
-    cuts, cost = search.cheapest_cuts(costs.evidence(rows), np.ones(6, int), np.full(6, 6), segments=99, penalty=0.5)
+    cuts, cost = cutting.cheapest_cuts(costs.evidence(rows), np.ones(6, int), np.full(6, 6), segments=99, penalty=0.5)
     assert cuts.tolist() == list(range(7))
     alone = [float(row[-1]) for row in costs.evidence(rows)(np.zeros(6, dtype=np.int64))]
     assert cost == pytest.approx(sum(alone) + 3.0)

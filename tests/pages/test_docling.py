@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from advchunk import ConfigurationError, Document, MissingExtra, RecursiveChunker
 from advchunk.pages import docling
 from advchunk.pages.docling import body
-from advchunk.readers.tables import Cell, filled_length, lay_out
+from advchunk.readers.table_layout import Cell, filled_length, lay_out
 from advchunk.records import Place
 from growing import check_growth
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from advchunk import ConfigurationError
 from advchunk.pages.regions import results
+from advchunk.pages.regions.assignment import build_regions
 from advchunk.pages.regions.document import DetectedPage, Page, build_document, build_pages, mark_furniture
 from advchunk.pages.regions.order import reading_order
-from advchunk.pages.regions.page import build_regions
 from advchunk.pages.regions.prose import group_rows, join_lines
 from advchunk.pages.regions.shapes import Detected, Font, Line, Region, Sheet
 from growing import check_growth

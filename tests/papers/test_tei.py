@@ -550,7 +550,7 @@ def test_heads_are_parsed(text, number, names):
 
 def test_ranks_of_heads():
     ranks = [
-        parse_heading(text).rank
+        parse_heading(text).role
         for text in ("Results", "Results and outlook", "Outlook", "References", "Deep sea vents")
     ]
     assert ranks == ["section", "section", "part", "matter", ""]

@@ -1,4 +1,4 @@
-"""The collection of chunks of any origin: their places, their ranking, and what is cited."""
+"""The collection of chunks of any origin: their positions, their ranking, and what is cited."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def cited(collection):
 def test_chunks_stand_where_they_say():
     collection = collected([chunk(16, 31), chunk(0, 15)])
     assert cited(collection) == ["guide.md, characters 16-31", "guide.md, characters 0-15"]
-    assert collection.places.middles[0] > collection.places.middles[1]
+    assert collection.positions.middles[0] > collection.positions.middles[1]
 
 
 def test_chunks_without_spans_are_located_in_a_known_text_or_stand_in_order():
@@ -52,7 +52,7 @@ def test_chunks_without_spans_are_located_in_a_known_text_or_stand_in_order():
     assert cited(located)[0] == f"guide.md, characters 0-{len(TEXT[:31].rstrip())}"
     in_order = collected(chunks[::-1], order=[1, 0])
     assert cited(in_order) == ["guide.md", "guide.md"]
-    assert in_order.places.middles[1] < in_order.places.middles[0]
+    assert in_order.positions.middles[1] < in_order.positions.middles[0]
 
 
 def test_a_text_without_some_chunk_is_not_used():
@@ -60,7 +60,7 @@ def test_a_text_without_some_chunk_is_not_used():
     collection = collected(chunks, texts={"a": TEXT})
     assert collection.texts == {}
     assert cited(collection) == ["guide.md, characters 0-15", "guide.md"]
-    assert collection.places.middles[1] > collection.places.middles[0]
+    assert collection.positions.middles[1] > collection.positions.middles[0]
     with pytest.raises(
         ConfigurationError, match=r"chunks of 'a' must be parts of its text, in order, got \['Nowhere.'\]"
     ):
@@ -70,7 +70,7 @@ def test_a_text_without_some_chunk_is_not_used():
 def test_a_chunk_that_is_not_as_long_as_its_spans_has_a_place_but_no_offsets():
     collection = collected([Chunk("Bold", (Span(100, 108),), 1), chunk(0, 15)])
     assert cited(collection) == ["guide.md", "guide.md, characters 0-15"]
-    assert collection.places.middles[0] > collection.places.middles[1]
+    assert collection.positions.middles[0] > collection.positions.middles[1]
 
 
 @pytest.mark.parametrize("search", FORMS, ids=lambda search: search.label)
@@ -78,14 +78,14 @@ def test_a_ranking_is_that_of_the_allowed_chunks(search):
     chunks = RecursiveChunker(max_tokens=12).chunk(TEXT)
     words = LexicalIndex(chunk.text for chunk in chunks)
     allowed = np.arange(len(chunks)) % 3 > 0
-    places = collected(chunks).places
-    collection = Collection(chunks, chunks, ["a"] * len(chunks), places, words=words, allowed=allowed)
+    positions = collected(chunks).positions
+    collection = Collection(chunks, chunks, ["a"] * len(chunks), positions, words=words, allowed=allowed)
     dense = everything(collection)
     lexical = Ranking.from_scores(np.where(allowed, words.scores("word7 word12 word17 word30"), 0), above=0)
     expected = combine(
         dense.keep(allowed) if search.mode != "lexical" else None,
         lexical if search.mode != "dense" else None,
-        places if search.neighbors else None,
+        positions if search.neighbors else None,
     )
     ranking = collection.rank("word7 word12 word17 word30", dense, search)
     assert ranking.chunks.tolist() == [i for i in expected.chunks.tolist() if allowed[i]]
@@ -100,7 +100,7 @@ def test_joined_chunks_stand_in_texts_of_their_own():
     assert joined.items == [*first.items, *others.items]
     assert [c.index for c in joined.chunks] == [0, 1, 2, 3]
     assert joined.allowed.tolist() == [True, False, True, True]
-    assert len(set(joined.places.documents.tolist())) == 3
+    assert len(set(joined.positions.documents.tolist())) == 3
     assert len(joined.passages(everything(joined).keep(joined.allowed), 100, WORDS)) == 3
     assert first.allowed.all()
     assert cited(collected([]).joined(first)) == cited(first)
@@ -110,7 +110,7 @@ def test_an_empty_collection_has_no_results():
     for search in FORMS:
         empty = Collection.of([], [], [], {}, WORDS)
         if search.mode != "dense":
-            empty = Collection([], [], [], empty.places, words=LexicalIndex())
+            empty = Collection([], [], [], empty.positions, words=LexicalIndex())
         assert len(empty.rank("word", Ranking.from_hits([]), search)) == 0
 
 

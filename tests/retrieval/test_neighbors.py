@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk import Chunk, ConfigurationError, Span
-from advchunk.retrieval import Places, Ranking, rerank_by_neighbors
+from advchunk.retrieval import ChunkPositions, Ranking, rerank_by_neighbors
 
 
 def ranked(chunks, scores):
@@ -45,7 +45,7 @@ def searches(draw):
 @given(searches(), st.integers(1, 12))
 def test_the_rule_equals_its_formula(search, depth):
     documents, middles, ranking = search
-    result = rerank_by_neighbors(ranking, Places(documents, middles), depth=depth)
+    result = rerank_by_neighbors(ranking, ChunkPositions(documents, middles), depth=depth)
     expected = slow_rule(ranking, documents, middles, depth=depth)
     got = dict(zip(result.chunks.tolist(), result.scores.tolist(), strict=True))
     assert {i: got[i] for i in expected} == pytest.approx(expected)
@@ -57,10 +57,10 @@ def test_the_rule_equals_its_formula(search, depth):
 @given(searches())
 def test_the_scale_of_scores_changes_nothing(search):
     documents, middles, ranking = search
-    places = Places(documents, middles)
+    positions = ChunkPositions(documents, middles)
     floor = None if ranking.floor is None else 0.001 * ranking.floor - 7
     moved = Ranking(ranking.chunks, 0.001 * ranking.scores - 7, floor)
-    scores = [rerank_by_neighbors(r, places).scores for r in (ranking, moved)]
+    scores = [rerank_by_neighbors(r, positions).scores for r in (ranking, moved)]
     if ranking.scores[0] > ranking.scores[-1]:
         assert scores[0] == pytest.approx(scores[1])
 
@@ -68,32 +68,32 @@ def test_the_scale_of_scores_changes_nothing(search):
 @given(searches())
 def test_hits_only_returns_the_hits(search):
     documents, middles, ranking = search
-    result = rerank_by_neighbors(ranking, Places(documents, middles), hits_only=True)
+    result = rerank_by_neighbors(ranking, ChunkPositions(documents, middles), hits_only=True)
     assert sorted(result.chunks.tolist()) == sorted(ranking.chunks.tolist())
 
 
 def test_chunks_of_other_documents_do_not_count():
     scores = ranked([0, 1, 2, 3], [1.0, 0.99, 0.98, 0.0])
-    shared = Places(np.array([0, 1, 1, 2]), np.array([0.0, 0.0, 9.0, 0.0]))
+    shared = ChunkPositions(np.array([0, 1, 1, 2]), np.array([0.0, 0.0, 9.0, 0.0]))
     assert rerank_by_neighbors(scores, shared).chunks[0] == 1
-    apart = Places(np.array([0, 1, 2, 3]), np.zeros(4))
+    apart = ChunkPositions(np.array([0, 1, 2, 3]), np.zeros(4))
     assert rerank_by_neighbors(scores, apart).chunks.tolist() == [0, 1, 2, 3]
 
 
 def test_a_chunk_between_two_hits_is_found():
-    places = Places(np.zeros(9, dtype=int), 100.0 * np.arange(9))
-    result = rerank_by_neighbors(ranked([3, 5, 8], [1.0, 0.98, 0.0]), places)
+    positions = ChunkPositions(np.zeros(9, dtype=int), 100.0 * np.arange(9))
+    result = rerank_by_neighbors(ranked([3, 5, 8], [1.0, 0.98, 0.0]), positions)
     assert result.chunks[:3].tolist() == [3, 5, 4]
 
 
 def test_duplicates_do_not_support_each_other():
-    places = Places(np.zeros(4, dtype=int), np.array([0.0, 0.0, 900.0, 5000.0]))
-    assert rerank_by_neighbors(ranked([2, 0, 1, 3], [1.0, 0.99, 0.99, 0.0]), places).chunks[0] == 2
+    positions = ChunkPositions(np.zeros(4, dtype=int), np.array([0.0, 0.0, 900.0, 5000.0]))
+    assert rerank_by_neighbors(ranked([2, 0, 1, 3], [1.0, 0.99, 0.99, 0.0]), positions).chunks[0] == 2
 
 
 def test_without_weight_the_order_stays():
-    places = Places(np.zeros(4, dtype=int), 10.0 * np.arange(4))
-    assert rerank_by_neighbors(ranked([2, 0, 3], [3.0, 2.0, 1.0]), places, weight=0).chunks.tolist() == [2, 0, 3, 1]
+    positions = ChunkPositions(np.zeros(4, dtype=int), 10.0 * np.arange(4))
+    assert rerank_by_neighbors(ranked([2, 0, 3], [3.0, 2.0, 1.0]), positions, weight=0).chunks.tolist() == [2, 0, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -108,30 +108,30 @@ def test_without_weight_the_order_stays():
 )
 def test_bad_parameters_are_refused(parameters, rule):
     with pytest.raises(ConfigurationError, match=rule):
-        rerank_by_neighbors(ranked([0], [1.0]), Places(np.zeros(1, dtype=int), np.zeros(1)), **parameters)
+        rerank_by_neighbors(ranked([0], [1.0]), ChunkPositions(np.zeros(1, dtype=int), np.zeros(1)), **parameters)
 
 
 def test_a_ranking_of_chunks_without_places_is_refused():
-    with pytest.raises(ConfigurationError, match="must be of the 1 chunks with places"):
-        rerank_by_neighbors(ranked([1], [1.0]), Places(np.zeros(1, dtype=int), np.zeros(1)))
+    with pytest.raises(ConfigurationError, match="must be of the 1 chunks with positions"):
+        rerank_by_neighbors(ranked([1], [1.0]), ChunkPositions(np.zeros(1, dtype=int), np.zeros(1)))
 
 
 def test_places_count_tokens_of_the_document():
     chunks = [Chunk("a" * 40, (Span(0, 40),), 10), Chunk("b" * 40, (Span(120, 160),), 10)]
-    places = Places.of([*chunks, chunks[0]], ["x", "x", "y"])
-    assert places.documents.tolist() == [0, 0, 1]
-    assert places.middles.tolist() == [5.0, 35.0, 5.0]  # a token for four characters, gaps included
+    positions = ChunkPositions.of([*chunks, chunks[0]], ["x", "x", "y"])
+    assert positions.documents.tolist() == [0, 0, 1]
+    assert positions.middles.tolist() == [5.0, 35.0, 5.0]  # a token for four characters, gaps included
 
 
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 500)), min_size=1, max_size=20), st.integers(0, 300), st.data()
 )
-def test_near_equals_a_search_of_all(places, distance, data):
-    documents, middles = (np.array(values) for values in zip(*places, strict=True))
-    hits = data.draw(st.lists(st.integers(0, len(places) - 1), min_size=1, unique=True))
+def test_near_equals_a_search_of_all(positions, distance, data):
+    documents, middles = (np.array(values) for values in zip(*positions, strict=True))
+    hits = data.draw(st.lists(st.integers(0, len(positions) - 1), min_size=1, unique=True))
     expected = [
         i
-        for i in range(len(places))
+        for i in range(len(positions))
         if any(documents[i] == documents[j] and abs(int(middles[i]) - int(middles[j])) <= distance for j in hits)
     ]
-    assert Places(documents, middles.astype(float)).near(np.array(hits), distance).tolist() == expected
+    assert ChunkPositions(documents, middles.astype(float)).near(np.array(hits), distance).tolist() == expected

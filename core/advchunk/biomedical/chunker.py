@@ -12,8 +12,8 @@ import numpy as np
 
 from advchunk import sizes
 from advchunk.biomedical import reader
+from advchunk.biomedical.abstract_costs import AbstractCosts
 from advchunk.biomedical.context import ContextBuilder, mesh_lines, title_lines
-from advchunk.biomedical.costs import AbstractCosts
 from advchunk.biomedical.params import BiomedicalAbstractParams
 from advchunk.biomedical.quantities import QuantityTiler
 from advchunk.chunkers.base import LinearChunker

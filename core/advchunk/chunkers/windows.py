@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from advchunk.chunkers.params import Params, at_least
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.records import Figures, Floats, Ints, Segmentation
 
 _log = logging.getLogger("advchunk")
@@ -110,7 +110,7 @@ def _join(windows: Sequence[_Window]) -> Segmentation:
     reasons = [reason for window in windows for reason in window.reasons]
     thresholds = {part.threshold for part in parts}
     return Segmentation(
-        search.cuts_at(inner, n) if labels is None else search.run_cuts(labels),
+        cutting.cuts_at(inner, n) if labels is None else cutting.run_cuts(labels),
         labels,
         reason=reasons if len({*reasons}) > 1 else parts[0].reason,
         gaps=None if all(part.gaps is None for part in parts) else np.concatenate([w.gaps for w in windows])[: n - 1],

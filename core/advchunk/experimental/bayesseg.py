@@ -14,7 +14,7 @@ from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import at_least, at_most_chunk
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import NotConverged, require
-from advchunk.numerics import costs, search
+from advchunk.numerics import costs, cutting
 from advchunk.numerics.costs import SegmentCost
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
@@ -182,7 +182,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, WindowedLexicalChunke
     def _search(self, words: Terms, sizes: Ints, prior: PriorParameters) -> tuple[Ints, float]:
         cost, penalty, minimum = self._cost(words, prior), self._penalty(words), self.min_segment_tokens
         budget = np.full(len(sizes), sizes.sum())  # topics may be longer than chunks; `sizes` cuts those later
-        return search.cheapest_cuts(cost, sizes, budget, minimum=minimum, penalty=penalty, segments=self.n_segments)
+        return cutting.cheapest_cuts(cost, sizes, budget, minimum=minimum, penalty=penalty, segments=self.n_segments)
 
     def _learn_prior(self, texts: Sequence[tuple[Terms, Ints]]) -> PriorParameters:
         """Alternate between the optimal segmentations and the best prior for them until the cost stops falling."""
@@ -201,7 +201,7 @@ class BayesSegChunker(BayesSegParams, ExperimentalChunker, WindowedLexicalChunke
     def _boundary_probabilities(self, words: Terms, prior: PriorParameters) -> Floats:
         """Return the probability of a boundary at each gap, over segmentations of any number of segments: (n - 1,)."""
         forward, backward = self._cost(words, prior), self._cost(words.backwards(), prior)
-        return search.boundary_probabilities(forward, backward, len(words), self._penalty(words))
+        return cutting.boundary_probabilities(forward, backward, len(words), self._penalty(words))
 
 
 class PriorParameters(NamedTuple):

@@ -11,7 +11,7 @@ from advchunk.chunkers.lexical import LexicalParams, WindowedLexicalChunker
 from advchunk.chunkers.params import at_least, at_most_chunk
 from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
-from advchunk.numerics import bands, search, signals
+from advchunk.numerics import bands, cutting, signals
 from advchunk.records import Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.terms import Terms
@@ -101,11 +101,11 @@ class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
         n, sizes = len(units), units.token_counts()
         reach = min(self.window or n, n)
         sums = bands.block_sums(self._ranks(words, reach))
-        order, density = search.divisive_cuts(sums, sizes)
+        order, density = cutting.divisive_cuts(sums, sizes)
         gradient = signals.running_mean(np.diff(density), _KERNEL)
         threshold = signals.cutoff(gradient, self.cutoff_z)
         if self.min_segment_length:
-            order, density = search.divisive_cuts(sums, sizes, self.min_segment_length)
+            order, density = cutting.divisive_cuts(sums, sizes, self.min_segment_length)
             gradient = signals.running_mean(np.diff(density), _KERNEL)
         least = np.minimum.accumulate(gradient)
         gaps = np.full(n - 1, least.min(initial=0.0))
@@ -114,7 +114,7 @@ class C99Chunker(C99Params, ExperimentalChunker, WindowedLexicalChunker):
         limit = None if self.n_segments else threshold
         figures = {"threshold": threshold, "order": order, "density": density, "gradient": gradient}
         return Segmentation(
-            search.cuts_at(order[:number], n), reason="density", gaps=gaps, threshold=limit, figures=figures
+            cutting.cuts_at(order[:number], n), reason="density", gaps=gaps, threshold=limit, figures=figures
         )
 
     def _ranks(self, words: Terms, reach: int) -> Floats:

@@ -13,7 +13,7 @@ from advchunk.chunkers.params import Params, at_least, at_most_chunk
 from advchunk.experimental.edus import Edus
 from advchunk.experimental.edus.lexicon import BREAKS, Connective, get_lexicon
 from advchunk.layout import tile_prose
-from advchunk.numerics import costs, search
+from advchunk.numerics import costs, cutting
 from advchunk.numerics.costs import SegmentCost
 from advchunk.numerics.signals import neighbor_similarity
 from advchunk.records import Document, Floats, Ints, Segmentation, Strength, Units
@@ -123,7 +123,7 @@ class DiscourseSegmenterChunker(DiscourseSegmenterParams, ExperimentalChunker, E
         evidence, weight = costs.evidence(vectors), _SIZE_WEIGHT * scale
         cost = segment_costs(evidence, sizes, is_start, cut_costs * scale, self.target, weight)
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
-        cuts, total = search.cheapest_cuts(cost, sizes, budget, minimum=limits.min_tokens)
+        cuts, total = cutting.cheapest_cuts(cost, sizes, budget, minimum=limits.min_tokens)
         connectives = [starters[cut] for cut in cuts[1:-1].tolist()]
         reasons = [f"connective: {opening.words}" if opening else "coherence" for opening in connectives]
         return Segmentation(cuts, reason=reasons, gaps=1 - neighbor_similarity(vectors), figures={"cost": total})

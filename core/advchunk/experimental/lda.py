@@ -13,7 +13,7 @@ from advchunk.chunkers.windows import WindowedParams
 from advchunk.errors import require
 from advchunk.experimental import topics
 from advchunk.experimental.topics import TopicModel, Topics
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.records import Document, Floats, Ints, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.terms import Terms
@@ -163,7 +163,7 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         gaps, scored = np.zeros_like(divergence), slice(self.step - 1, None, self.step)
         gaps[scored] = divergence[scored]
         peaks, depth, threshold = self._select(divergence[scored])
-        cuts = search.cuts_at((peaks + 1) * self.step, len(units))
+        cuts = cutting.cuts_at((peaks + 1) * self.step, len(units))
         figures = {"divergence": divergence, "depth": depth, "threshold": threshold}
         by_depth = self.rule == "depth" or self.n_segments is not None
         least = None if by_depth else threshold
@@ -183,8 +183,8 @@ class LDATopicChunker(LDATopicParams, ExperimentalChunker, WindowedLexicalChunke
         """Return the peaks that are boundaries, the depth of each gap, and the threshold of the rule."""
         depth, threshold = signals.depth_scores(-divergence), self.divergence_threshold
         if self.n_segments is None and self.rule == "threshold":
-            return search.find_peaks(divergence, threshold), depth, threshold
-        peaks = search.find_peaks(divergence, 0.0)
+            return cutting.find_peaks(divergence, threshold), depth, threshold
+        peaks = cutting.find_peaks(divergence, 0.0)
         deep = depth[peaks]
         if self.n_segments is not None:
             order = np.argsort(-deep, kind="stable")[: self.n_segments - 1]

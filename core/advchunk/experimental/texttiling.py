@@ -10,7 +10,7 @@ from advchunk.chunkers.experimental import ExperimentalChunker
 from advchunk.chunkers.lexical import LexicalChunker, LexicalParams
 from advchunk.chunkers.params import at_least
 from advchunk.errors import require
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.records import Document, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text.terms import Terms
@@ -113,8 +113,8 @@ class TextTilingChunker(TextTilingParams, ExperimentalChunker, LexicalChunker):
         cohesion = signals.block_similarity(words, self.block_size)
         depth = gaps[scored] = signals.depth_scores(signals.running_mean(cohesion[scored], np.ones(self.smooth_width)))
         threshold = signals.cutoff(depth, self.cutoff_z)
-        inner = (search.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
-        cuts = search.cuts_at(inner[inner < len(units) - self.spacing], len(units))
+        inner = (cutting.find_peaks(depth, threshold, self.spacing // self.step) + 1) * self.step
+        cuts = cutting.cuts_at(inner[inner < len(units) - self.spacing], len(units))
         figures = {"threshold": threshold, "cohesion": cohesion}
         return Segmentation(cuts, reason="valley", gaps=gaps, threshold=threshold, figures=figures)
 

@@ -15,9 +15,9 @@ import numpy as np
 from advchunk import sizes
 from advchunk.engine import ChatRequest, Plan
 from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable
+from advchunk.graphrag.central_sentences import Summary
 from advchunk.graphrag.extraction import LeafText
 from advchunk.graphrag.graph import Extraction, KnowledgeGraph, Mention, MergedDescription, Relation
-from advchunk.graphrag.summaries import Summary
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt
 from advchunk.records import Span, Units

@@ -13,12 +13,13 @@ import numpy as np
 
 from advchunk.chunkers.base import LinearChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.language import ChatParams
+from advchunk.chunkers.model_bases import ChatParams
 from advchunk.chunkers.params import RESOURCE, Params, at_least, at_most_chunk
 from advchunk.engine import Job, Plan, completed
 from advchunk.engine.runner import Failure, IdGenerator, OnError, Runner, error_handler
 from advchunk.errors import ConfigurationError, first_line, require
 from advchunk.graphrag import communities as leiden
+from advchunk.graphrag.central_sentences import Sentence, Summary, summarize
 from advchunk.graphrag.chat import Asker, ChatExtractor, DescriptionMerger, ReportWriter, material
 from advchunk.graphrag.communities import Community
 from advchunk.graphrag.corpus import Corpus, GraphSettings, compare_chunks, graph_of
@@ -26,7 +27,6 @@ from advchunk.graphrag.extraction import Extractor, ExtractorLike, LeafText, Rul
 from advchunk.graphrag.graph import Extraction, KnowledgeGraph, MergedDescription, Weighting
 from advchunk.graphrag.leaves import Leaf, find_entities, make_passage, split_sentences
 from advchunk.graphrag.phases import PhasedRunner, Phases, arun_phases, run_phases
-from advchunk.graphrag.summaries import Sentence, Summary, summarize
 from advchunk.graphrag.tree import Node, build_tree, digest_nodes, leaves_below, place_leaves
 from advchunk.models.cache import with_cache
 from advchunk.models.chat import ChatModelLike

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Self
 import numpy as np
 
 from advchunk.errors import ConfigurationError, require
+from advchunk.graphrag.central_sentences import Source, Summary
 from advchunk.graphrag.communities import Community
 from advchunk.graphrag.graph import (
     Extraction,
@@ -25,7 +26,6 @@ from advchunk.graphrag.graph import (
     build_graph,
 )
 from advchunk.graphrag.leaves import Leaf
-from advchunk.graphrag.summaries import Source, Summary
 from advchunk.models.atomic import open_atomic
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.retriever import chunk_from_dict, chunk_to_dict

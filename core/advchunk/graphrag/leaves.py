@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from advchunk.graphrag.central_sentences import Sentence
 from advchunk.graphrag.extraction import LeafText
 from advchunk.graphrag.graph import Extraction, KnowledgeGraph, canonical_name
-from advchunk.graphrag.summaries import Sentence
 from advchunk.records import Chunk, Span
 
 

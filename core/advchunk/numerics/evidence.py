@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.numerics.costs import Block, BlockCost, by_blocks, by_length, effective_coordinates
 from advchunk.numerics.signals import deviations, prefix_sums
 from advchunk.records import Floats, Ints
@@ -198,7 +198,7 @@ def self_consistent(rows: Floats, sizes: Ints, words: BlockCost) -> tuple[BlockC
     noise, price, cuts = first_noise(sums), _PENALTY / 2 * np.log(n), np.arange(n + 1)
     for _ in range(_ROUNDS + 1):
         costs = ((block, _weighted(discounted(sums, noise, block, seen), lexical)) for block, seen, lexical in stored)
-        result = search.cheapest_path(n, costs, price)
+        result = cutting.cheapest_path(n, costs, price)
         if len(result) == 2 or np.array_equal(result, cuts):
             break
         cuts, price = result, _PENALTY * np.log(n)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.numerics.signals import DIGITS, prefix_sums, unit_rows
 from advchunk.records import Floats, Ints, Segmentation
 
@@ -16,7 +16,7 @@ def segment_labels(
 ) -> Segmentation:
     """Return the segmentation by labels: passages if ``contiguous``, else groups of all units with a label."""
     groups = None if contiguous else labels
-    return Segmentation(search.run_cuts(labels), labels=groups, reason="label", gaps=gaps, figures=figures)
+    return Segmentation(cutting.run_cuts(labels), labels=groups, reason="label", gaps=gaps, figures=figures)
 
 
 def project_labels(labels: Ints, rows: Floats, least: int, *, contiguous: bool) -> Ints:
@@ -42,7 +42,7 @@ def assign_noise(labels: Ints, rows: Floats) -> Ints:
     [5, 5, 7, 7]
     """
     assigned = labels.copy()
-    ends = search.run_cuts(labels).tolist()
+    ends = cutting.run_cuts(labels).tolist()
     for i, (start, end) in enumerate(pairwise(ends)):
         if labels[start] >= 0:
             continue
@@ -73,7 +73,7 @@ def merge_short_runs(labels: Ints, rows: Floats, least: int) -> Ints:
     def similarity(a: int, b: int, c: int) -> float:
         return round(float(unit_rows(total[b] - total[a]) @ unit_rows(total[c] - total[b])), DIGITS)
 
-    runs = [(start, end, int(labels[start])) for start, end in pairwise(search.run_cuts(labels).tolist())]
+    runs = [(start, end, int(labels[start])) for start, end in pairwise(cutting.run_cuts(labels).tolist())]
     for short in range(1, min(least, len(labels))):
         kept, rest = list[tuple[int, int, int]](), runs[::-1]
         while rest:

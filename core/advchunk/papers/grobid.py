@@ -112,7 +112,7 @@ class _Sections:
             if block.kind == "heading":
                 above = [section for section in above if section[0] < block.level]
                 outer_parts, heading = above[-1][1] if above else (), parse_heading(self._title(block))
-                is_matter = (heading.rank == "matter" and not outer_parts) or any(matter for _, _, matter in above)
+                is_matter = (heading.role == "matter" and not outer_parts) or any(matter for _, _, matter in above)
                 is_top = block.level <= top_level
                 parts = () if is_matter else _narrow(heading, outer_parts, is_top=is_top)
                 self._outermost.append(len(self.starts) if is_top or not self.starts else self._outermost[-1])
@@ -132,7 +132,7 @@ class _Sections:
         if not headings:
             return 0
         levels, first = [block.level for block in headings], parse_heading(self._title(headings[0]))
-        has_title = not (first.rank or first.number) and levels[0] < min(levels[1:], default=0)
+        has_title = not (first.role or first.number) and levels[0] < min(levels[1:], default=0)
         return min(levels[has_title:])
 
     def _title(self, block: Block) -> str:
@@ -161,7 +161,7 @@ def _narrow(heading: SectionHeading, outer_parts: tuple[str, ...], *, is_top: bo
     if outer_parts:
         return tuple(name for name in heading.names if name in outer_parts) or outer_parts
     # "2.1 Background" is not the paper's introduction; but each of several studies may have its methods.
-    is_part = is_top or (heading.rank == "section" and heading.names != ("Introduction",))
+    is_part = is_top or (heading.role == "section" and heading.names != ("Introduction",))
     return heading.names if is_part else ()
 
 

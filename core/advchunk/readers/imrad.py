@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 IMRAD = ("Introduction", "Methods", "Results", "Discussion")
 
-Rank: TypeAlias = Literal["section", "part", "matter", ""]
+Role: TypeAlias = Literal["section", "part", "matter", ""]
 
 _QUALIFIERS = frozenset(
     """a an the our main key major general overall further additional possible potential proposed study present primary
@@ -32,14 +32,14 @@ class SectionHeading(NamedTuple):
     ----------
     number, title : the number as printed, such as "2.1" or "IV", "" for none; and the heading without it.
     names : of `IMRAD`, in that order; () if the heading names none of them.
-    rank : "section"; "part", which is within a section or a section by itself; "matter" outside the argument, such as
+    role : "section"; "part", which is within a section or a section by itself; "matter" outside the argument, such as
         references; "" if unknown.
     """
 
     number: str
     title: str
     names: tuple[str, ...]
-    rank: Rank
+    role: Role
 
     @property
     def depth(self) -> int:
@@ -82,7 +82,7 @@ def parse_heading(text: str) -> SectionHeading:
     may precede a name, and a phrase after "of" or a colon may follow it.
 
     >>> parse_heading("2.1. Materials & Methods")
-    SectionHeading(number='2.1', title='Materials & Methods', names=('Methods',), rank='section')
+    SectionHeading(number='2.1', title='Materials & Methods', names=('Methods',), role='section')
     >>> [parse_heading(text).names for text in ("Results and Discussion", "Background: graphs", "Deep sea vents")]
     [('Results', 'Discussion'), ('Introduction',), ()]
     """
@@ -97,11 +97,11 @@ def parse_heading(text: str) -> SectionHeading:
     if not matches or len(matches) < len(entries):
         return SectionHeading(number, title, (), "")
     names = {name for _, entry in matches for name in entry}
-    rank = max((rank for rank, _ in matches), key=("matter", "part", "section").index)
-    return SectionHeading(number, title, tuple(name for name in IMRAD if name in names), rank)
+    role = max((role for role, _ in matches), key=("matter", "part", "section").index)
+    return SectionHeading(number, title, tuple(name for name in IMRAD if name in names), role)
 
 
-def _look_up(part: str) -> tuple[Rank, tuple[str, ...]] | None:
+def _look_up(part: str) -> tuple[Role, tuple[str, ...]] | None:
     if _ANNEX.match(part):
         return "matter", ()
     for phrase in (part, _CONTINUATION.sub("", part)):
@@ -114,8 +114,8 @@ def _look_up(part: str) -> tuple[Rank, tuple[str, ...]] | None:
 
 
 @cache
-def _titles() -> Mapping[str, tuple[Rank, tuple[str, ...]]]:
-    """Return the rank and the `IMRAD` names of each known title."""
-    ranks: Mapping[Rank, Any] = json.loads(files("advchunk.readers").joinpath("imrad.json").read_text(encoding="utf-8"))
-    rows = ((rank, tuple(names.split()), titles) for rank, row in ranks.items() for names, titles in row.items())
-    return {title: (rank, names) for rank, names, titles in rows for title in titles}
+def _titles() -> Mapping[str, tuple[Role, tuple[str, ...]]]:
+    """Return the role and the `IMRAD` names of each known title."""
+    roles: Mapping[Role, Any] = json.loads(files("advchunk.readers").joinpath("imrad.json").read_text(encoding="utf-8"))
+    rows = ((role, tuple(names.split()), titles) for role, row in roles.items() for names, titles in row.items())
+    return {title: (role, names) for role, names, titles in rows for title in titles}

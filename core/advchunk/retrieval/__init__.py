@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 from advchunk.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from advchunk.retrieval.dense import VectorIndex
-    from advchunk.retrieval.levels import ChunkHierarchy, add_sections, merge_upward
-    from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
+    from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, merge_upward
+    from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
     from advchunk.retrieval.neighbors import rerank_by_neighbors
     from advchunk.retrieval.passages import Hit, Passage, assemble_passages
-    from advchunk.retrieval.places import Places
+    from advchunk.retrieval.positions import ChunkPositions
     from advchunk.retrieval.rankings import Ranking, fuse
     from advchunk.retrieval.retriever import Retriever
     from advchunk.retrieval.search import Search, combine
+    from advchunk.retrieval.vector_index import VectorIndex
     from advchunk.retrieval.vectors import aadd_vectors, add_vectors
 
 __all__ = [
     "ChunkHierarchy",
+    "ChunkPositions",
     "Hit",
     "LexicalIndex",
     "PartedIndex",
     "Passage",
-    "Places",
     "Ranking",
     "Retriever",
     "Search",
@@ -46,23 +46,24 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "ChunkHierarchy": ".levels",
+        "ChunkHierarchy": ".hierarchies",
+        "ChunkPositions": ".positions",
         "Hit": ".passages",
-        "LexicalIndex": ".lexical",
-        "PartedIndex": ".lexical",
+        "LexicalIndex": ".lexical_index",
+        "PartedIndex": ".lexical_index",
         "Passage": ".passages",
-        "Places": ".places",
         "Ranking": ".rankings",
         "Retriever": ".retriever",
         "Search": ".search",
-        "VectorIndex": ".dense",
+        "VectorIndex": ".vector_index",
         "aadd_vectors": ".vectors",
-        "add_sections": ".levels",
+        "add_sections": ".hierarchies",
         "add_vectors": ".vectors",
         "assemble_passages": ".passages",
         "combine": ".search",
         "fuse": ".rankings",
-        "merge_upward": ".levels",
+        "merge_upward": ".hierarchies",
         "rerank_by_neighbors": ".neighbors",
     },
+    {"Places": ".positions:ChunkPositions"},
 )

@@ -1,4 +1,4 @@
-"""Chunks of any origin with their places: their ranking for a query, and passages of them."""
+"""Chunks of any origin with their positions: their ranking for a query, and passages of them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from advchunk.errors import require
 from advchunk.records import Chunk, Ints
-from advchunk.retrieval.levels import ChunkHierarchy, merge_upward, merge_within, without_parts
-from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
+from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_upward, merge_within, without_parts
+from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
 from advchunk.retrieval.locating import locate_chunks, place_in_order
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, assemble_passages
-from advchunk.retrieval.places import Places, estimate_tokens
+from advchunk.retrieval.positions import ChunkPositions, estimate_tokens
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 from advchunk.text.counters import Counter
@@ -25,7 +25,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, eq=False)
 class Collection(Generic[_Item]):
-    """Chunks that are searched together, with their places in texts.
+    """Chunks that are searched together, with their positions in texts.
 
     The store of another framework finds some of them by their vectors (`Ranking.from_hits`); the collection adds the search by
     words and the neighbors.
@@ -35,7 +35,7 @@ class Collection(Generic[_Item]):
     items : the n chunks as their framework has them.
     chunks : the same; those whose spans are not known have none.
     keys : for each chunk, the name of the text in which it stands.
-    places : of the chunks.
+    positions : of the chunks.
     names : by key, the name of the document for citations; a key without one is a name itself.
     texts : by key, those that are known.
     estimated : keys of the texts whose spans are all estimated, and so are not cited.
@@ -47,7 +47,7 @@ class Collection(Generic[_Item]):
     items: Sequence[_Item]
     chunks: Sequence[Chunk]
     keys: Sequence[str]
-    places: Places
+    positions: ChunkPositions
     names: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     estimated: Set[str] = frozenset()
@@ -107,8 +107,8 @@ class Collection(Generic[_Item]):
                 estimated.add(key)
             for i, chunk, at in zip(members, group, in_order, strict=True):
                 chunks[i], placed[i] = chunk if _is_whole(chunk) else replace(chunk, spans=()), at
-        places = Places.of(placed, keys)
-        return cls(items, chunks, keys, places, names, found_in, estimated, hierarchy=hierarchy)  # type: ignore[arg-type]
+        positions = ChunkPositions.of(placed, keys)
+        return cls(items, chunks, keys, positions, names, found_in, estimated, hierarchy=hierarchy)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return len(self.chunks)
@@ -120,8 +120,8 @@ class Collection(Generic[_Item]):
 
     def joined(self, others: Collection[_Item], stale: Iterable[int] = ()) -> Self:
         """Return the collection with others after its chunks, in texts of their own, in place of the ``stale`` ones."""
-        first = int(self.places.documents.max(initial=-1)) + 1
-        numbers = np.concatenate([self.places.documents, others.places.documents + first])
+        first = int(self.positions.documents.max(initial=-1)) + 1
+        numbers = np.concatenate([self.positions.documents, others.positions.documents + first])
         allowed = np.concatenate([self.allowed, others.allowed])
         allowed[list(stale)] = False
         renamed = {key: f"\n{key}" for key in others.keys}
@@ -130,7 +130,7 @@ class Collection(Generic[_Item]):
             items=[*self.items, *others.items],
             chunks=[*self.chunks, *(replace(chunk, index=chunk.index + len(self)) for chunk in others.chunks)],
             keys=[*self.keys, *map(renamed.__getitem__, others.keys)],
-            places=Places(numbers, np.concatenate([self.places.middles, others.places.middles])),
+            positions=ChunkPositions(numbers, np.concatenate([self.positions.middles, others.positions.middles])),
             names={**self.names, **{new: others.names.get(key, key) for key, new in renamed.items()}},
             texts={**self.texts, **{renamed[key]: text for key, text in others.texts.items()}},
             estimated=self.estimated | {renamed[key] for key in others.estimated},
@@ -154,7 +154,7 @@ class Collection(Generic[_Item]):
         ranking = combine(
             dense.keep(self.allowed) if dense is not None and search.mode != "lexical" else None,
             lexical,
-            self.places if search.neighbors else None,
+            self.positions if search.neighbors else None,
             lexical_weight=search.lexical_weight,
             fusion=search.fusion,
             depth=depth,

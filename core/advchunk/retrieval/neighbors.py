@@ -3,8 +3,9 @@
 import numpy as np
 
 from advchunk.errors import require
+from advchunk.lazy import with_former_keywords
 from advchunk.records import Floats
-from advchunk.retrieval.places import Places
+from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, Ranking
 
 TEMPERATURE = 0.2
@@ -13,9 +14,10 @@ WEIGHT = 0.2
 _REACHES = 3  # a neighbor farther away gets less than a twentieth of the support
 
 
+@with_former_keywords(places="positions")
 def rerank_by_neighbors(
     ranking: Ranking,
-    places: Places,
+    positions: ChunkPositions,
     *,
     temperature: float = TEMPERATURE,
     reach: float = REACH,
@@ -43,35 +45,35 @@ def rerank_by_neighbors(
 
     The rest of a ranking longer than ``depth`` follows in its order, with scores of 0. If all scores are equal, p is 1. Takes
     time in proportion to the chunks near the ranking times ``depth``, whatever the size of the index. Raises
-    `ConfigurationError` for a parameter out of range, or a ranking of chunks without a place.
+    `ConfigurationError` for a parameter out of range, or a ranking of chunks without a position.
 
     Parameters
     ----------
-    places : of all chunks of the index; of those in the ranking alone if no others are known.
+    positions : of all chunks of the index; of those in the ranking alone if no others are known.
     temperature : the share of the range of the scores by which a score falls to 1/e in evidence, > 0.
     reach : distance in tokens at which support falls to 1/e, > 0; what matters is about reach * weight.
     weight : support of a neighbor at distance 0, >= 0.
     depth : chunks of the ranking that are used, >= 1; results hardly change from 100 on, and are uneven below 30.
     hits_only : do not let in chunks that are not in the ranking; about three quarters of the gain remain.
 
-    >>> places = Places(np.zeros(6, dtype=int), np.arange(6) * 100.0)
+    >>> positions = ChunkPositions(np.zeros(6, dtype=int), np.arange(6) * 100.0)
     >>> hits = Ranking(np.array([0, 4, 5, 1]), np.array([0.9, 0.89, 0.88, 0.1]))
-    >>> rerank_by_neighbors(hits, places).chunks.tolist()
+    >>> rerank_by_neighbors(hits, positions).chunks.tolist()
     [4, 0, 5, 3, 1, 2]
     """
     require(temperature > 0, "temperature must be > 0", temperature)
     require(0 < reach <= 1e5, "reach must be > 0 and <= 100,000", reach)
     require(0 <= weight < np.inf, "weight must be finite and >= 0", weight)
     require(depth >= 1, "depth must be >= 1", depth)
-    inside = not len(ranking) or 0 <= int(ranking.chunks.min()) <= int(ranking.chunks.max()) < len(places)
-    require(inside, f"a ranking must be of the {len(places)} chunks with places", ranking.chunks)
+    inside = not len(ranking) or 0 <= int(ranking.chunks.min()) <= int(ranking.chunks.max()) < len(positions)
+    require(inside, f"a ranking must be of the {len(positions)} chunks with positions", ranking.chunks)
     hits = ranking.first(depth)
     if not len(hits):
         return ranking
     evidence = _soften(hits, temperature, depth)
-    others = np.arange(0) if hits_only else np.setdiff1d(places.near(hits.chunks, _REACHES * reach), hits.chunks)
+    others = np.arange(0) if hits_only else np.setdiff1d(positions.near(hits.chunks, _REACHES * reach), hits.chunks)
     chunks = np.concatenate([hits.chunks, others])
-    distances = np.abs(places.line[chunks][:, None] - places.line[hits.chunks])
+    distances = np.abs(positions.line[chunks][:, None] - positions.line[hits.chunks])
     support = np.where(distances > 0, np.exp(-distances / reach), 0)
     scores = weight * (support @ evidence)
     scores[: len(hits)] += evidence

@@ -21,13 +21,13 @@ from advchunk.models.identity import model_name, own_identity
 from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.dense import VectorIndex
-from advchunk.retrieval.levels import ChunkHierarchy
-from advchunk.retrieval.lexical import LexicalIndex
+from advchunk.retrieval.hierarchies import ChunkHierarchy
+from advchunk.retrieval.lexical_index import LexicalIndex
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
-from advchunk.retrieval.places import Places, count_tokens
+from advchunk.retrieval.positions import ChunkPositions, count_tokens
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
+from advchunk.retrieval.vector_index import VectorIndex
 from advchunk.text.counters import Counter
 
 _FORMAT = 1  # of the files
@@ -263,8 +263,8 @@ class Retriever:
     def _collection(self) -> Collection[Chunk]:
         chunks = [chunk for group in self._groups.values() for chunk in group.chunks]
         names = [name for name, group in self._groups.items() for _ in group.chunks]
-        places, hierarchy = Places.of(chunks, names), ChunkHierarchy.of_chunks(chunks, names)
-        collection = Collection(chunks, chunks, names, places, texts=self._texts, hierarchy=hierarchy)
+        positions, hierarchy = ChunkPositions.of(chunks, names), ChunkHierarchy.of_chunks(chunks, names)
+        collection = Collection(chunks, chunks, names, positions, texts=self._texts, hierarchy=hierarchy)
         return collection.with_words(self._lexical)
 
     @cached_property

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from advchunk.errors import require
-from advchunk.retrieval.levels import ChunkHierarchy, add_sections, expand_downward
+from advchunk.lazy import with_former_keywords
+from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, expand_downward
 from advchunk.retrieval.neighbors import rerank_by_neighbors
-from advchunk.retrieval.places import Places
+from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, FusionMethod, Ranking, fuse
 
 SearchMode: TypeAlias = Literal["dense", "lexical", "hybrid"]
@@ -90,10 +91,11 @@ SEARCHES = tuple(Search(mode, neighbors) for mode in get_args(SearchMode) for ne
 """Each mode without and with neighbors."""
 
 
+@with_former_keywords(places="positions")
 def combine(
     dense: Ranking | None,
     lexical: Ranking | None,
-    places: Places | None = None,
+    positions: ChunkPositions | None = None,
     *,
     lexical_weight: float = LEXICAL_WEIGHT,
     fusion: FusionMethod = "standardized",
@@ -106,14 +108,14 @@ def combine(
     """Return the ranking of a query from the rankings by vectors and by words, fused, and re-ranked by neighbors.
 
     Over several levels, each is fused by itself, and neighbors re-rank the leaves. The result has leaves alone; with "global",
-    sections, each followed by its leaves (`levels.without_parts` removes them), and then the other leaves.
+    sections, each followed by its leaves (`hierarchies.without_parts` removes them), and then the other leaves.
 
     Raises `ConfigurationError` without a ranking.
 
     Parameters
     ----------
     dense, lexical : one of them may be None. Over several levels, they should have ``depth`` chunks of each.
-    places : of all chunks (`neighbors.rerank_by_neighbors`); None to leave neighbors out.
+    positions : of all chunks (`neighbors.rerank_by_neighbors`); None to leave neighbors out.
     lexical_weight : of the words, where vectors have 1, >= 0.
     hierarchy : of all chunks, if they have several levels.
     levels, answer, section_weight : see `Search`.
@@ -126,7 +128,7 @@ def combine(
         return own[0] if len(own) == 1 else fuse(own, [1.0, lexical_weight], method=fusion, depth=depth)
 
     def rerank(ranking: Ranking) -> Ranking:
-        return ranking if places is None else rerank_by_neighbors(ranking, places, depth=depth)
+        return ranking if positions is None else rerank_by_neighbors(ranking, positions, depth=depth)
 
     if hierarchy is None or hierarchy.is_flat:
         return rerank(rank(None))

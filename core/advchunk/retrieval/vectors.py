@@ -20,7 +20,7 @@ from advchunk.models.token_embedders import as_token_embedder
 from advchunk.numerics import context_vectors
 from advchunk.readers import formats
 from advchunk.records import Chunk, Document, Floats, Span, Units, evolve
-from advchunk.retrieval.places import count_tokens
+from advchunk.retrieval.positions import count_tokens
 from advchunk.sizes import Limits, prose_levels
 from advchunk.text.splitters import SplitterLike, as_tiler
 from advchunk.text.tiling import Tiler

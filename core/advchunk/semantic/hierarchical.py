@@ -17,7 +17,7 @@ from advchunk.errors import did_you_mean, is_integer, require
 from advchunk.layout import keep_headings
 from advchunk.models.counters import as_counter
 from advchunk.models.embedders import as_embedder
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.records import Chunk, Cut, Document, Explanation, Ints, Segmentation, Strength, Units
 from advchunk.semantic.optimal import OptimalSemanticChunker
 from advchunk.semantic.threshold import SemanticThresholdChunker
@@ -37,7 +37,7 @@ class HierarchicalParams(Params):
     """Divide a document into sections, sections into chunks, and chunks into sentences; or into any other levels.
 
     The chunks of all levels are in one list, in reading order, parents before their children. ``level`` counts from 0, the
-    coarsest; ``parent`` is the index of the chunk above (`retrieval.tree.ChunkTree`). The chunks of every level cover
+    coarsest; ``parent`` is the index of the chunk above (`retrieval.chunk_tree.ChunkTree`). The chunks of every level cover
     the whole document, and children exactly cover their parent, so a parent may have a single child with the same text.
     In the metadata, ``granularity`` is "document", "section" or "sentence" for levels of that name. Of the other levels, the
     finest is "paragraph", and those above are "section".
@@ -91,7 +91,7 @@ class _SectionChunker(LinearChunker):
                 heads = _highest_headings(units.strength, start, end).tolist()
                 cuts += heads
                 parts += pairwise([start, *heads, end]) if heads else []
-        return Segmentation(search.cuts_at(np.array(sorted(cuts), dtype=np.int64), len(units)), reason="heading")
+        return Segmentation(cutting.cuts_at(np.array(sorted(cuts), dtype=np.int64), len(units)), reason="heading")
 
 
 @dataclass(kw_only=True)

@@ -10,12 +10,12 @@ from typing import ClassVar, Final, Literal
 
 import numpy as np
 
-from advchunk.chunkers.language import LanguageModelChunker, join_segments
+from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Choose, Plan
 from advchunk.errors import require
 from advchunk.models.prompts import fill_prompt
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits, RunSizes
 from advchunk.text.sentences import language_code
@@ -136,7 +136,7 @@ class MarginSamplingChunker(MarginSamplingParams, LanguageModelChunker):
             if margins[-1] >= thresholds[-1]:
                 cuts.append(gap)
                 reasons[gap] = "margin"
-        joined = search.cuts_at(np.array(cuts), len(units))
+        joined = cutting.cuts_at(np.array(cuts), len(units))
         joined = join_segments(joined, units, limits) if self.combine else joined
         figures = {"margins": np.array(margins), "thresholds": np.array(thresholds)}
         return Segmentation(joined, reason=[reasons[cut] for cut in joined[1:-1].tolist()], gaps=gaps, figures=figures)

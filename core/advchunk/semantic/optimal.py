@@ -7,7 +7,7 @@ import numpy as np
 
 from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
-from advchunk.numerics import costs, evidence, search
+from advchunk.numerics import costs, cutting, evidence
 from advchunk.numerics.costs import SegmentCost
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
@@ -78,7 +78,7 @@ class OptimalSemanticChunker(OptimalSemanticParams, EmbeddingChunker):
         budget = np.array([limits.budget(start) for start in units.edges[:-1].tolist()], dtype=np.int64)
         penalty = 0.0 if self.n_segments else self.penalty * np.log(len(units))
         sizes, least, number = units.token_counts(), limits.min_tokens, self.n_segments
-        cuts, total = search.cheapest_cuts(cost, sizes, budget, minimum=least, penalty=penalty, segments=number)
+        cuts, total = cutting.cheapest_cuts(cost, sizes, budget, minimum=least, penalty=penalty, segments=number)
         return Segmentation(cuts, reason="cost", figures={"cost": total, "segments": len(cuts) - 1, **figures})
 
     def _evidence(self, units: Units, vectors: Floats) -> tuple[SegmentCost, dict[str, Any]]:

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from advchunk.chunkers.language import LanguageModelChunker, join_segments
+from advchunk.chunkers.model_bases import LanguageModelChunker, join_segments
 from advchunk.chunkers.params import Params, at_least, one_at_most
 from advchunk.engine import Plan, Score
 from advchunk.errors import require
 from advchunk.models.causal import CausalLM, SurpriseMeasure, as_causal
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.records import Chunk, Document, Explanation, Floats, Segmentation, Span, Strength, Units, with_context
 from advchunk.sizes import Limits
 
@@ -105,7 +105,7 @@ class PerplexityChunker(PerplexityParams, LanguageModelChunker):
         if percentile is not None and np.any(gaps):
             threshold = float(np.percentile(gaps[gaps > 0], percentile))
         minima = np.flatnonzero((gaps > 0) & (gaps >= threshold))
-        cuts = search.cuts_at(minima + 1, len(units))
+        cuts = cutting.cuts_at(minima + 1, len(units))
         if self.combine:
             cuts = join_segments(cuts, units, limits, repeat=self.boundary == "overlap")
         figures = {"surprise": surprise, "threshold": threshold, "minima": minima}

@@ -9,7 +9,7 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least
 from advchunk.engine import Plan
 from advchunk.errors import require
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.numerics.signals import ThresholdRule
 from advchunk.records import Floats, Segmentation, Units
 from advchunk.sizes import Limits
@@ -96,5 +96,5 @@ class SemanticThresholdChunker(SemanticThresholdParams, EmbeddingChunker):
         else:
             gaps, threshold = distances, signals.threshold_for_chunks(distances, self.n_segments)
         figures = {"distances": distances, "threshold": threshold}
-        cuts = search.cuts_above(gaps, threshold)
+        cuts = cutting.cuts_above(gaps, threshold)
         return Segmentation(cuts, reason=kind, gaps=gaps, threshold=threshold, figures=figures)

@@ -10,7 +10,7 @@ from advchunk.chunkers.base import EmbeddingChunker
 from advchunk.chunkers.params import Params, at_least, is_given, one_at_most
 from advchunk.errors import require
 from advchunk.layout import tile_prose
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.records import Chunk, Document, Floats, Segmentation, Units
 from advchunk.sizes import Limits
 from advchunk.text import sentences
@@ -139,7 +139,7 @@ class UniversalSemanticChunker(UniversalSemanticParams, EmbeddingChunker):
             if decision != "continue":
                 breaks[i], buffer = decision, 0
             buffer += words[i]
-        cuts = search.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
+        cuts = cutting.cuts_at(np.array([*breaks], dtype=np.int64), len(units))
         figures = {"similarity": similarity, "threshold": threshold, "words": words}
         return Segmentation(
             cuts, reason=[*breaks.values()], gaps=1 - similarity, threshold=1 - threshold, figures=figures

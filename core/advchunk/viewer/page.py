@@ -16,7 +16,7 @@ import numpy as np
 
 from advchunk.errors import require
 from advchunk.records import WRITTEN_KEYS, Chunk, Document, Explanation
-from advchunk.text.pages import fill_page
+from advchunk.text.templates import fill_page
 
 _MOST_SAMPLES = 4000  # of a signal; a screen has fewer pixels
 

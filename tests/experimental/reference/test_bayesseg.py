@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from advchunk.experimental.bayesseg import BayesSegChunker, PriorParameters, fit_prior, log_duration
-from advchunk.numerics import costs, search
+from advchunk.numerics import costs, cutting
 from advchunk.records import Units
 from advchunk.text.terms import Terms, bigrams, terms_of
 
@@ -35,7 +35,7 @@ def divided(chunker, words):
 
 
 def cheapest(cost, n, **how):
-    return search.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, n), **how)
+    return cutting.cheapest_cuts(cost, np.ones(n, dtype=np.int64), np.full(n, n), **how)
 
 
 def bags(words, start, end):
@@ -93,7 +93,7 @@ def test_probabilities_of_boundaries_are_sums_over_all_segmentations(sentences, 
     whole = sum(weights.values())
     expected = [sum(w for cuts, w in weights.items() if i in cuts) / whole for i in range(1, n)]
     cost, backwards = costs.dirichlet(words, 0.5), costs.dirichlet(words.backwards(), 0.5)
-    assert search.boundary_probabilities(cost, backwards, n, penalty) == pytest.approx(expected, abs=1e-9)
+    assert cutting.boundary_probabilities(cost, backwards, n, penalty) == pytest.approx(expected, abs=1e-9)
 
 
 @given(texts)

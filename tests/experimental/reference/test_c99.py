@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advchunk.experimental.c99 import C99Chunker
-from advchunk.numerics import bands, search
+from advchunk.numerics import bands, cutting
 from advchunk.records import Units
 from advchunk.sizes import Limits
 from advchunk.text.counters import WORDS
@@ -197,7 +197,7 @@ def test_division(dense, data):
     n = len(dense)
     reach, minimum = data.draw(st.integers(1, n)), data.draw(st.integers(0, 8))
     sizes = data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
-    order, density = search.divisive_cuts(bands.block_sums(diagonals(dense)[:reach]), np.array(sizes), minimum)
+    order, density = cutting.divisive_cuts(bands.block_sums(diagonals(dense)[:reach]), np.array(sizes), minimum)
     expected, densities = SlowDivision(dense, sizes, minimum, reach).run()
     assert order.tolist() == expected
     assert density == pytest.approx([float(value) for value in densities], rel=1e-12)

@@ -14,7 +14,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
 from advchunk.experimental import clusters
-from advchunk.numerics import runs, search
+from advchunk.numerics import cutting, runs
 from advchunk.numerics.signals import unit_rows
 
 LINKAGES = ["ward", "average", "complete"]
@@ -72,10 +72,10 @@ def test_chain_is_unrestricted_clustering_where_the_nearest_are_neighbors(linkag
     assert np.sort(gaps) == pytest.approx(np.sort(tree[:, 2]), abs=1e-8)
     for count in (2, 5, 11):
         cuts, _ = clusters.agglomerate_chain(x, linkage, clusters=count)
-        assert search.run_cuts(clusters.agglomerate(x, linkage, clusters=count)).tolist() == cuts.tolist()
+        assert cutting.run_cuts(clusters.agglomerate(x, linkage, clusters=count)).tolist() == cuts.tolist()
         middle = (tree[-count, 2] + tree[-count + 1, 2]) / 2
         assert clusters.agglomerate_chain(x, linkage, threshold=middle)[0].tolist() == cuts.tolist()
-        assert search.run_cuts(clusters.agglomerate(x, linkage, threshold=middle)).tolist() == cuts.tolist()
+        assert cutting.run_cuts(clusters.agglomerate(x, linkage, threshold=middle)).tolist() == cuts.tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -92,7 +92,7 @@ def test_chain_by_ward_is_scikit_learns_with_connectivity():
     neighbors = np.eye(80, k=1) + np.eye(80, k=-1)
     for count in (2, 9, 30):
         expected = AgglomerativeClustering(count, connectivity=neighbors).fit_predict(x)
-        assert clusters.agglomerate_chain(x, "ward", clusters=count)[0].tolist() == search.run_cuts(expected).tolist()
+        assert clusters.agglomerate_chain(x, "ward", clusters=count)[0].tolist() == cutting.run_cuts(expected).tolist()
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -108,7 +108,7 @@ def test_identical_rows_are_one_cluster(linkage):
     rounding = np.random.default_rng(0).normal(size=(30, 8)) * 1e-8
     x = np.repeat(np.eye(8)[[0, 1]], 15, axis=0) + rounding
     assert clusters.agglomerate_chain(x, linkage, clusters=5)[0].tolist() == [0, 15, 30]
-    assert search.run_cuts(clusters.agglomerate(x, linkage, clusters=5)).tolist() == [0, 15, 30]
+    assert cutting.run_cuts(clusters.agglomerate(x, linkage, clusters=5)).tolist() == [0, 15, 30]
 
 
 # From clusters to passages.
@@ -119,7 +119,7 @@ def direction(x):
 
 
 def slow_around(given_labels, x):
-    assigned, cuts = list(given_labels), search.run_cuts(np.array(given_labels)).tolist()
+    assigned, cuts = list(given_labels), cutting.run_cuts(np.array(given_labels)).tolist()
     stretches = [range(a, b) for a, b in pairwise(cuts)]
     for i, stretch in enumerate(stretches):
         if given_labels[stretch[0]] >= 0:
@@ -139,7 +139,7 @@ def slow_around(given_labels, x):
 
 
 def slow_long_enough(given_labels, x, least):
-    stretches = [[given_labels[a], list(range(a, b))] for a, b in pairwise(search.run_cuts(np.array(given_labels)))]
+    stretches = [[given_labels[a], list(range(a, b))] for a, b in pairwise(cutting.run_cuts(np.array(given_labels)))]
 
     def likeness(i, j):
         first, other = (direction(x[stretches[k][1]].sum(axis=0)) for k in (i, j))
@@ -176,7 +176,7 @@ def test_runs_are_long_enough(given_labels, seed, least):
     x = tie_free(seed, len(given_labels))
     actual = runs.merge_short_runs(np.array(given_labels), x, least)
     assert actual.tolist() == slow_long_enough(given_labels, x, least)
-    assert np.diff(search.run_cuts(actual)).min() >= min(least, len(actual))
+    assert np.diff(cutting.run_cuts(actual)).min() >= min(least, len(actual))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from advchunk.experimental import topics as models
 from advchunk.experimental.lda import LDATopicChunker
 from advchunk.experimental.topics import Topics, train
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.text.terms import Terms
 
 relaxed = settings(max_examples=100)
@@ -116,7 +116,7 @@ def test_valleys_equal_topictiling_except_outermost_and_flat_ones():
         inner = sim[1:-1]
         flat = np.flatnonzero(np.diff(sim) == 0)
         apart = {int(i) for i in np.r_[flat, flat + 1]}
-        ours = set((search.find_peaks(-sim)).tolist()) - {0, len(inner) + 1}
+        ours = set((cutting.find_peaks(-sim)).tolist()) - {0, len(inner) + 1}
         assert ours - apart == set(minima.tolist()) - apart
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.text.terms import terms_of
 
 relaxed = settings(max_examples=300)
@@ -76,7 +76,7 @@ def test_peaks_are_taken_from_the_highest_down(gaps, threshold, apart):
     for _, i in sorted(hills):
         if all(abs(i - other) > apart for other in [-1, len(gaps), *taken]):
             taken.append(i)
-    assert search.find_peaks(gaps, threshold, apart).tolist() == sorted(taken)
+    assert cutting.find_peaks(gaps, threshold, apart).tolist() == sorted(taken)
 
 
 @relaxed

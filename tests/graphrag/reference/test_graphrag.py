@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from advchunk.graphrag.central_sentences import Sentence, summarize
 from advchunk.graphrag.communities import (
     SEED,
     Community,
@@ -20,7 +21,6 @@ from advchunk.graphrag.communities import (
 )
 from advchunk.graphrag.extraction import relate
 from advchunk.graphrag.graph import Mention, build_graph
-from advchunk.graphrag.summaries import Sentence, summarize
 from advchunk.graphrag.tree import build_tree, leaves_below, place_leaves
 from advchunk.records import Span
 from advchunk.text.counters import WORDS

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from advchunk.numerics import costs, search
+from advchunk.numerics import costs, cutting
 
 rows = hnp.arrays(
     float, st.tuples(st.integers(1, 7), st.integers(1, 3)), elements=st.sampled_from([-1.0, 0.0, 1.0, 3.0])
@@ -88,7 +88,7 @@ def test_evidence_is_the_density_of_correlated_rows(x):
 @given(problems(), penalties, st.integers(0, 12))
 def test_cheapest_is_the_best_of_all_that_fit(problem, penalty, minimum):
     x, lengths, budget = problem
-    cuts, cost = search.cheapest_cuts(
+    cuts, cost = cutting.cheapest_cuts(
         scattered(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty
     )
     allowed = [other for other in every(len(x)) if fits(other, lengths, budget)]
@@ -101,7 +101,7 @@ def test_cheapest_is_the_best_of_all_that_fit(problem, penalty, minimum):
 @given(problems(), penalties, st.integers(1, 9), st.integers(0, 12))
 def test_number_of_segments_is_the_nearest_within_the_budget(problem, penalty, requested, minimum):
     x, lengths, budget = problem
-    cuts, cost = search.cheapest_cuts(
+    cuts, cost = cutting.cheapest_cuts(
         scattered(x), np.array(lengths), np.array(budget), minimum=minimum, penalty=penalty, segments=requested
     )
     allowed = [other for other in every(len(x)) if fits(other, lengths, budget)]
@@ -116,14 +116,14 @@ def test_number_of_segments_is_the_nearest_within_the_budget(problem, penalty, r
 def test_fewest_segments(problem):
     _, lengths, budget = problem
     allowed = [cuts for cuts in every(len(lengths)) if fits(cuts, lengths, budget)]
-    assert search.fewest_segments(np.array(lengths), np.array(budget)) == min(map(len, allowed)) - 1
+    assert cutting.fewest_segments(np.array(lengths), np.array(budget)) == min(map(len, allowed)) - 1
 
 
 @given(problems())
 def test_a_higher_penalty_never_cuts_more(problem):
     x, lengths, budget = problem
     counts = [
-        len(search.cheapest_cuts(scattered(x), np.array(lengths), np.array(budget), penalty=penalty)[0])
+        len(cutting.cheapest_cuts(scattered(x), np.array(lengths), np.array(budget), penalty=penalty)[0])
         for penalty in (0.0, 0.3, 1.1, 2.7, 9.0, 200.0)
     ]
     assert counts == sorted(counts, reverse=True)
@@ -131,5 +131,5 @@ def test_a_higher_penalty_never_cuts_more(problem):
 
 def test_of_equal_optima_the_last_segment_is_the_longest():
     """Three units of which two fit: [a][bc] and [ab][c] cost the same."""
-    cuts, _ = search.cheapest_cuts(scattered(np.zeros((3, 1))), np.ones(3, int), np.full(3, 2), penalty=1.0)
+    cuts, _ = cutting.cheapest_cuts(scattered(np.zeros((3, 1))), np.ones(3, int), np.full(3, 2), penalty=1.0)
     assert cuts.tolist() == [0, 1, 3]

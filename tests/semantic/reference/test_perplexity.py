@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.chunkers.language import join_segments
+from advchunk.chunkers.model_bases import join_segments
 from advchunk.models.causal import per_unit
 from advchunk.records import Units
 from advchunk.semantic.perplexity import PerplexityChunker, minimum_drops

@@ -11,9 +11,9 @@ from advchunk.evaluation.comparison.task import EvaluationTask
 from advchunk.evaluation.metrics import retrieval
 from advchunk.evaluation.metrics.metering import Meter, RunCost, measure_cost
 from advchunk.records import Chunk, Floats, Ints
-from advchunk.retrieval.levels import ChunkHierarchy, merge_within, without_parts
-from advchunk.retrieval.lexical import LexicalIndex, PartedIndex
-from advchunk.retrieval.places import Places
+from advchunk.retrieval.hierarchies import ChunkHierarchy, merge_within, without_parts
+from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
+from advchunk.retrieval.positions import ChunkPositions
 from advchunk.retrieval.rankings import DEPTH, Ranking
 from advchunk.retrieval.search import Search, combine
 
@@ -83,7 +83,7 @@ class ChunkIndex:
             combine(
                 dense and dense.first(question, depth),
                 lexical and lexical.first(question, depth, above=0),
-                self.places if search.neighbors else None,
+                self.positions if search.neighbors else None,
                 fusion=search.fusion,
                 lexical_weight=search.lexical_weight,
                 hierarchy=self.hierarchy,
@@ -146,13 +146,13 @@ class ChunkIndex:
         return index
 
     @cached_property
-    def places(self) -> Places:
-        """The places of the chunks."""
+    def positions(self) -> ChunkPositions:
+        """The positions of the chunks."""
         counted = [
             chunk if chunk.tokens else replace(chunk, tokens=tokens)
             for chunk, tokens in zip(self.chunks, self.tokens.tolist(), strict=True)
         ]
-        return Places.of(counted, self.documents)
+        return ChunkPositions.of(counted, self.documents)
 
 
 def _complete(first: Ints, order: Ints) -> Ints:

@@ -71,7 +71,7 @@ def recommend(
     sizes : ``max_tokens`` to try, each >= 1.
     searches : to try. `recursive` searched by vectors is always tried; words are not tried with vectors that contain
         context, nor neighbors with "context" vectors.
-    language : of the documents, for the search by words (`retrieval.lexical.LexicalIndex`).
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`).
     budget, number : tokens retrieved per question, >= 1; questions to make, >= 2.
     characters : of documents to use, >= 1; the others are dropped at random, those without questions first.
     budget_seconds : for all runs, > 0; None for no limit. At least two runs are made.

@@ -13,7 +13,7 @@ from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.vectors import Vectors
-from advchunk.text.pages import fill_text
+from advchunk.text.templates import fill_text
 
 _OWN_VECTORS = ("context", "units")  # stored with the chunks, and not computed from their text alone
 _DEMANDS = ("lexical", "dense", "hybrid")  # of a search: words, an embedder and a store of vectors, or both

@@ -23,7 +23,7 @@ from advchunk.evaluation.metrics.statistics import mean_interval
 from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import identity
 from advchunk.records import Ints
-from advchunk.text.pages import fill_page
+from advchunk.text.templates import fill_page
 
 _WIDTH, _HEIGHT = 560, 380  # of a chart, in pixels
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 544, 14, 336  # of the area within its axes

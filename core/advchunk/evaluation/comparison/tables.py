@@ -17,7 +17,7 @@ from advchunk.evaluation.metrics.table import metrics
 from advchunk.models.identity import model_name
 from advchunk.models.static import default_embedder
 from advchunk.records import Floats
-from advchunk.text.pages import fill_text
+from advchunk.text.templates import fill_text
 
 Columns: TypeAlias = Mapping[str, tuple[str, str]]
 """The title and the format of each column, by its key in `as_rows`."""

@@ -35,7 +35,7 @@ class EvaluationTask:
     budget : tokens retrieved for the scores that candidates are compared by, >= 1.
     budgets : tokens retrieved for the recall curve, each >= 1; ``budget`` is always added.
     boundaries : by document, the characters where its true segments meet; other documents get no boundary scores.
-    language : of the documents, for the search by words (`retrieval.lexical.LexicalIndex`).
+    language : of the documents, for the search by words (`retrieval.lexical_index.LexicalIndex`).
     """
 
     documents: tuple[Document, ...]

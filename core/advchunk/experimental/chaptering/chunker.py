@@ -12,7 +12,7 @@ import numpy as np
 
 from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.experimental import ExperimentalChunker
-from advchunk.chunkers.language import ChatChunker, ChatParams
+from advchunk.chunkers.model_bases import ChatChunker, ChatParams
 from advchunk.chunkers.params import at_least, at_most_chunk
 from advchunk.engine import ChatRequest, Plan, gather
 from advchunk.errors import BadModelOutput, require
@@ -21,7 +21,7 @@ from advchunk.experimental.chaptering.chapters import Answer, ChapterWindow
 from advchunk.layout import Headings
 from advchunk.models.chat import usable_answer
 from advchunk.models.prompts import fill_prompt, fit_outline
-from advchunk.numerics import search, signals
+from advchunk.numerics import cutting, signals
 from advchunk.records import Chunk, Document, Explanation, Segmentation, Units
 from advchunk.sizes import Limits
 
@@ -165,7 +165,7 @@ class LLMChapteringChunker(LLMChapteringParams, ExperimentalChunker, ChatChunker
         titles = dict[int, str]()
         for chapter in chapters.snap_to_headings(kept, headings, self.heading_reach):
             titles.setdefault(chapter.unit, chapter.title)
-        cuts = search.cuts_at(np.array([*titles], dtype=np.int64), len(units))
+        cuts = cutting.cuts_at(np.array([*titles], dtype=np.int64), len(units))
         boundaries = [unit for unit, _ in proposed if unit]
         if len(cuts) == 2 and (boundaries or units.token_counts().sum() > self._section_tokens):
             answered = f"{len(boundaries)} without support" if boundaries else "none"

@@ -11,7 +11,7 @@ from advchunk.errors import require
 from advchunk.readers.imrad import NumberedHeadings
 from advchunk.readers.inline import format_script
 from advchunk.readers.json import Object
-from advchunk.readers.tables import Cell, filled_length, lay_out
+from advchunk.readers.table_layout import Cell, filled_length, lay_out
 from advchunk.readers.writing import Writer, pipe_table, squeeze
 from advchunk.records import BlockKind, Document, Place
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from advchunk.pages.regions.clusters import belong_together
+from advchunk.pages.regions.grouping import belong_together
 from advchunk.pages.regions.prose import group_rows, starts_with_bullet
 from advchunk.pages.regions.setting import Setting
 from advchunk.pages.regions.shapes import Line, bounding_box, box_area, fraction_inside, interval_overlap

@@ -7,8 +7,8 @@ from itertools import takewhile
 from statistics import median
 from typing import Any, NamedTuple
 
+from advchunk.pages.regions.assignment import build_regions, sort_regions
 from advchunk.pages.regions.code import find_code
-from advchunk.pages.regions.page import build_regions, sort_regions
 from advchunk.pages.regions.prose import continues_sentence, group_rows, join_lines, region_text
 from advchunk.pages.regions.setting import Setting
 from advchunk.pages.regions.shapes import Detected, Line, Region, Sheet, bounding_box, interval_overlap

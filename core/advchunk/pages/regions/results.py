@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from advchunk.errors import ConfigurationError, require
 from advchunk.pages import docling
+from advchunk.pages.regions.assignment import build_regions, sort_regions
 from advchunk.pages.regions.document import Page, build_document
-from advchunk.pages.regions.page import build_regions, sort_regions
 from advchunk.pages.regions.prose import is_right_to_left, join_lines
 from advchunk.pages.regions.setting import Setting
 from advchunk.pages.regions.shapes import (
@@ -26,7 +26,7 @@ from advchunk.pages.regions.shapes import (
 )
 from advchunk.readers import json
 from advchunk.readers.json import Object
-from advchunk.readers.tables import Cell, lay_out
+from advchunk.readers.table_layout import Cell, lay_out
 from advchunk.readers.writing import Furniture, pipe_table
 from advchunk.records import Document
 

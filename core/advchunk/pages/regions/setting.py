@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from advchunk.pages.regions.clusters import LOOSE, LOOSEST, TIGHT, line_spacing
+from advchunk.pages.regions.grouping import LOOSE, LOOSEST, TIGHT, line_spacing
 from advchunk.pages.regions.prose import hyphenated_words, is_right_to_left
 from advchunk.pages.regions.shapes import Font, Line
 

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 from advchunk.errors import require
 from advchunk.papers.jats import lines
 from advchunk.papers.jats.front import article_metadata
-from advchunk.readers.tables import Cell, count_heads, parse_span, spanned_table
+from advchunk.readers.table_layout import Cell, count_heads, parse_span, spanned_table
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document

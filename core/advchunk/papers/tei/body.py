@@ -7,11 +7,11 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from advchunk.papers.tei.bibliography import format_reference, plain_text
-from advchunk.papers.tei.places import parse_coords
+from advchunk.papers.tei.coordinates import parse_coords
 from advchunk.readers.imrad import NumberedHeadings, SectionHeading, parse_heading
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.tables import Cell, parse_span, spanned_table
+from advchunk.readers.table_layout import Cell, parse_span, spanned_table
 from advchunk.readers.writing import Writer, squeeze
 from advchunk.records import BlockKind, Place
 
@@ -162,7 +162,7 @@ class Paper:
             "": self._numbered or names not in {(), ("Introduction",)},
             "matter": "Methods" in names and bool(_ETHICS.search(heading.title)),
         }
-        return max(self._level, 2) if below.get(heading.rank) else depth
+        return max(self._level, 2) if below.get(heading.role) else depth
 
     def _text(self, element: Element, depth: int) -> None:
         kind = _KINDS.get(element.tag, "paragraph")

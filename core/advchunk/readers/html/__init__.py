@@ -18,7 +18,7 @@ from advchunk.readers.html.head import page_metadata
 from advchunk.readers.html.tables import Table, TableCell
 from advchunk.readers.inline import format_script
 from advchunk.readers.mathml import formula_text
-from advchunk.readers.tables import Cell
+from advchunk.readers.table_layout import Cell
 from advchunk.readers.writing import Furniture, Writer, squeeze
 from advchunk.readers.xml import parse_xml
 from advchunk.records import BlockKind, Document

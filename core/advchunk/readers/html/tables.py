@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from advchunk.readers.tables import Cell, count_heads, spanned_table
+from advchunk.readers.table_layout import Cell, count_heads, spanned_table
 from advchunk.readers.writing import TextBlock, cell_texts
 
 _RARE = frozenset(["code", "heading", "table"])  # kinds of blocks that few cells of data have

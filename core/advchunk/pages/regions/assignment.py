@@ -4,11 +4,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from advchunk.pages.regions import rules, shapes
-from advchunk.pages.regions.clusters import FARTHEST, belong_together, cluster, cluster_rows, pairs
+from advchunk.pages.regions import corrections, shapes
+from advchunk.pages.regions.corrections import Part
+from advchunk.pages.regions.grouping import FARTHEST, belong_together, cluster, cluster_rows, pairs
 from advchunk.pages.regions.order import reading_order
 from advchunk.pages.regions.prose import region_text, split_items, split_references
-from advchunk.pages.regions.rules import Part
 from advchunk.pages.regions.setting import Setting
 from advchunk.pages.regions.shapes import (
     Box,
@@ -50,7 +50,7 @@ def build_regions(
         for i, detection in enumerate(detections)
         if detection.kind in _ATOMIC and not owned[i]
     ]
-    parts = rules.join_headings(rules.correct([*_parts(detections, owned, setting)], setting))
+    parts = corrections.join_headings(corrections.correct([*_parts(detections, owned, setting)], setting))
     regions = [_region(sheet, part, group, setting) for part in parts for group in _split(part, setting)]
     return sort_regions(sheet, [*regions, *pictures], right_to_left=setting.right_to_left)
 

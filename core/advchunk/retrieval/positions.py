@@ -1,4 +1,4 @@
-"""The places of chunks in their documents."""
+"""The positions of chunks in their documents."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -8,15 +8,18 @@ from typing import Self
 import numpy as np
 
 from advchunk.errors import require
+from advchunk.lazy import lazy_names
 from advchunk.records import Chunk, Floats, Ints
 from advchunk.text.counters import Counter
 
 _GAP = 1e6  # tokens between documents
 _SAMPLE = 100  # texts whose tokens are counted for an estimate
 
+__getattr__, _ = lazy_names(__name__, {}, {"Places": f"{__name__}:ChunkPositions"})
+
 
 @dataclass(frozen=True)
-class Places:
+class ChunkPositions:
     """The document of each of n chunks, and the middle of the chunk in it.
 
     Parameters
@@ -35,7 +38,7 @@ class Places:
 
     @classmethod
     def of(cls, chunks: Sequence[Chunk], documents: Sequence[Hashable]) -> Self:
-        """Return the places of chunks in the documents of these names.
+        """Return the positions of chunks in the documents of these names.
 
         A chunk stands at the mean offset of its characters; offsets become tokens at the mean tokens per character of all
         chunks, so overlapping chunks and gaps between chunks keep their distances. Raises `ConfigurationError` if no chunk has
@@ -68,9 +71,9 @@ class Places:
         distance : in tokens, less than a million.
         """
         order, line = self._order
-        places = self.line[chunks]
-        first = np.searchsorted(line, places - distance)
-        counts = np.searchsorted(line, places + distance, "right") - first
+        positions = self.line[chunks]
+        first = np.searchsorted(line, positions - distance)
+        counts = np.searchsorted(line, positions + distance, "right") - first
         starts = np.cumsum(counts) - counts
         inside = np.arange(int(counts.sum())) + np.repeat(first - starts, counts)
         return np.unique(order[inside])

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
-from advchunk.pages.regions.clusters import cluster
+from advchunk.pages.regions.grouping import cluster
 from advchunk.pages.regions.prose import group_rows, is_list, starts_with_bullet
 from advchunk.pages.regions.setting import Setting
 from advchunk.pages.regions.shapes import Line, bounding_box, interval_overlap

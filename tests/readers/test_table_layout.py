@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk.readers.tables import Cell, spanned_table
+from advchunk.readers.table_layout import Cell, spanned_table
 from advchunk.readers.writing import pipe_table
 
 WORDS = st.text("abc", min_size=1, max_size=2)

@@ -11,7 +11,7 @@ from advchunk import ChunkTree, ConfigurationError, Document, GraphRAGChunker, H
 from advchunk.evaluation import EvaluationTask, Question, Reference, candidate, evaluate, searches_of
 from advchunk.records import Span
 from advchunk.retrieval import ChunkHierarchy, LexicalIndex, PartedIndex, Ranking, Retriever, Search, add_sections
-from advchunk.retrieval.levels import expand_downward, merge_upward, merge_within, without_parts
+from advchunk.retrieval.hierarchies import expand_downward, merge_upward, merge_within, without_parts
 
 GUIDE = """# Tea
 

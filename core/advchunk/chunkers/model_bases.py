@@ -14,7 +14,7 @@ from advchunk.models.cache import with_cache
 from advchunk.models.causal import CausalLM, CausalLMLike, as_causal
 from advchunk.models.chat import ChatModelLike
 from advchunk.models.endpoint import chat_model
-from advchunk.numerics import search
+from advchunk.numerics import cutting
 from advchunk.records import Ints, Units
 from advchunk.sizes import Limits, RunSizes
 
@@ -111,4 +111,4 @@ def join_segments(cuts: Ints, units: Units, limits: Limits, *, repeat: bool = Fa
         if end > full:
             starts.append(start)
             full = sizes.furthest(start - (repeat and start > 0), len(units), limits.budget(int(units.edges[start])))
-    return search.cuts_at(np.array(starts), len(units))
+    return cutting.cuts_at(np.array(starts), len(units))
