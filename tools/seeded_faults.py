@@ -44,7 +44,7 @@ class Fault:
     kind, slip : what it is an example of, and what goes wrong.
     old, new : the piece, which is in the source once, and what replaces it.
     before, then : the same in the source before its modules were moved, if they were other.
-    tests : the names of the files of tests that should catch it.
+    tests : the names of the files of tests that should catch it, as patterns, wherever they are.
     only : selects among these, as pytest's ``-k`` does.
     """
 
@@ -74,11 +74,11 @@ class Fault:
     def selection(self, root: Path) -> list[str]:
         """Return the arguments of pytest for the tests of the fault."""
         tests = sorted(path for path in (root / "tests").rglob("test_*.py") if path.parent.name != "reference")
-        paths = {name: [str(path) for path in tests if path.name == name] for name in self.tests.split()}
+        paths = {name: [str(path) for path in tests if path.match(name)] for name in self.tests.split()}
         if missing := [name for name in paths if not paths[name]]:
             msg = f"{self.slip}: no tests {missing} in {root}"
             raise LookupError(msg)
-        return [*(path for found in paths.values() for path in found), *(["-k", self.only] if self.only else [])]
+        return [*(path for own in paths.values() for path in own), *(["-k", self.only] if self.only else [])]
 
 
 def read_faults() -> list[Fault]:
@@ -207,8 +207,8 @@ def main() -> int:
         print(json.dumps(result), file=sys.stderr, flush=True)
         results.append(result)
     runs = json.loads(options.out.read_text("utf-8")) if options.out and options.out.exists() else {}
-    known = {result["slip"]: result for result in [*runs.get(options.name, ()), *results]}
-    runs[options.name] = [known[fault.slip] for fault in read_faults() if fault.slip in known]
+    latest = {result["slip"]: result for result in [*runs.get(options.name, ()), *results]}
+    runs[options.name] = [latest[fault.slip] for fault in read_faults() if fault.slip in latest]
     if options.out:
         options.out.write_text(json.dumps(runs, indent=1) + "\n", "utf-8")
     print("\n".join(table(runs)))
