@@ -138,6 +138,11 @@ def load_libraries() -> None:
     os.environ |= {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     for name in _LIBRARIES:
         import_module(name)
+    from hypothesis import Phase, settings
+
+    # Any example that fails will do: the smallest is not searched for. Profiles of the tests inherit this.
+    settings.register_profile("seeded", phases=[Phase.explicit, Phase.reuse, Phase.generate])
+    settings.load_profile("seeded")
 
 
 def try_fault(root: Path, fault: Fault) -> dict[str, Any]:
