@@ -529,6 +529,7 @@ def test_a_target_keeps_token_counting_linear(kind, count, adds_up):
     assert shown[-1] <= shown[0] * 1.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [0, 5, 30])
 @pytest.mark.parametrize("overlap", [0, 4])
 @relaxed

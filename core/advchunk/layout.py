@@ -30,6 +30,7 @@ from advchunk.text.tiling import Tiler, from_ends, leading_space, next_non_space
 _PROTECTED: frozenset[BlockKind] = frozenset({"code", "table", "formula", "figure"})
 _CAPTIONED = _PROTECTED | {"caption"}
 _WHOLE = _PROTECTED | {"heading"}  # such as "## 2. Methods"
+_TITLED: frozenset[BlockKind] = frozenset({"heading", "code"})  # the kinds of blocks that may begin a section
 _NO_SPANS = SpanSet()
 _INHERITED: Final = frozenset({"section", "title_path", "page"})  # metadata of a chunk that is also true of its parts
 
@@ -264,8 +265,8 @@ class Locator:
 
     def __init__(self, document: Document) -> None:
         blocks = document.blocks or ()
-        has_headings = document.above or any(map(_is_titled, blocks))
-        self._headings = Headings(document.text, blocks, document.above) if has_headings else None
+        may_have_headings = document.above or not _TITLED.isdisjoint([block.kind for block in blocks])
+        self._headings = Headings(document.text, blocks, document.above) if may_have_headings else None
         self._document = document
         self._placed = [block for block in blocks if block.places]
         self._ends = [block.span.end for block in self._placed]

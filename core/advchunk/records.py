@@ -134,13 +134,13 @@ class Document:
 
     def __post_init__(self) -> None:
         require(isinstance(self.text, str), "Document.text must be a str", type(self.text).__name__)
-        require(isinstance(self.metadata, Mapping), "Document.metadata must be a mapping", self.metadata)
-        rule = "Document.blocks must be Blocks"
-        require(all(isinstance(block, Block) for block in self.blocks or ()), rule, self.blocks)
-        last = 0
+        is_mapping = type(self.metadata) is dict or isinstance(self.metadata, Mapping)
+        require(is_mapping, "Document.metadata must be a mapping", self.metadata)
+        last, length = 0, len(self.text)
         for block in self.blocks or ():
+            require(isinstance(block, Block), "Document.blocks must be Blocks", self.blocks)
             start, end = block.span
-            require(last <= start < end <= len(self.text), "blocks must be ascending, disjoint, inside the text", block)
+            require(last <= start < end <= length, "blocks must be ascending, disjoint, inside the text", block)
             last = end
         if self.offsets is not None:
             valid = len(self.offsets) == len(self.text) + 1 and not np.any(np.diff(self.offsets) < 0)
@@ -196,13 +196,14 @@ class Units:
     strength: Ints = field(default=None)  # type: ignore[arg-type]  # filled in below
 
     def __post_init__(self) -> None:
-        edges, n = self.edges, len(self)
+        edges, n = self.edges, len(self.edges) - 1
         if not (n >= 0 and edges[0] == 0 and edges[-1] == len(self.text) and (edges[1:] > edges[:-1]).all()):
             require(False, f"edges must be strictly increasing from 0 to {len(self.text)}", edges)
         if self.strength is None:
             object.__setattr__(self, "strength", np.ones(n + 1, dtype=np.int64))  # Strength.SENTENCE
+        elif len(self.strength) != n + 1:
+            require(False, "strength must have a number for each edge", self.strength)
         require(self.sizes is None or len(self.sizes) == n, "sizes must have a number for each unit", self.sizes)
-        require(len(self.strength) == n + 1, "strength must have a number for each edge", self.strength)
 
     def __len__(self) -> int:
         return len(self.edges) - 1

@@ -38,20 +38,13 @@ ATOMIC: Levels = ()
 """The levels of text that is never split."""
 
 
-def prose_levels(splitter: tiling.Tiler = sentences) -> Levels:
-    """Return the levels of prose with a sentence splitter."""
-    return (tiling.paragraphs, splitter, tiling.clauses, tiling.words, tiling.graphemes, tiling.characters)
-
-
-PROSE = prose_levels()
+WITHIN_SENTENCE: Levels = (tiling.clauses, tiling.words, tiling.graphemes, tiling.characters)
+"""The levels of a sentence."""
+PROSE: Levels = (tiling.paragraphs, sentences, *WITHIN_SENTENCE)
 
 _LEVELS = 8  # more than any `Levels` has, so that edges added for a target are weaker than those of the units
 _LONG = 16  # characters per token of a text that is not worth counting, because it is hardly within its limit
 _SPACE = " \t\n\r"  # white space for every tokenizer; BERT, for one, drops form feeds
-
-
-def _no_context(offset: int) -> tuple[str, int]:  # noqa: ARG001
-    return "", 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,7 @@ class Limits:
     ----------
     max_tokens, min_tokens, overlap_tokens : see `chunkers.params.Params`; tokens of context and text.
     counter : counts tokens.
-    context : returns the context of a chunk that starts at an offset, and its tokens.
+    context : returns the context of a chunk that starts at an offset, and its tokens; None if no chunk has any.
     target : target size of the text of a chunk, in tokens, if any.
     more : further limits, as pairs of a counter (of words, for example) and the maximum for the text of a chunk.
     prose : levels at which prose over the limits is split.
@@ -75,7 +68,7 @@ class Limits:
     min_tokens: int
     overlap_tokens: int
     counter: Counter
-    context: Callable[[int], tuple[str, int]] = _no_context
+    context: Callable[[int], tuple[str, int]] | None = None
     target: int | None = None
     more: tuple[tuple[Counter, int], ...] = ()
     prose: Levels = PROSE
@@ -100,7 +93,8 @@ class Limits:
 
     def budget(self, offset: int) -> int:
         """Return the tokens available to a chunk that starts at ``offset``, besides context and overlap."""
-        return max(self.max_tokens - self.overlap_tokens - self.context(offset)[1], 1)
+        of_context = self.context(offset)[1] if self.context else 0
+        return max(self.max_tokens - self.overlap_tokens - of_context, 1)
 
     def window(self, offset: int) -> tuple[int, int]:
         """Return the least and the most tokens that a chunk starting at ``offset`` should have, besides overlap."""
@@ -476,7 +470,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     """
     if limits.target is not None:
         units, cuts, vectors = refine(units, cuts, limits, vectors)
-    if len(units) == 1:
+    if len(units.edges) == 2:
         tokens = None if units.sizes is None else int(units.sizes[0])
         return [_chunk(units.text, (Span(0, len(units.text)),), limits, 0, tokens)]
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
@@ -632,7 +626,7 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
             offset = last + int(before.edges[part])
             if offset < here:
                 break
-    context, _ = limits.context(here)
+    context = limits.context(here)[0] if limits.context else ""
     text = units.text[offset : edges[end]]
     fits = limits.counter(with_context(context, text)) <= limits.max_tokens and not limits.exceeds_more(text)
     return offset if fits else here
@@ -641,7 +635,7 @@ def _overlap_start(sizes: RunSizes, floor: int, start: int, end: int, limits: Li
 def _chunk(source: str, spans: Sequence[Span], limits: Limits, start: int, tokens: int | None) -> Chunk:
     """Build the chunk that covers ``spans`` of ``source``; ``tokens`` is the size of its text, if it has been counted."""
     text = "".join([source[a:b] for a, b in spans])
-    context, _ = limits.context(start)
+    context = limits.context(start)[0] if limits.context else ""
     if context or tokens is None:
         tokens = limits.counter(with_context(context, text))
         if tokens > limits.max_tokens and context:  # the context has more tokens than expected

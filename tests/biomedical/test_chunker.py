@@ -401,6 +401,7 @@ def test_a_tokenizer_of_hugging_face_by_name(tmp_path):
     assert by_name == ours
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_cannot_be_reached_is_an_error():
     pytest.importorskip("transformers")
     name = "pritamdeka/BioBERT-mnli-snli-scinli-scitail-mednli-stsb"

@@ -52,6 +52,7 @@ def test_a_stream_has_the_chunks_of_the_whole_text(chunker, text, length, target
     assert list(incremental._number(parts, document)) == chunker.chunk(document)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(chunkers, texts, texts, st.data())
 def test_an_edited_text_has_the_chunks_of_chunking_anew(chunker, text, new, data):

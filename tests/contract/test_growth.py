@@ -102,6 +102,7 @@ def test_chunking_tei_takes_time_in_proportion_to_the_elements(element):
     check_growth(create("grobid-section", experimental=True).chunk, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", [*MARKS, *LINES])
 def test_reading_markdown_takes_time_in_proportion_to_a_repeated_text(token):
     check_growth(lambda text: formats.read(Document(text), "auto"), repeated(token))

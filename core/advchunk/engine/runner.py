@@ -227,17 +227,17 @@ class IdGenerator:
     """
 
     def __init__(self) -> None:
-        self._used = set[int]()  # digests of ids, because texts would fill the memory
+        self._used = set[int]()  # hashes of ids, because ids and texts would fill the memory
         self._next = dict[int, int]()  # occurrences of texts that were repeated
 
     def new_id(self, source: str, level: int, text: str) -> str:
         """Return the id of the next chunk of a document that has this level and this text to embed."""
         name = hashed_id(source, level, text, 0)
-        digest = last = _digest(name)
+        first = last = hash(name)
         while last in self._used:
-            self._next[digest] = occurrence = self._next.get(digest, 0) + 1
+            self._next[first] = occurrence = self._next.get(first, 0) + 1
             name = hashed_id(source, level, text, occurrence)
-            last = _digest(name)
+            last = hash(name)
         self._used.add(last)
         return name
 
@@ -250,15 +250,11 @@ class IdGenerator:
 
     def accept(self, source: str, chunks: list[Chunk]) -> list[Chunk]:
         """Return all chunks of a document, which have ids as if it were alone; those that were used here are replaced."""
-        digests = {_digest(chunk.id) for chunk in chunks}
-        if not self._used.isdisjoint(digests):
+        hashes = {hash(chunk.id) for chunk in chunks}
+        if not self._used.isdisjoint(hashes):
             return self.assign(source, chunks)
-        self._used |= digests
+        self._used |= hashes
         return chunks
-
-
-def _digest(name: str) -> int:
-    return int(name[19:23] + name[24:], 16)
 
 
 @dataclass(frozen=True, slots=True)

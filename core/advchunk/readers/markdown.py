@@ -95,7 +95,7 @@ def blocks(text: str, *, is_start: bool = True) -> tuple[Block, ...]:
     flat = _flatten(text)
     begin = int(is_start and flat.startswith("\ufeff"))
     layout = list[Block]()
-    if is_start and (front_end := front_matter_end(text)):
+    if is_start and flat.startswith(("---", "+++", "\ufeff")) and (front_end := front_matter_end(text)):
         layout.append(Block("code", Span(begin, front_end)))
         begin = front_end
     for start, end, marked in _ranges(flat, begin):

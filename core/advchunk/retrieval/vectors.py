@@ -21,9 +21,9 @@ from advchunk.numerics import context_vectors
 from advchunk.readers import formats
 from advchunk.records import Chunk, Document, Floats, Span, Units, evolve
 from advchunk.retrieval.positions import count_tokens
-from advchunk.sizes import Limits, prose_levels
+from advchunk.sizes import WITHIN_SENTENCE, Limits
 from advchunk.text.splitters import SplitterLike, as_tiler
-from advchunk.text.tiling import Tiler
+from advchunk.text.tiling import Tiler, paragraphs
 
 Vectors: TypeAlias = Literal["none", "plain", "context", "units", "late"]
 KINDS: tuple[str, ...] = get_args(Vectors)
@@ -196,7 +196,7 @@ def _add(
     counter = as_counter(None, as_embedder(vectors.embedder))
     chunks = count_tokens(chunks, counter)
     most = max((chunk.tokens for chunk in chunks), default=1)
-    limits = Limits(max(most, 1), 0, 0, counter, prose=prose_levels(tiler))
+    limits = Limits(max(most, 1), 0, 0, counter, prose=(paragraphs, tiler, *WITHIN_SENTENCE))
     return (yield from vectors.add(chunks, document.text, partial(_sentences, document, tiler, limits)))
 
 

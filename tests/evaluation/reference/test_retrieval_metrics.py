@@ -94,6 +94,7 @@ def rows(scores):
     return np.column_stack(astuple(scores))
 
 
+@pytest.mark.slow
 @given(corpora(), st.integers(1, 14))
 def test_first_k_as_sets_of_characters(corpus, k):
     chunks, questions, ranking = corpus
@@ -107,6 +108,7 @@ def test_first_k_as_sets_of_characters(corpus, k):
     np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(corpora(), st.integers(1, 60))
 def test_budget_as_sets_of_characters(corpus, budget):
     chunks, questions, ranking = corpus
@@ -124,6 +126,7 @@ def test_budget_as_sets_of_characters(corpus, budget):
     np.testing.assert_allclose(rows(scores), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(corpora())
 def test_precision_omega_as_sets_of_characters(corpus):
     chunks, questions, _ = corpus
@@ -172,6 +175,7 @@ def published(chunks, references, retrieved, touches):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "touched"), [("fixed800chars", 0), ("cluster_semantic", 12)])
 def test_the_published_evaluator_question_by_question(name, touched):
     rows, references, ranking = GOLDEN[f"{name}/chunks"], GOLDEN["references"], GOLDEN[f"{name}/ranking"]

@@ -155,7 +155,7 @@ def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int],
             stop_end = stop.end
         else:
             continue
-        if stop_end > first and not is_enclosed(text, marks, first, stop_end, end):
+        if stop_end > first and not (marks and is_enclosed(text, marks, first, stop_end, end)):
             yield (first := stop_end)
 
 

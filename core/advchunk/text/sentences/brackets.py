@@ -41,7 +41,7 @@ def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) 
     end : where to stop looking for the closing mark.
     """
     low = max(first, at - NEAR)
-    if not any(_may_be_open(text, mark, low, at) for mark in marks):
+    if not _may_be_open(text, marks, low, at):
         return False
     last = {match[0]: match.end() for match in _OPENING.finditer(text, low, at)}
     for opening, opened in last.items():
@@ -53,7 +53,10 @@ def is_enclosed(text: str, marks: Iterable[str], first: int, at: int, end: int) 
     return False
 
 
-def _may_be_open(text: str, mark: str, low: int, at: int) -> bool:
-    """Return False if a mark is not in ``text[low:at]`` or the last is closed there; much faster than `_OPENING`."""
-    last = text.rfind(mark, low, at)
-    return last >= 0 and (mark in '"`' or text.find(_CLOSING[mark], last, at) < 0)
+def _may_be_open(text: str, marks: Iterable[str], low: int, at: int) -> bool:
+    """Return False if each mark is not in ``text[low:at]`` or the last is closed there; much faster than `_OPENING`."""
+    for mark in marks:
+        last = text.rfind(mark, low, at)
+        if last >= 0 and (mark in '"`' or text.find(_CLOSING[mark], last, at) < 0):
+            return True
+    return False
