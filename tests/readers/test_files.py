@@ -61,6 +61,7 @@ def test_wrong_file_type_raises_an_error_that_names_it(name, data, message, tmp_
     ("name", "start", "encoding"),
     [
         ("a.html", "<meta charset=iso-8859-1>", "cp1252"),
+        ("a.html", "<meta charset=ISO-8859-1>", "cp1252"),
         ("a.html", '<meta http-equiv="Content-Type" content="text/html; charset=windows-1250">', "cp1250"),
         ("a.html", "<META CHARSET='shift_jis'>", "shift_jis"),
         ("a.xml", '<?xml version="1.0" encoding="ISO-8859-15"?><TEI><text><p>', "iso8859-15"),
@@ -92,6 +93,11 @@ def test_a_byte_order_mark_tells_the_encoding(name, mark, tmp_path):
 def test_html_without_a_declaration_is_read_as_in_browsers(name, start, tmp_path):
     (tmp_path / name).write_bytes(start.encode() + "“Thé”, 10 €".encode("cp1252") + b" \x81.")
     assert read_file(tmp_path / name).text == "“Thé”, 10 € \x81."
+
+
+def test_a_byte_order_mark_is_not_part_of_a_text_whose_encoding_is_known(tmp_path):
+    (path := tmp_path / "a.txt").write_bytes("Tea".encode("utf-8-sig"))
+    assert read_file(path, encoding="utf-8").text == "Tea"
 
 
 def test_a_given_encoding_is_used(tmp_path):
