@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # As many test processes run as there are cores.
 test quick test-lowest: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test quick test-lowest bench check docs dist freeze clean
+.PHONY: demo test quick test-lowest bench check tables docs dist freeze clean
 
 demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
@@ -41,6 +41,11 @@ check: .venv/dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# What repeats the registrations: the stubs for type checkers, and the table in the guide to chunkers.
+tables: .venv/dev
+	$(BIN)/python tools/write_stubs.py
+	$(BIN)/python tools/chunker_table.py --write
 
 # The site in build/site, offline; a warning or a broken link is an error.
 docs: .venv/docs

@@ -15,6 +15,10 @@ class Growth(NamedTuple):
     most: int = 10_000  # sentences
 
 
+def _none(longest: int) -> Parameters:  # noqa: ARG001
+    return _NONE
+
+
 class Algorithm(NamedTuple):
     """The entry of an algorithm.
 
@@ -37,7 +41,7 @@ class Algorithm(NamedTuple):
     corpus: bool = False
     models: Mapping[str, str] = _NONE
     verbatim: Parameters = _NONE
-    shifts: Callable[[int], Parameters] | None = None
+    shifts: Callable[[int], Parameters] = _none
     growth: Mapping[str, Growth] = _NONE
     quality: Mapping[str, Parameters] = _NONE
 

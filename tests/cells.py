@@ -6,6 +6,7 @@ import gc
 import io
 import multiprocessing
 import os
+import warnings
 
 import nbformat
 
@@ -52,6 +53,7 @@ async def _outputs(cells):
     """Run the cells as a Jupyter kernel does: one after the other, while an event loop runs."""
     results, outputs = [], []
     shell = _shell(outputs)
+    warnings.filterwarnings("error", r"\w*advchunk", DeprecationWarning)  # of ours
     for cell in cells:
         if cell.cell_type == "code":
             with contextlib.redirect_stdout(Printed(outputs)), contextlib.redirect_stderr(io.StringIO()):

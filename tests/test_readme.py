@@ -120,5 +120,7 @@ def test_the_readme_is_short_and_shows_a_result():
     assert (ROOT / re.search(r"!\[.+\]\((.+)\)", text)[1]).stat().st_size < 300_000
 
 
-def test_the_table_of_chunkers_is_up_to_date():
-    subprocess.run([sys.executable, ROOT / "tools" / "chunker_table.py", "--check"], check=True)
+@pytest.mark.parametrize("tool", ["chunker_table.py", "write_stubs.py"])
+def test_what_repeats_the_registrations_is_up_to_date(tool):
+    """After a change of them, `make tables` writes it."""
+    subprocess.run([sys.executable, ROOT / "tools" / tool, "--check"], check=True)

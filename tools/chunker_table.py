@@ -32,7 +32,7 @@ def main() -> None:
     if args.write:
         GUIDE.write_text(updated, encoding="utf-8")
     elif args.check and updated != text:
-        parser.exit(1, "docs/guides/chunkers.md is out of date: run tools/chunker_table.py --write\n")
+        parser.exit(1, "docs/guides/chunkers.md is out of date: run make tables\n")
     elif not args.check:
         print(table(), end="")
 

@@ -23,8 +23,23 @@ from llamaindex_advchunk import AdvchunkNodeParser, ChunkerNodeParser, LinearNod
 
 MODULES = (
     "advchunk", "langchain_advchunk", "llamaindex_advchunk", "advchunk.evaluation", "advchunk.retrieval", "advchunk.enrich",
-    "advchunk.viewer", "advchunk.viewer.plots",
+    "advchunk.viewer", "advchunk.viewer.plots", "advchunk.distributed", "advchunk.experimental", "advchunk.papers",
 )  # fmt: skip
+"""The modules of which users import all public names."""
+FOR_AUTHORS = {
+    "advchunk.registry": ("Registration",),
+    "advchunk.chunkers.base": ("EmbeddingChunker", "LinearChunker", "SegmentingChunker"),
+    "advchunk.chunkers.catalog": ("is_general_purpose", "register", "required_model"),
+    "advchunk.chunkers.experimental": ("ExperimentalChunker",),
+    "advchunk.chunkers.model_bases": ("ChatChunker", "ChatParams", "LanguageModelChunker"),
+    "advchunk.chunkers.lexical": ("LexicalChunker", "LexicalParams"),
+    "advchunk.chunkers.params": ("GroupedParams", "Params"),
+    "advchunk.chunkers.sections": ("SectionedChunker",),
+    "advchunk.records": ("Cut", "Place", "Segmentation", "Units"),
+    "advchunk.readers.writing": ("Writer", "pipe_table", "squeeze"),
+    "advchunk.readers.xml": ("parse_xml",),
+}
+"""What the authors of chunkers, readers, and plugins import besides, by module."""
 
 
 class Base(NamedTuple):
@@ -68,7 +83,7 @@ BASES: dict[type, Base] = {
     ),
     AdvchunkNodeParser: Base("Node parsers", ("from_defaults", "split_text", "get_nodes_from_files", "core")),
 }  # fmt: skip
-FOR_AUTHORS = {Units, Segmentation, Edus, ChunkerSplitter, ChunkerNodeParser}
+OF_AUTHORS = {Units, Segmentation, Edus, ChunkerSplitter, ChunkerNodeParser}
 OWN = "For your own algorithm"
 ORDER = (*(base.title for base in BASES.values()), "Functions", "Classes", "Errors", "Constants", OWN)
 OF_FRAMEWORKS = "!^(class_name|to_dict|from_dict|model_post_init|model_copy)$"
@@ -95,10 +110,19 @@ def reference(module: str) -> str:
     return "\n\n".join([f"# {module}", doc, *parts]) + "\n"
 
 
+def reference_for_authors() -> str:
+    """Return the page of what authors import, by module."""
+    parts = ["# For authors", "What the authors of chunkers, readers, and plugins use besides what users do."]
+    for module, public in FOR_AUTHORS.items():
+        loaded = import_module(module)
+        parts += [f"## {module}", *(_entry(f"{module}.{name}", **_options(getattr(loaded, name))) for name in public)]
+    return "\n\n".join(parts) + "\n"
+
+
 def section_of(member: Any) -> str:
     """Return the title of the section that a public name is in.
 
-    >>> section_of(advchunk.RecursiveChunker), section_of(LinearChunker), section_of(advchunk.create)
+    >>> section_of(advchunk.RecursiveChunker), section_of(LinearSplitter), section_of(advchunk.create)
     ('Chunkers', 'For your own algorithm', 'Functions')
     """
     if not isclass(member):
@@ -108,7 +132,7 @@ def section_of(member: Any) -> str:
     chunkers = set(map(chunker_class, names()))
     if getattr(member, "chunker_class", member) in chunkers or member in set(map(params_of, chunkers)):
         return next((base.title for kind, base in BASES.items() if issubclass(member, kind)), "Chunkers")
-    if issubclass(member, (Params, LinearSplitter, LinearNodeParser)) or member in FOR_AUTHORS:
+    if issubclass(member, (Params, LinearSplitter, LinearNodeParser)) or member in OF_AUTHORS:
         return OWN
     return next((base.title for kind, base in BASES.items() if issubclass(member, kind)), "Classes")
 
@@ -116,6 +140,7 @@ def section_of(member: Any) -> str:
 def _public(loaded: ModuleType) -> Iterator[str]:
     """Yield the names that a module exports: classes first."""
     names = [name for name in vars(plots) if name.startswith("plot_")] if loaded is plots else loaded.__all__
+    names = [name for name in names if name != "REGISTRATIONS"]
     yield from sorted(names, key=lambda name: (not name[0].isupper(), name))
 
 

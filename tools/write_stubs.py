@@ -3,6 +3,7 @@
 A stub has the names that the package declares, and the classes that are made from the registrations of the chunkers.
 """
 
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
@@ -66,7 +67,7 @@ def _all(names: Iterable[str]) -> str:
 
 def stubs() -> dict[Path, str]:
     """Return the text of each stub by its path."""
-    return {
+    written = {
         ROOT / "core/advchunk/__init__.pyi": stub_of_core(),
         ROOT / "langchain_advchunk/__init__.pyi": stub_of_adapter("langchain_advchunk", "splitters"),
         ROOT / "langchain_advchunk/splitters.pyi": stub_of_classes(
@@ -77,13 +78,21 @@ def stubs() -> dict[Path, str]:
             "llamaindex_advchunk", "node_parsers", "node_parser_class", "NodeParser"
         ),
     }
+    return {path: _sorted_and_formatted(path, text) for path, text in written.items()}
+
+
+def _sorted_and_formatted(path: Path, text: str) -> str:
+    for command in (["check", "--select", "I", "--fix-only"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--quiet", "--stdin-filename", str(path), "-"]
+        text = subprocess.run(ruff, cwd=ROOT, input=text, capture_output=True, encoding="utf-8", check=True).stdout
+    return text
 
 
 def main() -> None:
     """Write or compare the stubs."""
     outdated = {path: text for path, text in stubs().items() if not path.exists() or path.read_text("utf-8") != text}
     if "--check" in sys.argv[1:] and outdated:
-        sys.exit(f"out of date: {', '.join(path.name for path in outdated)}; run tools/write_stubs.py")
+        sys.exit(f"out of date: {', '.join(path.name for path in outdated)}; run make tables")
     for path, text in outdated.items():
         path.write_text(text, "utf-8")
 

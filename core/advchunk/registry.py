@@ -63,7 +63,8 @@ class Registration:
     shared_suffixes : of files that are in a format if they begin like one.
     media_types : of a format.
     begins : regular expression for the beginning of a text in a format.
-    detect : path of a function ``(text, name, metadata) -> format`` for texts that no ``begins`` matches; "" if unknown.
+    detect : path of a function ``(text, name, metadata) -> format``, which returns "" if unknown. It is asked about the texts
+        that ``begins`` matches, with "" and {}; without ``begins``, about those that no ``begins`` matches.
     metadata_keys : keys of the metadata of texts whose layout a reader restores, with its function ``restore_layout``.
     takes : what a reader reads, the "text" of a file or its "bytes".
     target : the object, if it is at hand and need not be imported.
@@ -110,10 +111,10 @@ class Registration:
 def load_path(path: str) -> Any:
     """Return the object at ``module:attribute``, or the module."""
     module, _, attribute = path.partition(":")
-    found: Any = import_module(module)
+    target: Any = import_module(module)
     for name in attribute.split(".") if attribute else ():
-        found = getattr(found, name)
-    return found
+        target = getattr(target, name)
+    return target
 
 
 @cache

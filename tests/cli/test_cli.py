@@ -349,7 +349,8 @@ def test_reading_from_a_terminal_prints_a_notice(monkeypatch, capsys):
     read = TOWN.open("rb")
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True, buffer=read))
     with read:
-        assert files.read_stdin().text == TOWN.read_text(encoding="utf-8")
+        (document,) = files.read_input(RecursiveChunker(), True, None, "-")
+        assert document.text == TOWN.read_text(encoding="utf-8")
     assert capsys.readouterr().err == "advchunk: reading standard input\n"
 
 

@@ -66,11 +66,13 @@ class AutoChunker(AutoParams, VectorsChunker):
         if chunker.group == "experimental":
             gate.require_experimental(f"{chunker.algorithm}, which {markup} documents need,", self.experimental)
         # Resources may have no useful ==.
-        given = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
+        arguments = {name: value for name, value in parameters(self).items() if value != getattr(AutoChunker, name)}
         lent = {name: getattr(self, name) for name in resources(self)}
-        given |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
+        arguments |= {name: value for name, value in lent.items() if value is not getattr(AutoChunker, name)}
         accepted = {field.name for field in fields(chunker)}
-        chosen: Chunker = chunker(**{name: value for name, value in {**given, **options}.items() if name in accepted})
+        chosen: Chunker = chunker(
+            **{name: value for name, value in {**arguments, **options}.items() if name in accepted}
+        )
         return chosen
 
     def decide(self, units: Units, limits: Limits) -> Plan[Segmentation]:

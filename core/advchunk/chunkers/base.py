@@ -419,14 +419,16 @@ class Chunker(Params, ABC):
     ) -> list[Document]:
         """Read the documents in a file for `chunk_many`: each of several records of PubMed; else one, as `read_file` does."""
         reads_all = self.reads_all_formats()
-        if formats.binary_format(path) or (by_name and reads_all and self.markup == Chunker.markup):
-            return files.read_documents(path, metadata=metadata, encoding=encoding, options=self.reader_options)
+        binary = self.markup if formats.is_binary(self.markup) else formats.binary_format(path)
+        if binary or (by_name and reads_all and self.markup == Chunker.markup):
+            options: dict[str, Any] = {"metadata": metadata, "encoding": encoding, "options": self.reader_options}
+            return files.read_documents(path, markup=binary or None, **options)
         document = files.read_text(path, metadata=metadata, encoding=encoding)
         return files.split_records(document, self.markup if reads_all else "auto") or [document]
 
     @property
     def reader_options(self) -> Mapping[str, Any]:
-        """Arguments for readers that take the bytes of a file."""
+        """Arguments for those readers of bytes that have them."""
         return {}
 
     def chunk_empty(self, document: Document) -> list[Chunk]:

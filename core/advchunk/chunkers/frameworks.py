@@ -1,4 +1,4 @@
-"""What the adapters share: the class of each chunker, chunks of files, and metadata in the document models of frameworks."""
+"""Parts that the adapters share: the class of each chunker, chunks of files, and metadata in the models of frameworks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -130,13 +130,13 @@ def chunker_named(adapter: str, suffix: str, module: str) -> type[Chunker]:
 
 def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[Field[Any]]:
     """Return the resources of a chunker that the base of its adapter does not have, under the name that it has there."""
-    known = getattr(base, "model_fields", None) or {field.name for field in fields(base)}
+    inherited = getattr(base, "model_fields", None) or {field.name for field in fields(base)}
     return [
         field
         for field in fields(chunker)
         if field.metadata.get("resource")
         and field.name != "vectors"
-        and aliases.get(field.name, field.name) not in known
+        and aliases.get(field.name, field.name) not in inherited
     ]
 
 

@@ -53,7 +53,7 @@ class Params:
         treats all characters as prose; "code" keeps functions and classes whole while they fit, and needs the name of the
         file or the language (`code.languages.detect_language`). "html", "tei" (GROBID), "jats", "pubmed", "docling" (JSON) and "xml" (any
         other) are converted to text without tags (`readers.formats`), which is chunked. "auto" detects the format. Packages may add
-        formats (`advchunk.plugins`).
+        formats (`advchunk.registry`).
     language : two- or three-letter code of the language ("en-US" counts as "en"), for sentences, stop words and stems.
         In an unsupported language sentences are split as in English, and words are left unchanged.
     timeout : time limit per document in seconds, > 0; None is unlimited. Python cannot interrupt a model call: an

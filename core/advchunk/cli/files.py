@@ -17,7 +17,7 @@ from advchunk.cli.common import exit_on_termination
 from advchunk.errors import ConfigurationError, require
 from advchunk.models.atomic import open_atomic
 from advchunk.readers import formats
-from advchunk.readers.files import decode_text
+from advchunk.readers.files import decode_text, read_bytes
 from advchunk.records import Document
 
 
@@ -71,10 +71,12 @@ def iterate_sources(name: str, of_lines: bool) -> Iterator[FileInput]:
 
 
 def read_source(chunker: Chunker, by_name: bool, encoding: str | None, source: FileInput) -> list[Document]:
-    """Read a file as `read_input` does, or decode the data of a source."""
+    """Read a file as `read_input` does, or the data of a source."""
     if source.data is None:
         return read_input(chunker, by_name, encoding, source.name)
-    return [_decode_stdin(source.data, encoding) if source.name == "-" else read_record(source.data, encoding)]
+    if source.name == "-":
+        return [_read_stdin(chunker, source.data, encoding)]
+    return [read_record(source.data, encoding)]
 
 
 def read_record(line: bytes, encoding: str | None = None) -> Document:
@@ -95,21 +97,21 @@ def read_record(line: bytes, encoding: str | None = None) -> Document:
 
 def read_input(chunker: Chunker, by_name: bool, encoding: str | None, name: str) -> list[Document]:
     """Read a file, or standard input for "-"; ``by_name`` takes the format of a file from its name."""
-    return [read_stdin(encoding)] if name == "-" else chunker.read_documents(name, by_name=by_name, encoding=encoding)
-
-
-def read_stdin(encoding: str | None = None) -> Document:
-    """Read standard input, with a notice if it is a terminal."""
-    return _decode_stdin(_stdin_bytes(), encoding)
+    if name == "-":
+        return [_read_stdin(chunker, _stdin_bytes(), encoding)]
+    return chunker.read_documents(name, by_name=by_name, encoding=encoding)
 
 
 def _stdin_bytes() -> bytes:
+    """Return standard input, with a notice if it is a terminal."""
     if sys.stdin.isatty():
         click.echo("advchunk: reading standard input", err=True)
     return sys.stdin.buffer.read()
 
 
-def _decode_stdin(data: bytes, encoding: str | None) -> Document:
+def _read_stdin(chunker: Chunker, data: bytes, encoding: str | None) -> Document:
+    if formats.is_binary(chunker.markup):
+        return read_bytes(data, chunker.markup, id="stdin", options=chunker.reader_options)
     return Document(decode_text(data, encoding=encoding), "stdin")
 
 

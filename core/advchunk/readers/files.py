@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +63,34 @@ def read_documents(
 
     Parameters
     ----------
-    options : further arguments of a reader that takes bytes.
+    options : see `read_bytes`.
     """
-    name = markup or formats.binary_format(path)
+    name = (markup in (None, "auto") and formats.binary_format(path)) or markup
     if name and formats.is_binary(name):
-        read = formats.find_reader(name).read
-        return [read(Path(path).read_bytes(), id=str(path), metadata=metadata, **(options or {}))]
+        return [read_bytes(Path(path).read_bytes(), name, id=str(path), metadata=metadata, options=options)]
     document = read_text(path, metadata=metadata, encoding=encoding)
     name = name or formats.detect_file_format(document.id, document.text)
     return split_records(document, name) or [formats.read(document, name)]
+
+
+def read_bytes(
+    data: bytes,
+    markup: str,
+    *,
+    id: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Document:
+    """Read the bytes of a file in a binary format.
+
+    Parameters
+    ----------
+    markup : name of a format whose reader takes bytes.
+    options : further arguments, which only some readers have.
+    """
+    read = formats.find_reader(markup).read
+    accepted = {name: value for name, value in (options or {}).items() if name in signature(read).parameters}
+    return formats.check_read(read(data, id=id, metadata=metadata, **accepted), markup)
 
 
 def split_records(document: Document, markup: str) -> list[Document]:

@@ -1,7 +1,7 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePath
@@ -27,9 +27,9 @@ def detect_format(text: str) -> str:
     head = text[:_HEAD]
     for row in registry.rows("reader"):
         if row.begins and _pattern(row.begins).match(head):
-            found = registry.load_path(row.detect)(text) if row.detect else row.name
-            if found:
-                return str(found)
+            markup = _detect(row, text, "", {}) if row.detect else row.name
+            if markup:
+                return markup
     return "xml" if _DECLARED_XML.match(head) else "markdown"
 
 
@@ -41,8 +41,8 @@ def detect_document_format(document: Document) -> str:
     >>> detect_document_format(Document("# Tea", metadata={"source": "tea.md"}))
     'markdown'
     """
-    found = detect_format(document.text)
-    return (found == "markdown" and _ask(document.text, document.source, document.metadata)) or found
+    markup = detect_format(document.text)
+    return (markup == "markdown" and _ask(document.text, document.source, document.metadata)) or markup
 
 
 def detect_file_format(name: str, text: str) -> str:
@@ -57,14 +57,14 @@ def detect_file_format(name: str, text: str) -> str:
     row = _by_suffix().get(suffix)
     if row and not row.detect:
         return row.name
-    if found := _ask(text, name, {}):
-        return found
+    if markup := _ask(text, name, {}):
+        return markup
     if suffix not in _shared_suffixes():
         return "plain"
-    found = detect_format(text)
-    if found == "markdown" and "xml" in _shared_suffixes()[suffix] and text.lstrip("\ufeff \t\r\n").startswith("<"):
+    markup = detect_format(text)
+    if markup == "markdown" and "xml" in _shared_suffixes()[suffix] and text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "xml"
-    return "plain" if found == "markdown" else found
+    return "plain" if markup == "markdown" else markup
 
 
 def is_supported(name: str) -> bool:
@@ -94,8 +94,15 @@ def takes_bytes(row: Registration) -> bool:
 
 def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
     """Return the format that a text has by other signs than its beginning; "" if unknown."""
-    asked = (row.detect for row in registry.rows("reader") if row.detect and not row.begins)
-    return next((found for path in asked if (found := registry.load_path(path)(text, name, metadata))), "")
+    asked = (row for row in registry.rows("reader") if row.detect and not row.begins)
+    answers = (_detect(row, text, name, metadata) for row in asked)
+    return next(filter(None, answers), "")
+
+
+def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]) -> str:
+    """Return the format that a row detects in a text; "" if unknown, or if its function cannot be loaded."""
+    detect = registry.load_path(row.detect) if row.is_ours else replace(row, path=row.detect).load()
+    return str(detect(text, name, metadata)) if detect else ""
 
 
 @cache
@@ -106,16 +113,20 @@ def _pattern(begins: str) -> re.Pattern[str]:
 @cache
 def _by_suffix() -> Mapping[str, Registration]:
     """Return the reader of each suffix that decides on the format."""
-    suffixes = {suffix: row for row in registry.rows("reader") for suffix in row.suffixes or ()}
+    suffixes = dict[str, Registration]()
     for row in registry.rows("reader"):
-        if row.suffixes is None:  # of another package, which says them itself
-            own = getattr(row.load(), "suffixes", ())
-            taken = suffixes.keys() | _shared_suffixes().keys()
-            if isinstance(own, str) or any(suffix in taken or not suffix.startswith(".") for suffix in own):
-                row.reject(f"its suffixes must be a tuple of new ones with a dot, got {own!r}")
-            else:
-                suffixes |= dict.fromkeys(own, row)
+        own = getattr(row.load(), "suffixes", ()) if row.suffixes is None else row.suffixes
+        if row.is_ours or _are_new(own, suffixes.keys() | _shared_suffixes().keys()):
+            suffixes |= dict.fromkeys(own, row)
+        else:
+            row.reject(f"its suffixes must be a tuple of new ones with a dot, in lower case, got {own!r}")
     return suffixes
+
+
+def _are_new(suffixes: Any, taken: Set[str]) -> bool:
+    return not isinstance(suffixes, str) and all(
+        suffix.startswith(".") and suffix == suffix.lower() and suffix not in taken for suffix in suffixes
+    )
 
 
 @cache
@@ -162,8 +173,7 @@ def read(document: Document, markup: str) -> Document:
     )
     require(not is_binary(name), rule, markup)
     derived = reader.read(document.text, id=document.id, metadata=document.metadata)
-    require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
-    return compose_offsets(document, derived)
+    return compose_offsets(document, check_read(derived, name))
 
 
 @cache
@@ -181,6 +191,13 @@ def is_binary(name: str) -> bool:
     """Return True if the reader of a format takes the bytes of a file."""
     row = registry.find("reader", name)
     return row is not None and takes_bytes(row)
+
+
+def check_read(derived: Any, name: str) -> Document:
+    """Return what the reader of a format has returned, which must be a document."""
+    require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
+    document: Document = derived
+    return document
 
 
 def _restore_layout(document: Document) -> Document | None:

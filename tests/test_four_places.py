@@ -1,0 +1,71 @@
+"""A new algorithm takes four places: its file, its row, its tests, and its page; all else follows from them."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from test_readme import ROOT, blocks
+
+PAGE = """
+[shared-words]
+when = ["Topics have words of their own."]
+avoid = ["The text is short."]
+instead = "optimal-semantic"
+plot = "signal"
+caption = "The share of words that neighbors do not have in common."
+"""
+FOLLOWS = """
+import sys
+sys.path.insert(0, "tools")
+from pathlib import Path
+
+import advchunk, langchain_advchunk, llamaindex_advchunk
+from chunker_pages import chunker_facts, chunker_page
+from click.testing import CliRunner
+from advchunk.cli import main
+
+assert "shared-words" in advchunk.names("experimental")
+text = "Cats nap. Cats purr. Courts rule."
+chunks = [chunk.text for chunk in advchunk.create("shared-words", experimental=True).chunk(text)]
+assert chunks == [chunk.text for chunk in advchunk.SharedWordsChunker().chunk(text)] == ["Cats nap. Cats purr. ", "Courts rule."]
+for adapter, name in (langchain_advchunk, "SharedWordsSplitter"), (llamaindex_advchunk, "SharedWordsNodeParser"):
+    assert getattr(adapter, name)().split_text(text) == chunks
+    assert name in adapter.__all__
+    assert name in Path(adapter.__file__).with_suffix(".pyi").read_text()
+assert "SharedWordsChunker" in Path(advchunk.__file__).with_suffix(".pyi").read_text()
+assert "shared-words" in CliRunner().invoke(main, ["list"]).output
+assert "`shared-words`" in Path("docs/guides/chunkers.md").read_text()
+assert "When to use it" in chunker_page("shared-words")
+assert set(chunker_facts()) == set(advchunk.names())
+"""
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """Copy what the repository has of chunkers, and return the folder."""
+    for folder in ("core", "docs", "benchmarks", "tools", "langchain_advchunk", "llamaindex_advchunk"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_a_new_algorithm_takes_four_places(copy):
+    chunker, row = (block["code"] for block in blocks("CONTRIBUTING.md", "python")[:2])
+    room = copy / "core" / "advchunk" / "experimental"
+    (room / "shared_words.py").write_text(chunker, encoding="utf-8")
+    init = (room / "__init__.py").read_text(encoding="utf-8")
+    start, rest = init.split("REGISTRATIONS = (\n")
+    (room / "__init__.py").write_text(
+        f"{start}REGISTRATIONS = (\n{row.partition('row = ')[2].rstrip()},\n{rest}", encoding="utf-8"
+    )
+    with (copy / "docs" / "chunkers.toml").open("a", encoding="utf-8") as page:
+        page.write(PAGE)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(copy / "core"), str(copy)])}
+    for command in (["tools/write_stubs.py"], ["tools/chunker_table.py", "--write"], ["-c", FOLLOWS]):
+        done = subprocess.run(
+            [sys.executable, *command], cwd=copy, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
