@@ -616,7 +616,7 @@ def test_overlap_is_what_the_words_allow():
 
 def test_the_context_counts_where_text_is_repeated():
     def count(text):
-        return len(text) + 9 * ("Tea\n\nb" in text)  # what a context and the text after it have together
+        return len(text) + 9 * ("Tea\n\nabc" in text)  # what a context and the text after it have together
 
     units = Units("abcdefgh", np.arange(0, 9, 2))
     limits = Limits(12, 0, 3, CallableCounter(count), lambda _: ("Tea", 5))
