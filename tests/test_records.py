@@ -52,6 +52,18 @@ def test_a_part_of_units_keeps_sizes_and_strengths():
     assert part.hard_breaks().tolist() == [0]
 
 
+@given(st.lists(st.integers(0, 60), min_size=2, max_size=12, unique=True).map(sorted))
+def test_a_chunk_reaches_from_its_first_span_to_its_last(edges):
+    text = "".join(map(chr, range(64, 125)))
+    spans = tuple(Span(a, b) for a, b in zip(edges[::2], edges[1::2], strict=False))
+    passages = [text[start:end] for start, end in spans]
+    chunk = Chunk("".join(passages), spans, 1)
+    assert (chunk.start, chunk.end, chunk.passages) == (edges[0], spans[-1].end, passages)
+    assert chunk.middle == pytest.approx(np.mean([i + 0.5 for span in spans for i in range(*span)]))
+    assert chunk.spans_in(text) == spans
+    assert chunk.spans_in(f"<{text}") == ()
+
+
 def test_units_are_alike_by_default():
     assert Units("abc", np.array([0, 1, 3])).strength.tolist() == [Strength.SENTENCE] * 3
 
@@ -66,6 +78,8 @@ def test_the_users_values_and_ours_are_both_kept(users, first, second):
     assert written_metadata(again) == first | second
     assert remove_written(again, first | second) == users
     assert written_metadata(remove_written(again, second)) == {k: first[k] for k in first.keys() - second}
+    kept = remove_written(again, [*users, *first])
+    assert {**kept, **users} == kept
     assert json.dumps(users) == before
 
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import advchunk
+from advchunk import RecursiveChunker
 from advchunk.models.counters import as_counter
 from advchunk.records import Document, Span, SpanSet, Units
-from advchunk.sizes import Limits, assemble, assemble_groups, fit
+from advchunk.sizes import Limits, RunSizes, assemble, assemble_groups, fit
 from advchunk.text import sentences, tiling
 from advchunk.text.counters import CHARACTERS, WORDS, CallableCounter, counts_of_distinct
 from chats import every_fourth_line
@@ -611,3 +612,32 @@ def test_overlap_is_what_the_words_allow():
     chunks = assemble(fit(units, limits), np.arange(0, len(units) + 1), limits)
     assert max(WORDS(chunk.text) for chunk in chunks) == 7
     assert all(later.start < earlier.end for earlier, later in pairwise(chunks))
+
+
+def test_the_context_counts_where_text_is_repeated():
+    def count(text):
+        return len(text) + 9 * ("Tea\n\nabc" in text)  # what a context and the text after it have together
+
+    units = Units("abcdefgh", np.arange(0, 9, 2))
+    limits = Limits(12, 0, 3, CallableCounter(count), lambda _: ("Tea", 5))
+    chunks = assemble(fit(units, limits), np.arange(5), limits)
+    assert [chunk.context for chunk in chunks] == ["Tea"] * 4
+    assert all(chunk.tokens == count(chunk.embed_text) <= 12 for chunk in chunks)
+
+
+def test_full_chunks_keep_their_context():
+    chunks = RecursiveChunker(max_tokens=20, tokenizer="characters", include_context=True).chunk("# A\n\n" + "x" * 200)
+    assert {chunk.context for chunk in chunks[1:]} == {"A"}
+    assert max(chunk.tokens for chunk in chunks) == 20
+
+
+@pytest.mark.parametrize("counter", COUNTERS)
+@given(texts, st.data())
+def test_a_run_fits_if_its_tokens_are_at_most_the_budget(counter, text, data):
+    units = tiling.words(text)
+    sizes = RunSizes(units, counter)
+    start = data.draw(st.integers(0, len(units) - 1))
+    end = data.draw(st.integers(start + 1, len(units)))
+    tokens = sizes.size(start, end)
+    assert sizes.fits(start, end, tokens)
+    assert not sizes.fits(start, end, tokens - 1)

@@ -202,3 +202,10 @@ def test_a_pipeline_with_an_enricher_stores_the_new_summaries():
         assert line.run(documents=[document(TEXT, "A")]) == []
         hashes += [node.hash for node in nodes]
     assert len(set(hashes)) == 2 * len(nodes)
+
+
+def test_the_sentences_of_a_chunk_keep_their_ids_wherever_it_is():
+    (edited, _), _ = EDITS["offsets"]
+    (_, before, _), (_, after, _) = (SPLITTER.split_with_rows([Document(text, id="a")]) for text in (TEXT, edited))
+    assert len(before) > 3
+    assert {row.id for row in before} < {row.id for row in after}

@@ -17,7 +17,7 @@ from advchunk.chunkers.baselines import RecursiveParams
 from advchunk.chunkers.params import Params
 from advchunk.engine.runner import hashed_id
 from advchunk.errors import InvalidSegmentation
-from advchunk.records import Segmentation
+from advchunk.records import Block, Segmentation, Span
 from langchain_advchunk import LinearSplitter, RecursiveSplitter
 from llamaindex_advchunk import RecursiveNodeParser
 
@@ -35,6 +35,21 @@ class Halves(LinearChunker):
 
     def segment(self, units, limits):
         return Segmentation(np.array(self.cuts))
+
+
+def test_equal_texts_of_two_documents_have_ids_of_their_own():
+    chunker = RecursiveChunker()
+    alone = [chunker.chunk(Document("Tea.", name))[0].id for name in "ab"]
+    together = [chunks[0].id for chunks in chunker.chunk_many([Document("Tea.", name) for name in "ab"])]
+    assert len(set(alone)) == 2
+    assert alone == together
+
+
+def test_the_first_row_of_a_table_has_its_head_as_context():
+    head, row = "| tea | price |\n| --- | --- |\n", "| green | 3 |\n"
+    document = Document(head + row, blocks=(Block("table", Span(0, len(head + row))),))
+    context, _ = RecursiveChunker(include_context=True).limits(document).context(len(head))
+    assert context.strip() == head.strip()
 
 
 def test_parameters_come_before_the_chunker():

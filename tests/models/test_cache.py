@@ -12,12 +12,13 @@ import time
 import zlib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
-from advchunk import BadModelOutput, ConfigurationError, MissingExtra, SemanticThresholdChunker
+from advchunk import BadModelOutput, ConfigurationError, MissingExtra, RecursiveChunker, SemanticThresholdChunker
 from advchunk.engine import ChatRequest, Choose, Complete, Embed, Job, Score, adrive, drive
 from advchunk.models.cache import Cached, DictStore, FileStore, RedisStore, with_cache
 from advchunk.models.causal import as_causal
@@ -112,6 +113,27 @@ def test_another_model_name_is_another_model(cache):
     SemanticThresholdChunker(embedder=first, cache=cache).chunk(TEXT)
     SemanticThresholdChunker(embedder=second, cache=cache).chunk(TEXT)
     assert len(second.shown) == len(first.shown) == 5
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A model whose vectors depend on a setting."""
+
+    angle: float
+    model_name: str = "scaled"
+
+    def embed(self, texts):
+        return [[1.0, self.angle] for _ in texts]
+
+
+def test_a_model_with_other_settings_is_another_model():
+    cache = {}
+    first, second = (
+        RecursiveChunker(vectors="plain", embedder=Scaled(angle), cache=cache).chunk("Tea.")[0].vector
+        for angle in (0, 1)
+    )
+    assert first.tolist() != second.tolist()
+    assert len(cache) == 2
 
 
 def test_awaited_and_called_share_what_is_kept(cache):

@@ -31,6 +31,7 @@ from advchunk.models.static import default_embedder
 from advchunk.numerics.context_vectors import add_context, chunk_vectors, neighbor_sums, sentence_rows, units_in
 from advchunk.numerics.signals import unit_rows
 from advchunk.records import Units
+from growing import check_growth
 from langchain_advchunk import BiomedicalAbstractSplitter, MSTSemanticSplitter, OptimalSemanticSplitter
 from llamaindex_advchunk import BiomedicalAbstractNodeParser, OptimalSemanticNodeParser
 
@@ -67,6 +68,10 @@ def test_invalid_arguments_raise(params, rule):
         add_context(np.eye(2), np.array([0, 5]), **params)
     with pytest.raises(ConfigurationError, match="positions must be non-decreasing"):
         add_context(np.eye(2), np.array([5, 0]))
+
+
+def test_context_takes_time_in_proportion_to_the_rows():
+    check_growth(lambda rows: add_context(rows, np.arange(len(rows))), lambda count: np.ones((count, 4)), 1500)
 
 
 def test_chunks_of_several_passages_stand_at_their_mean():

@@ -61,6 +61,7 @@ def test_wrong_file_type_raises_an_error_that_names_it(name, data, message, tmp_
     ("name", "start", "encoding"),
     [
         ("a.html", "<meta charset=iso-8859-1>", "cp1252"),
+        ("a.html", "<meta charset=ISO-8859-1>", "cp1252"),
         ("a.html", '<meta http-equiv="Content-Type" content="text/html; charset=windows-1250">', "cp1250"),
         ("a.html", "<META CHARSET='shift_jis'>", "shift_jis"),
         ("a.xml", '<?xml version="1.0" encoding="ISO-8859-15"?><TEI><text><p>', "iso8859-15"),
@@ -94,6 +95,11 @@ def test_html_without_a_declaration_is_read_as_in_browsers(name, start, tmp_path
     assert read_file(tmp_path / name).text == "“Thé”, 10 € \x81."
 
 
+def test_a_byte_order_mark_is_not_part_of_a_text_whose_encoding_is_known(tmp_path):
+    (path := tmp_path / "a.txt").write_bytes("Tea".encode("utf-8-sig"))
+    assert read_file(path, encoding="utf-8").text == "Tea"
+
+
 def test_a_given_encoding_is_used(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes("Škoda".encode("cp1250"))
@@ -112,8 +118,9 @@ def test_each_of_several_records_is_a_document(chunker, tmp_path):
     (path := tmp_path / "records.nbib").write_text(
         "PMID- 7\nAB  - AIM: To see.\n\nPMID- 8\nAB  - RESULTS: It was seen.\n"
     )
-    documents = chunker.read_documents(path, metadata={"shelf": 3})
-    assert [(document.id, document.metadata["shelf"]) for document in documents] == [("pubmed:7", 3), ("pubmed:8", 3)]
+    documents = chunker.read_documents(path, metadata={"shelf": 3, "source": "ours"})
+    assert [document.id for document in documents] == ["pubmed:7", "pubmed:8"]
+    assert {(document.metadata["shelf"], document.metadata["source"]) for document in documents} == {(3, "ours")}
     assert [[chunk.text for chunk in chunks] for chunks in chunker.chunk_many(documents)] == [
         ["AIM: To see."],
         ["RESULTS: It was seen."],

@@ -320,6 +320,14 @@ def test_odd_headings_take_linear_time(piece):
     check_growth(heading_text, lambda length: "# " + repeated(piece)(length))
 
 
+def test_the_path_of_an_offset_takes_the_same_time_among_many_headings():
+    def paths(count):
+        headings = Headings("", [Block("heading", Span(at, at + 1), 1, "a") for at in range(count)])
+        return lambda: [headings.path(at) for at in range(count)]
+
+    check_growth(lambda find: find(), paths, 2000)
+
+
 def test_headings_give_the_path_of_every_offset():
     text = "intro\n\n# A\n\na\n\n### B\n\nb\n\nC\n---\n\nc\n\n#\n\nd"
     headings = Headings(text, blocks(text))

@@ -3,6 +3,7 @@ from math import log
 
 import numpy as np
 import pytest
+from bm25s import BM25
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +115,17 @@ def test_a_language_is_a_code(language):
 def test_only_texts_of_the_index_can_be_removed():
     with pytest.raises(ConfigurationError, match=r"texts must be numbers from 0 to 0, got \[1\]"):
         LexicalIndex(["tea"]).remove([0, 1])
+
+
+def test_texts_are_indexed_once_for_many_searches(monkeypatch):
+    built, build = [], BM25.build_index_from_ids
+    monkeypatch.setattr(BM25, "build_index_from_ids", lambda *args, **kwargs: built.append(1) or build(*args, **kwargs))
+    index = LexicalIndex(["Green tea.", "Rum."])
+    for query in ("tea", "rum", "tea"):
+        assert len(index.search(query)) == 1
+    index.add(["More rum."])
+    assert len(index.search("rum")) == 2
+    assert len(built) == 2
 
 
 def test_indexing_takes_time_in_proportion_to_the_texts():

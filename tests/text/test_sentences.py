@@ -205,6 +205,14 @@ def test_rewriting_a_text_keeps_its_sentences(rewriting):
     assert len(expected & ends) / len(expected | ends) > 0.97
 
 
+@pytest.mark.parametrize("case", [str.lower, str.upper])
+@pytest.mark.parametrize(
+    "first", ['They said "we left."', "(They left.)", "They left (by ship.)", "“We left.”", "Was it Yahoo!"]
+)
+def test_letter_case_says_nothing_in_a_text_of_one_case(first, case):
+    assert sentences(case(f"{first} It rained.")).strings() == [case(f"{first} "), case("It rained.")]
+
+
 @given(TEXTS)
 @example(".A")
 def test_sentences_depend_on_their_paragraph_only(text):
@@ -223,6 +231,19 @@ def test_nothing_is_split_between_brackets_and_quotes(pair, inner):
         edges = sentences(text).edges.tolist()
         assert not any(len(before) < edge < len(text) - len(after) for edge in edges)
     assert len(sentences("".join(inner))) == len(inner)
+
+
+@pytest.mark.parametrize("pair", ["()", "“”", "«»"])
+def test_a_bracket_that_another_follows_before_it_is_closed_encloses_nothing(pair):
+    opening, closing = pair
+    expected = [f"He left {opening}by ship. ", f"She stayed {opening}at home{closing}. ", "It rained."]
+    assert sentences("".join(expected)).strings() == expected
+
+
+@given(st.integers(1, 998))
+def test_the_number_of_an_item_ends_no_sentence(number):
+    expected = [f"{number}. Wash the leaves. ", f"{number + 1}. Dry them."]
+    assert sentences("".join(expected)).strings() == expected
 
 
 def test_text_without_stops_is_divided_before_words_that_open_spoken_sentences():
@@ -334,6 +355,7 @@ def test_a_long_paragraph_is_split_as_its_parts_are():
         ":-)",
         "é. ",
         "``",
+        "a.\n\n",
     ],
 )
 def test_time_grows_linearly(unit):
