@@ -187,8 +187,8 @@ def table(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[str]:
     yield "|---" * (2 + len(runs)) + "|"
     kinds = list(dict.fromkeys(result["kind"] for run in runs.values() for result in run))
 
-    def row(label: str, wanted: Iterable[str]) -> str:
-        own = [[result["caught"] for result in run if result["kind"] in wanted] for run in runs.values()]
+    def row(label: str, chosen: Iterable[str]) -> str:
+        own = [[result["caught"] for result in run if result["kind"] in chosen] for run in runs.values()]
         return f"| {label} | " + " | ".join(map(str, [max(map(len, own)), *map(sum, own)])) + " |"
 
     yield from (row(kind, [kind]) for kind in kinds)
