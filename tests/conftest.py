@@ -30,7 +30,7 @@ os.environ["OMP_NUM_THREADS"] = "1"  # for torch, as there are as many test proc
 
 # What `make quick` leaves out besides what is marked: folders, and cases of chunkers that are much like one of these.
 SLOW_FOLDERS = {"benchmarks", "distributed"}
-ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "semantic-cluster", "hierarchical", "llm-chaptering"}
+ONE_OF_A_KIND = {"recursive", "mst-semantic", "c99", "llm-chaptering"}
 
 
 def pytest_collection_modifyitems(items):
