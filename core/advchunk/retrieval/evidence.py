@@ -1,0 +1,135 @@
+"""Evidence for each sentence of a text that it answers a question: windows of several lengths score, and vote for their sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from advchunk.errors import require
+from advchunk.records import Floats, Ints
+
+_REACHES = 3  # a sentence farther away gets less than a twentieth of the support
+_USUAL = 90.0  # tokens of a neighbor whose support has the full weight
+_MAX_TERMS = 64  # of a question
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """Where the terms of a question occur among n sentences.
+
+    Parameters
+    ----------
+    terms : (p,) number of the question's term, 0..t - 1, ascending.
+    sentences : (p,) the sentence of each occurrence, ascending for each term.
+    repeats : (t,) how often the question has each term, >= 1.
+    """
+
+    terms: Ints
+    sentences: Ints
+    repeats: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class WindowScoring:
+    """How windows score sentences.
+
+    Parameters
+    ----------
+    lengths : of the windows, in tokens, each > 0.
+    k1, b : of BM25.
+    temperature, depth : as in `neighbors.rerank_by_neighbors`, of sentences.
+    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e.
+    """
+
+    lengths: tuple[float, ...] = (40, 75, 150, 300, 600)
+    k1: float = 1.5
+    b: float = 0.75
+    temperature: float = 0.2
+    depth: int = 300
+    weight: float = 0.1
+    reach: float = 200.0
+
+    def __post_init__(self) -> None:
+        require(len(self.lengths) > 0 and min(self.lengths) > 0, "lengths must be > 0, at least one", self.lengths)
+
+    def score(self, postings: Postings, regions: Ints, tokens: Ints, words: Ints) -> Floats:
+        """Return the evidence of the words of a question for each sentence, from 0 to 1: (n,).
+
+        Parameters
+        ----------
+        regions : (n,) ascending number of the run of text that each sentence is in; no window crosses two.
+        tokens, words : (n,) tokens of each sentence, and its words without stop words.
+        """
+        n, total = len(tokens), np.zeros(len(tokens))
+        if not n or not len(postings.terms):
+            return total
+        counts = _counts_before(postings, n)
+        frequencies = np.array([len(np.unique(postings.sentences[postings.terms == t])) for t in range(len(counts))])
+        idf = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5)) * postings.repeats
+        tokens_before, words_before = (np.concatenate([[0], np.cumsum(values)]) for values in (tokens, words))
+        own, region_ends = np.arange(n), np.searchsorted(regions, regions, "right")
+        for length in self.lengths:
+            # A window starts at every sentence and has as many as fit, at least one.
+            ends = np.searchsorted(tokens_before, tokens_before[:-1] + length, "right") - 1
+            ends = np.minimum(np.maximum(ends, own + 1), region_ends)
+            size = (words_before[ends] - words_before[:-1]).astype(np.float64)
+            norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
+            scores = np.zeros(n)
+            for before, weight in zip(counts, idf, strict=True):
+                count = before[ends] - before[:-1]
+                scores += weight * count / (count + norm)
+            total += self.soften(_sums(scores, ends) / _sums(np.ones(n), ends))
+        return total / len(self.lengths)
+
+    def soften(self, scores: Floats) -> Floats:
+        """Return scores as evidence: 1 for the best, near 0 from the ``depth``-th on, and 0 for scores of 0."""
+        evidence = np.zeros(len(scores))
+        depth = min(self.depth, len(scores))
+        best = np.argpartition(-scores, depth - 1)[:depth]
+        last = float(scores[best].min()) if depth == self.depth else 0.0
+        best = best[scores[best] > 0]
+        if len(best):
+            first, last = float(scores[best].max()), max(last, 0.0)
+            spread = self.temperature * (first - last)
+            evidence[best] = np.exp((scores[best] - first) / spread) if spread > 0 else 1.0
+        return evidence
+
+    def support(self, evidence: Floats, documents: Ints, tokens: Ints, middles: Floats) -> Floats:
+        """Return evidence with that of the sentences nearby in the same document, in proportion to their tokens: (n,).
+
+        Parameters
+        ----------
+        documents : (n,) the number of each sentence's document, ascending.
+        middles : (n,) tokens of the document before the middle of each sentence, ascending in each document.
+        """
+        scores, weights = evidence.copy(), evidence * tokens * (self.weight / _USUAL)
+        for step in range(1, len(evidence)):
+            distances = middles[step:] - middles[:-step]
+            near = (documents[step:] == documents[:-step]) & (distances <= _REACHES * self.reach)
+            if not near.any():
+                break
+            kernel = np.where(near & (distances > 0), np.exp(-np.maximum(distances, 0) / self.reach), 0)
+            scores[:-step] += kernel * weights[step:]
+            scores[step:] += kernel * weights[:-step]
+        return scores
+
+
+def _counts_before(postings: Postings, n: int) -> Floats:
+    """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
+    counts = np.zeros((len(postings.repeats), n + 1))
+    np.add.at(counts, (postings.terms, postings.sentences + 1), 1)
+    return np.cumsum(counts, axis=1)
+
+
+def _sums(values: Floats, ends: Ints) -> Floats:
+    """Return for each sentence the sum of the values of the windows that contain it; window i is sentences i to ``ends[i]``."""
+    steps = np.append(values, 0.0)
+    np.subtract.at(steps, ends, values)
+    sums: Floats = np.cumsum(steps)[:-1]
+    return sums
+
+
+def rarest_terms(repeats: Ints, frequencies: Ints) -> Ints:
+    """Return the numbers of the question's terms that tell most, at most 64, ascending."""
+    order: Sequence[int] = np.argsort(frequencies / repeats, kind="stable")[:_MAX_TERMS]
+    return np.sort(order)
