@@ -1,6 +1,7 @@
 """Evidence for each sentence of a text that it answers a question: windows of several lengths score, and vote for their sentences."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,10 +29,33 @@ class Postings:
     sentences: Ints
     repeats: Ints
 
+    def counts_before(self, n: int) -> Floats:
+        """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
+        counts = np.zeros((len(self.repeats), n + 1))
+        np.add.at(counts, (self.terms, self.sentences + 1), 1)
+        return np.cumsum(counts, axis=1)
+
+    def weights(self, n: int) -> Floats:
+        """Return the weight of each term, the rarer the higher: (t,)."""
+        pairs = np.unique(self.terms * n + self.sentences)
+        frequencies = np.bincount(pairs // n, minlength=len(self.repeats))
+        weights: Floats = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5)) * self.repeats
+        return weights
+
+    def most_telling(self, n: int, most: int) -> Postings:
+        """Return the postings of the ``most`` terms with the highest weights."""
+        if len(self.repeats) <= most:
+            return self
+        kept = np.sort(np.argsort(-self.weights(n), kind="stable")[:most])
+        is_kept = np.isin(self.terms, kept)
+        return Postings(np.searchsorted(kept, self.terms[is_kept]), self.sentences[is_kept], self.repeats[kept])
+
 
 @dataclass(frozen=True, slots=True)
 class WindowScoring:
     """How windows score sentences.
+
+    Of a question with more than 64 different words, those that are rarest in the texts are used.
 
     Parameters
     ----------
@@ -63,9 +87,8 @@ class WindowScoring:
         n, total = len(tokens), np.zeros(len(tokens))
         if not n or not len(postings.terms):
             return total
-        counts = _counts_before(postings, n)
-        frequencies = np.array([len(np.unique(postings.sentences[postings.terms == t])) for t in range(len(counts))])
-        idf = np.log(1 + (n - frequencies + 0.5) / (frequencies + 0.5)) * postings.repeats
+        postings = postings.most_telling(n, _MAX_TERMS)
+        counts, weights = postings.counts_before(n), postings.weights(n)
         tokens_before, words_before = (np.concatenate([[0], np.cumsum(values)]) for values in (tokens, words))
         own, region_ends = np.arange(n), np.searchsorted(regions, regions, "right")
         for length in self.lengths:
@@ -75,7 +98,7 @@ class WindowScoring:
             size = (words_before[ends] - words_before[:-1]).astype(np.float64)
             norm = self.k1 * (1 - self.b + self.b * size / max(size.mean(), 1e-9))
             scores = np.zeros(n)
-            for before, weight in zip(counts, idf, strict=True):
+            for before, weight in zip(counts, weights, strict=True):
                 count = before[ends] - before[:-1]
                 scores += weight * count / (count + norm)
             total += self.soften(_sums(scores, ends) / _sums(np.ones(n), ends))
@@ -114,22 +137,9 @@ class WindowScoring:
         return scores
 
 
-def _counts_before(postings: Postings, n: int) -> Floats:
-    """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
-    counts = np.zeros((len(postings.repeats), n + 1))
-    np.add.at(counts, (postings.terms, postings.sentences + 1), 1)
-    return np.cumsum(counts, axis=1)
-
-
 def _sums(values: Floats, ends: Ints) -> Floats:
     """Return for each sentence the sum of the values of the windows that contain it; window i is sentences i to ``ends[i]``."""
     steps = np.append(values, 0.0)
     np.subtract.at(steps, ends, values)
     sums: Floats = np.cumsum(steps)[:-1]
     return sums
-
-
-def rarest_terms(repeats: Ints, frequencies: Ints) -> Ints:
-    """Return the numbers of the question's terms that tell most, at most 64, ascending."""
-    order: Sequence[int] = np.argsort(frequencies / repeats, kind="stable")[:_MAX_TERMS]
-    return np.sort(order)

@@ -96,6 +96,25 @@ def locate_chunks(text: str, chunks: Iterable[Chunk]) -> list[Chunk]:
     return located
 
 
+def is_whole(chunk: Chunk) -> bool:
+    """Return True if a chunk is as long as its spans."""
+    return sum(end - start for start, end in chunk.spans) == len(chunk.text)
+
+
+def place_in_text(chunk: Chunk, text: str) -> Chunk:
+    """Return a chunk at its spans in a text if it is there, or else where its text is; without spans if it is nowhere.
+
+    >>> place_in_text(Chunk("Add tea.", (Span(0, 8),), 3), "Boil. Add tea.").spans
+    (Span(start=6, end=14),)
+    """
+    if "".join(text[start:end] for start, end in chunk.spans) == chunk.text:
+        return chunk
+    start = text.find(chunk.text)
+    if start >= 0:
+        return replace(chunk, spans=(Span(start, start + len(chunk.text)),))
+    return locate_chunks(text, [replace(chunk, spans=(), source_spans=())])[0]
+
+
 def place_in_order(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return chunks with spans; one without stands after the one before, or over the end that it repeats.
 

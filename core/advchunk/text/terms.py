@@ -162,6 +162,9 @@ class Vocabulary:
 
         self._numbers = _Numbers(form, stop_words(wording.stop_words, wording.language))
 
+    def __len__(self) -> int:
+        return len(self._numbers.of_forms)
+
     def encode(self, texts: Iterable[str]) -> Terms:
         """Return the terms of texts."""
         return _encode(map(self._split, texts), self._numbers)
