@@ -5,7 +5,7 @@ A stub has the names that the package declares, and the classes that are made fr
 
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,14 @@ def stub_of_core() -> str:
 
     names = {name: f"advchunk{module}" for name, module in vars(advchunk)["_NAMES"].items()}
     names |= {row.attribute: row.path.partition(":")[0] for row in registry.rows("chunker", ours=True)}
-    return f"{HEADER}{_imports(names)}\n__version__: str\n\n{_all(names)}"
+    return f"{HEADER}{_imports(names)}\n__version__: str\n"
 
 
 def stub_of_adapter(package: str, module: str) -> str:
     """Return the stub of an adapter package."""
-    names = {name: package + inner for name, inner in vars(import_module(package))["_NAMES"].items()}
-    names |= dict.fromkeys(import_module(f"{package}.{module}").__all__, f"{package}.{module}")
-    return f"{HEADER}{_imports(names)}\n{_all(names)}"
+    declared = vars(import_module(package))["_NAMES"].items()
+    names = {name: package + inner for name, inner in declared if inner != f".{module}"}
+    return f"{HEADER}{_imports(names)}from {package}.{module} import *\n"
 
 
 def stub_of_classes(package: str, module: str, function: str, suffix: str, decorator: str = "") -> str:
@@ -59,10 +59,6 @@ def stub_of_classes(package: str, module: str, function: str, suffix: str, decor
 
 def _imports(names: Mapping[str, str]) -> str:
     return "".join(f"from {module} import {name} as {name}\n" for name, module in sorted(names.items()))
-
-
-def _all(names: Iterable[str]) -> str:
-    return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]\n"
 
 
 def stubs() -> dict[Path, str]:
