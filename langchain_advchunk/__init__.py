@@ -8,7 +8,6 @@ Names are imported on first use: those below, and a splitter for each chunker (`
 """
 
 from importlib.util import find_spec
-from typing import Any
 
 from advchunk.errors import MissingExtra
 from advchunk.lazy import lazy_names
@@ -33,17 +32,4 @@ _NAMES = {
     "splitter_class": ".splitters",
     "vectors_for": ".vectors",
 }
-_load, _dir = lazy_names(__name__, _NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Return a public name, or the splitter of a chunker."""
-    if name in _NAMES or not (name == "__all__" or name.endswith("Splitter")):
-        return _load(name)
-    from langchain_advchunk import splitters
-
-    return sorted({*_NAMES, *splitters.__all__}) if name == "__all__" else getattr(splitters, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*_dir(), *__getattr__("__all__")})
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".splitters:Splitter")

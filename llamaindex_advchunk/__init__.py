@@ -10,7 +10,6 @@ Names are imported on first use: those below, and a node parser for each chunker
 """
 
 from importlib.util import find_spec
-from typing import Any
 
 from advchunk.errors import MissingExtra
 from advchunk.lazy import lazy_names
@@ -34,17 +33,4 @@ _NAMES = {
     "node_parser_class": ".node_parsers",
     "vectors_for": ".vectors",
 }
-_load, _dir = lazy_names(__name__, _NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Return a public name, or the node parser of a chunker."""
-    if name in _NAMES or not (name == "__all__" or name.endswith("NodeParser")):
-        return _load(name)
-    from llamaindex_advchunk import node_parsers
-
-    return sorted({*_NAMES, *node_parsers.__all__}) if name == "__all__" else getattr(node_parsers, name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*_dir(), *__getattr__("__all__")})
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, classes=".node_parsers:NodeParser")

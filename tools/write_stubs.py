@@ -12,7 +12,7 @@ from typing import Any
 
 from advchunk import registry
 from advchunk.chunkers.catalog import chunker_class, params_of
-from advchunk.chunkers.frameworks import own_resources
+from advchunk.chunkers.frameworks import adapter_base, own_resources
 
 ROOT = Path(__file__).parents[1]
 HEADER = "# Written by tools/write_stubs.py from the registrations.\n"
@@ -42,13 +42,13 @@ def stub_of_classes(package: str, module: str, function: str, suffix: str, decor
         imports["dataclass"] = "dataclasses"
     for row in registry.rows("chunker", ours=True):
         chunker: Any = chunker_class(row.name)
-        params, base = params_of(chunker), adapters._base(chunker)
+        params, base = params_of(chunker), adapter_base(chunker, adapters.bases, suffix)
         imports |= {params.__name__: params.__module__, base.__name__: base.__module__}
         own = own_resources(chunker, base, adapters.RESOURCE_NAMES)
         body = "".join(f"    {field.name}: Any = ...\n" for field in own) or "    ...\n"
         name = chunker.__name__.removesuffix("Chunker") + suffix
         classes.append(f"{decorator}class {name}({base.__name__}, {params.__name__}):\n{body}")
-    base = adapters.LinearSplitter if suffix == "Splitter" else adapters.LinearNodeParser
+    base = getattr(adapters.bases, f"Linear{suffix}")
     imports[base.__name__] = base.__module__
     maker = f"def {function}(chunker: type[Chunker]) -> type[{base.__name__}]: ...\n"
     plain = "".join(
