@@ -53,6 +53,11 @@ def lazy_names(
     return load, lambda: sorted({*vars(home), *names, *(load("__all__") if classes else ())} - moved.keys())
 
 
+def by_module(modules: Mapping[str, str]) -> dict[str, str]:
+    """Return the module of each name, given the names of each module, separated by spaces."""
+    return {name: module for module, names in modules.items() for name in names.split()}
+
+
 def warn_of_former(path: str, module: str, name: str, stacklevel: int = 3) -> None:
     """Warn that a name at a former path is now in a module; ``stacklevel`` is that of `warnings.warn` here."""
     warnings.warn(f"{path} is deprecated: import {name} from {module}", DeprecationWarning, stacklevel=stacklevel)
