@@ -151,7 +151,7 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
     """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index (`auto_merging`)."""
     require(search == Search(), "auto-merging must be searched by vectors alone", search.label)
     tree = Tree.of(index)
-    leaves = np.array([i for i in range(len(index.chunks)) if i not in tree.children])
+    leaves = np.flatnonzero(index.hierarchy.leaves)
     small = index.part(leaves)
     dense, rows = small.dense, list[Ints]()
     for order, scores in zip(dense.order, dense.scores, strict=True):
@@ -159,8 +159,8 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
         number = int(np.searchsorted(spent, index.task.budget)) + 1
         hits = list(zip(leaves[order[:number]].tolist(), scores[:number].tolist(), strict=True))
         merged = list(dict.fromkeys(chunk for chunk, _ in tree.merge(hits)))
-        covered = tree.below(merged)
-        left = [i for i in leaves[order].tolist() if i not in covered]
+        are_new = set(merged).isdisjoint
+        left = [i for i in leaves[order].tolist() if are_new([i, *index.hierarchy.above(i)])]
         rows.append(np.array(list(dict.fromkeys([*merged, *left, *range(len(index.chunks))]))))
     return np.stack(rows), dense.cost
 
@@ -180,15 +180,8 @@ class Tree:
 
     @classmethod
     def of(cls, index: ChunkIndex) -> Self:
-        """Return the tree of an index, from the level and the parent of each chunk."""
-        number = {
-            place: i for i, place in enumerate(zip(index.documents, (c.index for c in index.chunks), strict=True))
-        }
-        parents = {
-            i: number[document, chunk.parent]
-            for i, (document, chunk) in enumerate(zip(index.documents, index.chunks, strict=True))
-            if chunk.parent is not None
-        }
+        """Return the tree of an index."""
+        parents = {i: parent for i, parent in enumerate(index.hierarchy.parents.tolist()) if parent >= 0}
         children = dict[int, list[int]]()
         for child, parent in parents.items():
             children.setdefault(parent, []).append(child)
@@ -230,15 +223,6 @@ class Tree:
         siblings = self.children.get(self.parents.get(chunk, -1), [])
         place = siblings.index(chunk) + step if siblings else -1
         return siblings[place] if 0 <= place < len(siblings) else None
-
-    def below(self, chunks: Sequence[int]) -> set[int]:
-        """Return chunks and all chunks in them."""
-        covered, left = set[int](), list(chunks)
-        while left:
-            chunk = left.pop()
-            covered.add(chunk)
-            left += self.children.get(chunk, [])
-        return covered
 
 
 def _recursive_chunks(documents: Sequence[Document], size: int) -> list[list[Chunk]]:
