@@ -106,7 +106,8 @@ class Set:
     @cached_property
     def vectors(self) -> Floats:
         """The vectors of the questions."""
-        return self.embedder.for_questions().embed([question.text for question in self.questions])
+        rows: Floats = self.embedder.for_questions().embed([question.text for question in self.questions])
+        return rows
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -346,8 +347,8 @@ def _embeddings_filter(store: Store) -> Row:
         documents = [
             LangChainDocument(hit.chunk.text, metadata={"name": hit.document, "start": hit.chunk.start}) for hit in hits
         ]
-        parts = list(chain.compress_documents(documents, data.questions[i].text))
-        parts.sort(key=lambda part: -part.metadata["query_similarity_score"])
+        parts: list[Any] = list(chain.compress_documents(documents, data.questions[i].text))
+        parts.sort(key=lambda part: -part.state["query_similarity_score"])
         return fill(_located(((p.metadata["name"], p.metadata["start"], p.page_content) for p in parts), data), budget)
 
     return run

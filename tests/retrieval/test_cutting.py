@@ -1,6 +1,7 @@
 """Passages that are cut when the question is known."""
 
 import logging
+import pickle
 import random
 from itertools import pairwise
 
@@ -293,6 +294,22 @@ def test_time_grows_in_proportion_to_the_text_around_hits():
     check_growth(
         cut, lambda n: " ".join([str(random.random()), *(f"Tea{i % 5} is w{i}." for i in range(n // 12))]), 60_000
     )
+
+
+def test_a_cutter_can_be_pickled_after_use():
+    cutter = PassageCutter(max_passages=2)
+    expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
+    copy = pickle.loads(pickle.dumps(cutter))
+    assert copy == cutter
+    assert places(copy.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
+
+
+def test_a_reader_of_too_many_words_is_replaced(monkeypatch):
+    cutter = PassageCutter(tokenizer="words")
+    expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
+    monkeypatch.setattr("advchunk.retrieval.passage_units._MAX_TERMS", 3)
+    for _ in range(3):
+        assert places(cutter.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
 
 
 @given(st.data())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -138,23 +138,33 @@ class PassageCutter:
     def _warnings(self) -> WarningLog:
         return WarningLog()
 
-    @cached_property
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the parameters, without what has been read."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
+
+    @property
     def _reader(self) -> UnitReader:
-        return UnitReader(as_counter(self.tokenizer), self.language or "en")
+        """A reader that remembers texts; a new one if it has become too large."""
+        reader: UnitReader | None = self.__dict__.get("reader")
+        if reader is None or reader.is_full:
+            reader = UnitReader(as_counter(self.tokenizer), self.language or "en")
+            self.__dict__["reader"] = reader
+        return reader
 
     def _evidence(self, question: str, hits: Iterable[Hit], beside: Iterable[Hit], texts: Texts | None) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
-        hits = list(hits)
-        sources = self._sources([*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)], texts)
+        hits, reader = list(hits), self._reader
+        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)]
+        sources = self._sources(pairs, texts, reader)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
-        postings = table.postings(self._reader.vocabulary.known(question))
+        postings = table.postings(reader.vocabulary.known(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
         scores += self.hit_weight * _spread(sources, table)
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles)
-        return _Evidence(sources, table, scores, self._reader.counter, self.context)
+        return _Evidence(sources, table, scores, reader.counter, self.context)
 
-    def _sources(self, hits: Iterable[tuple[Hit, float]], texts: Texts | None) -> list[_Source]:
+    def _sources(self, hits: Iterable[tuple[Hit, float]], texts: Texts | None, reader: UnitReader) -> list[_Source]:
         """Return the texts of hits, in an order that does not depend on theirs."""
         groups = dict[str, list[tuple[Hit, float]]]()
         for hit, evidence in hits:
@@ -173,23 +183,16 @@ class PassageCutter:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
             if placed:
-                sources.append(self._read(document, _in_reading_order(placed), text))
-            sources += [self._read_alone(hit, evidence) for hit, evidence in _in_reading_order(alone)]
+                sources.append(self._read(document, _in_reading_order(placed), text, reader))
+            sources += [_read_alone(hit, evidence, reader) for hit, evidence in _in_reading_order(alone)]
         return sources
 
-    def _read(self, document: str, hits: Sequence[tuple[Hit, float]], text: str | None) -> _Source:
+    def _read(self, document: str, hits: Sequence[tuple[Hit, float]], text: str | None, reader: UnitReader) -> _Source:
         chunks = [hit.chunk for hit, _ in hits]
         if text is None:
-            return _Source(document, hits, runs_of_chunks(chunks, self._reader, document))
+            return _Source(document, hits, runs_of_chunks(chunks, reader, document))
         spans = [span for chunk in chunks for span in chunk.spans]
-        return _Source(document, hits, runs_in_text(text, spans, self.around, self._reader, document))
-
-    def _read_alone(self, hit: Hit, evidence: float) -> _Source:
-        """Return the text of a hit whose place in its document is not known."""
-        chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-        return _Source(
-            hit.document, [(hit, evidence)], runs_of_chunks([chunk], self._reader, hit.document), is_placed=False
-        )
+        return _Source(document, hits, runs_in_text(text, spans, self.around, reader, document))
 
     def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int]]:
         """Return the units of the passages that fill a budget, each as its first and the one after its last."""
@@ -315,6 +318,13 @@ class _Passages:
         region, scores = self._regions[first], self._evidence.scores
         sides = [i for i in (first - 1, last) if 0 <= i < len(self._regions) and self._regions[i] == region]
         return max(sides, key=lambda i: scores[i], default=None)
+
+
+def _read_alone(hit: Hit, evidence: float, reader: UnitReader) -> _Source:
+    """Return the text of a hit whose place in its document is not known."""
+    chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
+    runs = runs_of_chunks([chunk], reader, hit.document)
+    return _Source(hit.document, [(hit, evidence)], runs, is_placed=False)
 
 
 def find_text(texts: Texts | None, document: str) -> str | None:

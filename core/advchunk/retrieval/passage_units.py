@@ -80,11 +80,13 @@ class UnitReader:
 
     def __init__(self, counter: Counter, language: str = "en") -> None:
         self.counter, self.language = counter, language
-        self._start()
-
-    def _start(self) -> None:
-        self.vocabulary = Vocabulary(Wording(language=self.language))
+        self.vocabulary = Vocabulary(Wording(language=language))
         self._remembered = lru_cache(_REMEMBERED)(self._read)
+
+    @property
+    def is_full(self) -> bool:
+        """True if it knows so many words that a new one should take its place."""
+        return len(self.vocabulary) > _MAX_TERMS
 
     def read(self, text: str, source: str = "", path: tuple[str, ...] = ()) -> Reading:
         """Return the units of a text.
@@ -94,8 +96,6 @@ class UnitReader:
         source : the name of its file, whose suffix may say that it is source code.
         path : the headings that its start is under, or is itself.
         """
-        if len(self.vocabulary) > _MAX_TERMS:
-            self._start()
         return self._remembered(text, source, path)
 
     def _read(self, text: str, source: str, path: tuple[str, ...]) -> Reading:
