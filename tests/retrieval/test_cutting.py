@@ -238,6 +238,13 @@ def test_highlights_are_the_sentences_that_matter():
     assert [h.chunk for h in marked] == [h.chunk for h in hits]
 
 
+def test_all_sentences_with_their_scores():
+    scored = CUTTER.sentences("Who kept the key?", hits_of(TEXT), texts={"tea.md": TEXT})
+    assert all(TEXT[slice(*span)] == sentence.text for sentence in scored for span in sentence.spans)
+    assert max(scored, key=lambda sentence: sentence.score).text == "The captain kept the key."
+    assert sum(sentence.tokens for sentence in scored) == WORDS(TEXT)
+
+
 def test_the_retriever_cuts_passages_and_highlights():
     chunks = RecursiveChunker(max_tokens=30).chunk(TEXT)
     retriever = Retriever({"tea.md": chunks}, tokenizer="words")

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,25 @@ _AROUND = 350.0
 _HIT_WEIGHT = 0.2  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 _log = logging.getLogger("advchunk")
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence, or another unit of passages, and how much speaks for it.
+
+    Parameters
+    ----------
+    text : without the white space after it.
+    document : name of the document.
+    spans : of ``text``; () if its place is not known.
+    score : comparable within one question only.
+    tokens : with the white space after it.
+    """
+
+    text: str
+    document: str
+    spans: tuple[Span, ...]
+    score: float
+    tokens: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +138,16 @@ class PassageCutter:
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
         return sort_passages(passages, order)
+
+    def sentences(
+        self, question: str, hits: Iterable[Hit], *, beside: Iterable[Hit] = (), texts: Texts | None = None
+    ) -> list[ScoredSentence]:
+        """Return all sentences of hits, and of what stands around them, with their scores, by document and place.
+
+        See `cut` for the parameters.
+        """
+        evidence = self._evidence(question, hits, beside, texts)
+        return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
@@ -242,6 +271,13 @@ class _Evidence:
         own_spans = spans if source.is_placed else ()
         section = " > ".join(self.table.path(start))
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
+
+    def sentence(self, unit: int) -> ScoredSentence:
+        """Return a unit with its score."""
+        source = self.sources[int(self.table.documents[unit])]
+        text, spans = self.table.text(unit, unit + 1)
+        own_spans = spans if source.is_placed else ()
+        return ScoredSentence(text, source.document, own_spans, float(self.scores[unit]), int(self.table.tokens[unit]))
 
     def highlights(self, hit: Hit) -> tuple[Span, ...]:
         """Return the spans of the sentences of a hit that matter most."""
