@@ -58,8 +58,8 @@ class PassageCutter:
 
     Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of the
     first hits, and what stands around them, is cut again: windows of several lengths start at every sentence, and are
-    scored by BM25 for the words of the question; a sentence has the mean score of the windows that contain it; sentences nearby
-    support each other (`evidence.WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
+    scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean score
+    of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
 
     Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages of
     arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
@@ -127,7 +127,7 @@ class PassageCutter:
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
-        evidence = self._evidence(question, hits, beside, texts)
+        evidence = self._evidence(question, hits, beside, texts, budget)
         room, passages = budget, list[Passage]()
         while room > 0:
             passages = [evidence.passage(start, end) for start, end in self._fill(evidence, room)]
@@ -180,7 +180,9 @@ class PassageCutter:
             self.__dict__["reader"] = reader
         return reader
 
-    def _evidence(self, question: str, hits: Iterable[Hit], beside: Iterable[Hit], texts: Texts | None) -> _Evidence:
+    def _evidence(
+        self, question: str, hits: Iterable[Hit], beside: Iterable[Hit], texts: Texts | None, budget: int = 0
+    ) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
         hits, reader = list(hits), self._reader
@@ -190,7 +192,7 @@ class PassageCutter:
         postings = table.postings(reader.vocabulary.known(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
         scores += self.hit_weight * _spread(sources, table)
-        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles)
+        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, scores, reader.counter, self.context)
 
     def _sources(self, hits: Iterable[tuple[Hit, float]], texts: Texts | None, reader: UnitReader) -> list[_Source]:
