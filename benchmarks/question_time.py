@@ -136,18 +136,18 @@ def scores(pieces: Sequence[Piece], question: Question) -> tuple[float, float, f
     answers = defaultdict[str, list[Span]](list)
     for name, span in question.references:
         answers[name].append(span)
-    wanted = {name: _union(spans) for name, spans in answers.items()}
-    found = defaultdict[str, list[Span]](list)
+    references = {name: _union(spans) for name, spans in answers.items()}
+    returned = defaultdict[str, list[Span]](list)
     for piece in pieces:
-        found[piece.document] += piece.spans
+        returned[piece.document] += piece.spans
     length = sum(span.end - span.start for piece in pieces for span in piece.spans)
     hit = sum(
         max(0, min(a.end, b.end) - max(a.start, b.start))
-        for name, spans in wanted.items()
+        for name, spans in references.items()
         for a in spans
-        for b in _union(found[name])
+        for b in _union(returned[name])
     )
-    total = sum(span.end - span.start for spans in wanted.values() for span in spans)
+    total = sum(span.end - span.start for spans in references.values() for span in spans)
     tokens = sum(piece.tokens for piece in pieces)
     return hit / total, hit / max(length, 1), hit / (length + total - hit), len(pieces), tokens
 

@@ -189,7 +189,7 @@ class PassageCutter:
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)]
         sources = self._sources(pairs, texts, reader)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
-        postings = table.postings(reader.vocabulary.known(question))
+        postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
         scores += self.hit_weight * _spread(sources, table)
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
@@ -283,11 +283,11 @@ class _Evidence:
 
     def highlights(self, hit: Hit) -> tuple[Span, ...]:
         """Return the spans of the sentences of a hit that matter most."""
-        found = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
+        numbers = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
         best = list[Span]()
         units = [
             i
-            for n in found
+            for n in numbers
             for span in hit.chunk.spans
             for i in range(len(self.scores))[self.table.overlapping(n, span)]
         ]

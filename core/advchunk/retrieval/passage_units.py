@@ -204,12 +204,12 @@ class UnitTable:
         return middles
 
     def postings(self, question: Sequence[int]) -> Postings:
-        """Return where the words of a question occur, and pairs of words that follow each other in it."""
+        """Return the places of the words of a question, and of pairs of words that follow each other in it."""
         asked = np.array(question, dtype=np.int64)
         terms, repeats = np.unique(asked, return_counts=True)
-        found = np.flatnonzero(np.isin(self._terms, terms))
-        words, units = self._terms[found], np.searchsorted(np.cumsum(self.words), found, "right")
-        follows = np.flatnonzero((np.diff(found) == 1) & (np.diff(units) == 0))
+        places = np.flatnonzero(np.isin(self._terms, terms))
+        words, units = self._terms[places], np.searchsorted(np.cumsum(self.words), places, "right")
+        follows = np.flatnonzero((np.diff(places) == 1) & (np.diff(units) == 0))
         size = int(asked.max(initial=0)) + 1
         pairs, pairs_here = np.unique(_pairs(asked, size)), _pairs(words, size)[follows]
         is_asked = np.isin(pairs_here, pairs)
