@@ -20,6 +20,7 @@ demo: .venv/base
 	$(BIN)/advchunk chunk tests/data/harbour_town.md --method mst-semantic
 	$(BIN)/advchunk view tests/data/harbour_town.md --method mst-semantic,semantic-threshold --out demo.html
 	@echo "Open demo.html in a browser."
+	$(BIN)/advchunk ask tests/data/harbour_town.md "What color is the light at Mill Creek?" --budget 200
 
 test: .venv/dev
 	$(BIN)/$(PYTEST)
