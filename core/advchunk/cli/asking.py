@@ -114,7 +114,7 @@ def ask_command(
         click.echo("advchunk: there is no text to search", err=True)
     elif not is_known:
         click.echo("advchunk: no word of the question is in the files (stop words do not count)", err=True)
-    elif not any(is_asked(word) for passage in passages for word in searchable_words(passage.text)):
+    elif passages and not any(is_asked(word) for passage in passages for word in searchable_words(passage.text)):
         click.echo("advchunk: no word of the question is in these passages, which vectors alone have found", err=True)
     click.get_current_context().exit(1 if library.failed or not passages else 0)
 
@@ -141,10 +141,11 @@ def _documents_in(files: Iterable[str], index: Path | None) -> list[str]:
 
 
 def _keep(document: Document, chunks: list[Chunk], _: float) -> tuple[list[Chunk], str | None]:
-    """Return the chunks of a document, and its text if they are of it, and not of one that a chunker derives."""
+    """Return the chunks of a document, and its text if its headings and tables can be read in it, and chunks are of it."""
     text = document.text
-    is_of_text = all("".join(text[slice(*span)] for span in chunk.spans) == chunk.text for chunk in chunks)
-    return chunks, text if is_of_text else None
+    is_source = not document.markup
+    is_source &= all("".join(text[slice(*span)] for span in chunk.spans) == chunk.text for chunk in chunks)
+    return chunks, text if is_source else None
 
 
 class _Library:
@@ -254,7 +255,7 @@ def _results(process: SourceChunker, names: Sequence[str]) -> Iterator[tuple[str
 
 
 def _state(name: str) -> list[Any] | None:
-    """Return what changes when a file does; None for standard input, or if there is no such file."""
+    """Return the place, size and time of a file, which change when it does; None for standard input, or if there is no such file."""
     try:
         about = Path(name).stat()
     except OSError:
@@ -277,8 +278,8 @@ def _highlight(text: str, is_asked: Callable[[str], bool]) -> str:
     forms = [before + re.escape(word).replace("'", "['’]") + after for word, (before, after) in edges.items()]
     if not forms:
         return text
-    found = re.finditer(f"(?=({'|'.join(sorted(forms, key=len, reverse=True))}))", text)
-    colored = {i for match in found for i in range(*match.span(1))}
+    matches = re.finditer(f"(?=({'|'.join(sorted(forms, key=len, reverse=True))}))", text)
+    colored = {i for match in matches for i in range(*match.span(1))}
     runs = groupby(range(len(text)), colored.__contains__)
     parts = [(is_colored, "".join(text[i] for i in places)) for is_colored, places in runs]
     return "".join(click.style(part, fg="red", bold=True) if is_colored else part for is_colored, part in parts)
