@@ -25,8 +25,8 @@ import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ SETS = (
 BUDGETS = (200, 500, 1000, 2000, 4000)
 SIZES = (60, 130, 260, 512)
 SIZE = 130
+DEPTH = 200  # chunks that are ranked
 HITS = 50
 CHARACTERS = 800
 QUESTION_TIME, BEST = "question time", "best of these sizes, chosen afterwards"
@@ -73,8 +74,8 @@ class Piece:
     tokens: int
 
 
-Row = Callable[[int, int], Sequence[Piece]]
-"""Returns the pieces for a question and a budget."""
+Row = Callable[[int], Callable[[int], Sequence[Piece]]]
+"""Returns for a question a function that returns the pieces for a budget, so that each question is ranked once."""
 
 
 @dataclass
@@ -114,8 +115,8 @@ class Set:
         """The texts of the documents by name."""
         return {document.id: document.text for document in self.documents}
 
-    def timed(self, label: str, row: Row) -> Row:
-        """Return a row that notes its times."""
+    def timed(self, label: str, row: Callable[[int, int], Sequence[Piece]]) -> Row:
+        """Return a row that notes the time of each call."""
 
         def run(i: int, budget: int) -> Sequence[Piece]:
             start = time.perf_counter()
@@ -123,7 +124,7 @@ class Set:
             self.seconds[label].append(time.perf_counter() - start)
             return pieces
 
-        return run
+        return lambda i: lambda budget: run(i, budget)
 
 
 def pieces_of(passages: Sequence[Any]) -> list[Piece]:
@@ -162,7 +163,7 @@ def _union(spans: Sequence[Span]) -> list[Span]:
     return merged
 
 
-def fill(ranked: Iterator[Piece], budget: int) -> list[Piece]:
+def fill(ranked: Iterable[Piece], budget: int) -> list[Piece]:
     """Return the first pieces that fit into a budget, without those that do not fit, up to twenty in a row."""
     taken, room, refused = list[Piece](), budget, 0
     for piece in ranked:
@@ -185,27 +186,32 @@ def index_rows(data: Set) -> dict[str, Row]:
         by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
         retrievers[size] = Retriever(by_name, embedder=data.embedder, language=data.language)
 
-    def whole(size: int) -> Row:
-        return lambda i, budget: pieces_of(retrievers[size].passages(data.questions[i].text, budget, whole_chunks=True))
+    def ranked(size: int, i: int) -> list[Hit]:
+        return retrievers[size].search(data.questions[i].text, DEPTH)
 
-    def fused(i: int, budget: int) -> Sequence[Piece]:
+    def assembled(hits: Sequence[Hit]) -> Callable[[int], Sequence[Piece]]:
+        return lambda budget: pieces_of(assemble_passages(hits, budget, data.embedder.counter))
+
+    def fused(i: int) -> list[Hit]:
         """Rank the chunks of 130 by the sum of 1 / (60 + rank) of the best chunk of each size that overlaps them."""
-        totals = defaultdict[tuple[str, Span], float](float)
-        own = [(hit.document, hit.chunk) for hit in retrievers[SIZE].search(data.questions[i].text, 200)]
+        own, totals = ranked(SIZE, i), defaultdict[str, float](float)
         for size in SIZES:
-            best = dict[tuple[str, Span], float]()
-            for rank, hit in enumerate(retrievers[size].search(data.questions[i].text, 200)):
-                for name, chunk in own:
-                    if name == hit.document and chunk.start < hit.chunk.end and hit.chunk.start < chunk.end:
-                        best.setdefault((name, chunk.spans[0]), 1 / (60 + rank))
+            best = dict[str, float]()
+            for rank, other in enumerate(ranked(size, i)):
+                for hit in own:
+                    overlaps = hit.chunk.start < other.chunk.end and other.chunk.start < hit.chunk.end
+                    if hit.document == other.document and overlaps:
+                        best.setdefault(hit.chunk.id, 1 / (60 + rank))
             for key, value in best.items():
                 totals[key] += value
-        hits = [Hit(chunk, name, totals[name, chunk.spans[0]]) for name, chunk in own]
-        hits.sort(key=lambda hit: -hit.score)
-        return pieces_of(assemble_passages(hits, budget, data.embedder.counter))
+        hits = [replace(hit, score=totals[hit.chunk.id]) for hit in own]
+        return sorted(hits, key=lambda hit: -hit.score)
 
-    rows: dict[str, Row] = {f"chunks of {size}": whole(size) for size in SIZES}
-    rows["the four sizes, fused by rank"] = fused
+    rows: dict[str, Row] = {
+        f"chunks of {size}": (lambda i, size=size: assembled(ranked(size, i)))  # type: ignore[misc]
+        for size in SIZES
+    }
+    rows["the four sizes, fused by rank"] = lambda i: assembled(fused(i))
     rows[QUESTION_TIME] = data.timed(
         QUESTION_TIME, lambda i, budget: pieces_of(retrievers[SIZE].passages(data.questions[i].text, budget))
     )
@@ -273,7 +279,11 @@ def store_rows(data: Set) -> dict[str, Row]:
     cutter = PassageCutter(language=data.language, tokenizer=counter)
 
     def assembled(hits: Callable[[int], list[Hit]]) -> Row:
-        return lambda i, budget: pieces_of(assemble_passages(hits(i), budget, counter))
+        def row(i: int) -> Callable[[int], Sequence[Piece]]:
+            own = hits(i)
+            return lambda budget: pieces_of(assemble_passages(own, budget, counter))
+
+        return row
 
     def cut(i: int, budget: int, *, with_texts: bool) -> Sequence[Piece]:
         texts = data.texts if with_texts else None
@@ -342,16 +352,18 @@ def _embeddings_filter(store: Store) -> Row:
         transformers=[splitter, EmbeddingsFilter(embeddings=Model(), k=None, similarity_threshold=-1.0)]
     )
 
-    def run(i: int, budget: int) -> Sequence[Piece]:
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
         hits = store.hits(store.rankings[i])
         documents = [
             LangChainDocument(hit.chunk.text, metadata={"name": hit.document, "start": hit.chunk.start}) for hit in hits
         ]
         parts: list[Any] = list(chain.compress_documents(documents, data.questions[i].text))
         parts.sort(key=lambda part: -part.state["query_similarity_score"])
-        return fill(_located(((p.metadata["name"], p.metadata["start"], p.page_content) for p in parts), data), budget)
+        texts = [(part.metadata["name"], part.metadata["start"], part.page_content) for part in parts]
+        pieces = [*_located(texts, data)]
+        return lambda budget: fill(pieces, budget)
 
-    return run
+    return row
 
 
 def _sentence_optimizer(store: Store) -> Row:
@@ -383,7 +395,7 @@ def _sentence_optimizer(store: Store) -> Row:
         tokenizer_fn=lambda text: sentences(text, language=data.language).strings(),
     )
 
-    def run(i: int, budget: int) -> Sequence[Piece]:
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
         parts = list[tuple[str, int, str]]()
         for hit in store.hits(store.rankings[i]):
             own = sentences(hit.chunk.text, language=data.language).strings()
@@ -394,12 +406,13 @@ def _sentence_optimizer(store: Store) -> Row:
                 kept = NodeWithScore(node=TextNode(text=hit.chunk.text))
             text = kept.node.get_content()
             parts += [(hit.document, hit.chunk.start, part) for part in own if part in text]
-        return fill(_located(iter(parts), data), budget)
+        pieces = [*_located(parts, data)]
+        return lambda budget: fill(pieces, budget)
 
-    return run
+    return row
 
 
-def _located(parts: Iterator[tuple[str, int, str]], data: Set) -> Iterator[Piece]:
+def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece]:
     """Yield parts of hits at their places: name, start of the hit, text of the part."""
     for name, start, text in parts:
         at = data.texts[name].find(text, start)
@@ -426,7 +439,10 @@ def measure(data: Set, rows: dict[str, Row]) -> dict[str, Scores]:
     """Return the scores of all rows."""
     results = dict[str, Scores]()
     for label, row in rows.items():
-        values = [[scores(row(i, budget), question) for budget in BUDGETS] for i, question in enumerate(data.questions)]
+        values = list[list[tuple[float, ...]]]()
+        for i, question in enumerate(data.questions):
+            answer = row(i)
+            values.append([scores(answer(budget), question) for budget in BUDGETS])
         results[label] = Scores(np.array(values))
         print(
             data.name,
