@@ -49,9 +49,8 @@ TEXT = "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a
 
 
 def units_of(text, budget=1000):
-    table = UnitTable(
-        [(0, run) for run in runs_of_chunks([Chunk(text, (Span(0, len(text)),), 1)], UnitReader(WORDS), "a")]
-    )
+    chunk = Chunk(text, (Span(0, len(text)),), 1)
+    table = UnitTable([(0, run) for run in runs_of_chunks([chunk], UnitReader(WORDS), "a", budget)])
     return [table.text(i, i + 1)[0] for i in range(len(table))]
 
 
