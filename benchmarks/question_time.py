@@ -458,8 +458,8 @@ def measure(data: Set, part: str, rows: Callable[[Set], dict[str, Row]], store: 
             flush=True,
         )
     if path:
-        seconds = {f"@{label}": np.array(own) for label, own in data.seconds.items()}
-        np.savez(path, **{label: own.values for label, own in results.items()}, **seconds)
+        arrays: dict[str, Any] = {label: own.values for label, own in results.items()}
+        np.savez(path, **arrays | {f"@{label}": np.array(own) for label, own in data.seconds.items()})
     return results
 
 
