@@ -14,7 +14,7 @@ from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
-from advchunk.retrieval.locating import is_whole, place_in_text
+from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages
@@ -205,10 +205,11 @@ class PassageCutter:
         sources = list[_Source]()
         for document, group in sorted(groups.items()):
             text, placed, alone = find_text(texts, document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
+            finder = None if text is None else Finder(text)
             for hit, evidence in group:
                 if not hit.chunk.text.strip():
                     continue
-                chunk = hit.chunk if text is None else place_in_text(hit.chunk, text)
+                chunk = hit.chunk if finder is None else place_in_text(hit.chunk, finder)
                 is_placed = is_whole(chunk)
                 own = hit if chunk is hit.chunk else replace(hit, chunk=chunk)
                 (placed if is_placed else alone).append((own, evidence))
