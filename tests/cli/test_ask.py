@@ -84,7 +84,9 @@ def test_the_formats_have_the_same_passages():
         assert f"[{rank}]  {row['citation']}  {row['tokens']} tokens\n" in text
         assert all(f"    {line}" in text for line in row["text"].splitlines() if line)
         assert f"{row['context']}\n\n{row['text']}\n" in markdown
-    assert text.endswith(f"{len(rows)} passages, {sum(row['tokens'] for row in rows)} of at most 120 tokens\n")
+    assert text.endswith(
+        f"{len(rows)} passage{'s' * (len(rows) > 1)}, {sum(row['tokens'] for row in rows)} of at most 120 tokens\n"
+    )
     assert markdown.startswith("**1. ")
 
 
