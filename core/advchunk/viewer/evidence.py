@@ -1,4 +1,4 @@
-"""What documents have to say to a question: a score for every sentence, and the passages that they make."""
+"""The evidence of documents for a question: a score for every sentence, and the passages that are cut."""
 
 from __future__ import annotations
 

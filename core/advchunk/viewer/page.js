@@ -405,8 +405,6 @@
     element("columns").replaceChildren(...columns.map((column) => column.draw(others(column))));
     document.querySelectorAll(".strip").forEach((strip, index) => (strip.hidden = index !== place));
     element("layout").hidden = !source.pages.length;
-    element("difference").hidden = methods.length < 2;
-    element("difference-key").hidden = methods.length < 2;
     columns.forEach((column) => column.drawOverview());
     underline();
     find(element("find").value);
@@ -472,6 +470,7 @@
   chooser.hidden = data.documents.length < 2;
   chooser.querySelector("select").append(...data.documents.map((source, index) => make("option", { value: index, textContent: source.name || `document ${index + 1}` })));
   chooser.querySelector("select").addEventListener("change", (event) => open(+event.target.value));
+  for (const id of ["difference", "difference-key"]) element(id).hidden = data.methods.length - data.asked < 2;
   if (entries.length) goTo(entries[0]);
   else open(0);
 })();

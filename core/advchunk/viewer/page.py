@@ -106,7 +106,12 @@ class View:
             for number, passage in evidence.passages
         ]
         strips = [
-            _strip(evidence.sentences[number], evidence.passages_of(number), dict(zip(self.methods, own, strict=True)), best)
+            _strip(
+                evidence.sentences[number],
+                evidence.passages_of(number),
+                dict(zip(self.methods, own, strict=True)),
+                best,
+            )
             for number, own in enumerate(groups)
         ]
         return {"question": self.question, "facts": facts, "passages": passages, "strips": strips}
@@ -192,7 +197,9 @@ def _strip(
         met, others = split_chunks(explanation, passages)
         tokens, n = sum(chunk.tokens for chunk in met), len(met) + len(others)
         facts = f"{len(met)} of {n} chunks, {tokens:,} tokens"
-        rows.append({"facts": f"{name}: {facts}" if name else facts, "met": _boxes(met, scale), "others": _boxes(others, scale)})
+        rows.append(
+            {"facts": f"{name}: {facts}" if name else facts, "met": _boxes(met, scale), "others": _boxes(others, scale)}
+        )
     return {
         "name": document.source,
         "line": f"M0 {_HEIGHT}{line}H{_WIDTH}V{_HEIGHT}",
