@@ -95,7 +95,7 @@ class View:
         )
 
     def _answer(self, evidence: Evidence, groups: Sequence[Sequence[Explanation]]) -> dict[str, Any]:
-        """Return what the page draws without a script."""
+        """Return the part of the page that needs no script."""
         best = max((sentence.score for own in evidence.sentences for sentence in own), default=0.0)
         tokens, n = sum(passage.tokens for _, passage in evidence.passages), len(evidence.passages)
         facts = f"{n} passage{'s' * (n != 1)}, {tokens:,} of {self.budget:,} tokens"
