@@ -154,8 +154,8 @@ def test_hits_without_a_place_are_found_in_their_text_or_stand_alone():
         Hit(Chunk("Wait two minutes. Pour it", (), 5), "tea.md", 1.0),
         Hit(Chunk("The captain", (), 2), "tea.md", 0.5),
     ]
-    found = CUTTER.cut("How long should I wait?", hits, 20, texts={"tea.md": TEXT})
-    check(found, 20, WORDS, {"tea.md": TEXT})
+    passages = CUTTER.cut("How long should I wait?", hits, 20, texts={"tea.md": TEXT})
+    check(passages, 20, WORDS, {"tea.md": TEXT})
     assert all(p.spans == () for p in CUTTER.cut("How long should I wait?", hits, 20))
     assert {p.text for p in CUTTER.cut("wait captain", hits, 20)} == {"Wait two minutes. Pour it", "The captain"}
 

@@ -13,7 +13,7 @@ _REACHES = 3  # a sentence farther away gets less than a twentieth of the suppor
 _USUAL = 90.0  # tokens of a neighbor whose support has the full weight
 _REACH_PER_TOKEN = 0.2  # of the budget
 _MAX_TERMS = 64  # of a question
-_RESIDUE = 1e-9  # what rounding may leave of a sum that is 0
+_RESIDUE = 1e-9  # left by rounding of a sum that is 0
 
 PAIR = 0.2
 """Weight of two words that follow each other as in the question, where a word as rare has 1."""
@@ -21,7 +21,7 @@ PAIR = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """Where the terms of a question occur among n sentences: its words, and pairs of words that follow each other in it.
+    """The places of the terms of a question among n sentences: its words, and pairs of words that follow each other in it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class WindowScoring:
-    """How windows score sentences.
+    """The constants by which windows score sentences.
 
     Of a question with more than 64 different words, those that are rarest in the texts are used.
 
