@@ -642,6 +642,18 @@ def test_view_shows_the_chunks_of_every_method_and_file(two_files, tmp_path):
     assert [chunk["id"] for chunk in data["documents"][0]["methods"][0]["chunks"]] == [chunk.id for chunk in chunks]
 
 
+def test_view_shows_what_answers_a_question(tmp_path):
+    (source := tmp_path / "tea.md").write_text("Boil the water.\n\nWait two minutes. Pour it.\n", "utf-8")
+    page = tmp_path / "page.html"
+    args = "-m", "recursive", "--tokenizer", "words", "--question", "How long should I wait?", "--budget", 3, "-o", page
+    assert run("view", source, *args).exit_code == 0
+    data = page_data(page)
+    assert data["methods"] == ["passages", "recursive"]
+    (passage,) = data["documents"][0]["methods"][0]["chunks"]
+    assert data["documents"][0]["text"][slice(*passage["spans"])] == "Wait two minutes."
+    assert "1 passage, 3 of 3 tokens" in page.read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [

@@ -140,13 +140,19 @@ class PassageCutter:
         return sort_passages(passages, order)
 
     def sentences(
-        self, question: str, hits: Iterable[Hit], *, beside: Iterable[Hit] = (), texts: Texts | None = None
+        self,
+        question: str,
+        hits: Iterable[Hit],
+        *,
+        beside: Iterable[Hit] = (),
+        texts: Texts | None = None,
+        budget: int = 0,
     ) -> list[ScoredSentence]:
         """Return all sentences of hits, and of what stands around them, with their scores, by document and place.
 
-        See `cut` for the parameters.
+        See `cut` for the parameters; the scores are those by which it chooses at the same ``budget``.
         """
-        evidence = self._evidence(question, hits, beside, texts)
+        evidence = self._evidence(question, hits, beside, texts, budget)
         return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
     def within(self, language: str, counter: Counter) -> Self:
