@@ -230,10 +230,11 @@ class _Evidence:
         source = self.sources[int(self.table.documents[start])]
         text, spans = self.table.text(start, end)
         hits = [hit for hit, _ in source.hits if not source.is_placed or _overlap(hit.chunk.spans, spans)]
+        hits = hits or [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, spans))]
         context, _ = self.context(start)
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
         own_spans = spans if source.is_placed else ()
-        section = " > ".join(self.table.path(start))
+        section = " > ".join(self.table.path(start)) or None  # a text without headings may be of a page that has some
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def highlights(self, hit: Hit) -> tuple[Span, ...]:
@@ -347,3 +348,7 @@ def _in_reading_order(hits: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, floa
 
 def _overlap(spans: Sequence[Span], others: Sequence[Span]) -> bool:
     return any(a.start < b.end and b.start < a.end for a in spans for b in others)
+
+
+def _distance(spans: Sequence[Span], others: Sequence[Span]) -> int:
+    return min(max(a.start - b.end, b.start - a.end) for a in spans for b in others)
