@@ -29,6 +29,7 @@ _NAMES = {
     "LexicalNodeParser": ".base",
     "LinearNodeParser": ".base",
     "NeighborPostprocessor": ".retrievers",
+    "PassagePostprocessor": ".retrievers",
     "avectors_for": ".vectors",
     "chunk_spans": ".base",
     "node_parser_class": ".node_parsers",

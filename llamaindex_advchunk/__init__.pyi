@@ -33,6 +33,7 @@ from llamaindex_advchunk.node_parsers import UniversalSemanticNodeParser as Univ
 from llamaindex_advchunk.node_parsers import node_parser_class as node_parser_class
 from llamaindex_advchunk.retrievers import AdvchunkRetriever as AdvchunkRetriever
 from llamaindex_advchunk.retrievers import NeighborPostprocessor as NeighborPostprocessor
+from llamaindex_advchunk.retrievers import PassagePostprocessor as PassagePostprocessor
 from llamaindex_advchunk.vectors import avectors_for as avectors_for
 from llamaindex_advchunk.vectors import vectors_for as vectors_for
 
@@ -62,6 +63,7 @@ __all__ = [
     "MarginSamplingNodeParser",
     "NeighborPostprocessor",
     "OptimalSemanticNodeParser",
+    "PassagePostprocessor",
     "PerplexityNodeParser",
     "RecursiveNodeParser",
     "SemanticClusterNodeParser",
