@@ -136,7 +136,7 @@ class Pool:
             key, document = nodes.keys[i], _document(nodes.items[i])
             if self.reader.filters is None and document not in texts:
                 texts[document] = nodes.texts.get(key) or self.reader.text_of(nodes.items[i])
-            is_placed = texts.get(document) is not None or key not in nodes.estimated
+            is_placed = texts.get(document) is not None or nodes.estimated.isdisjoint((key, document))
             renamed[key] = document if is_placed else key
         known = {document: text for document, text in texts.items() if text is not None}
         is_same = all(key == document for key, document in renamed.items())
@@ -344,7 +344,8 @@ def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
 
 def _document(node: BaseNode) -> str:
     """Return the key of a node's document; it ends like the name of its file, which says whether it is source code."""
-    return f"{node.ref_doc_id or ''}\n{_name(node)}"
+    name = _name(node)
+    return name if node.ref_doc_id in (None, name) else f"{node.ref_doc_id}: {name}"
 
 
 def _name(node: BaseNode) -> str:
