@@ -6,17 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from advchunk import Chunker
-from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.catalog import params_of
-from advchunk.chunkers.frameworks import chunker_named, chunker_names, describe_adapter, own_resources
+from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources
 from advchunk.chunkers.params import RESOURCE
-from langchain_advchunk.base import (
-    RESOURCE_NAMES,
-    EmbeddingSplitter,
-    LanguageModelSplitter,
-    LexicalSplitter,
-    LinearSplitter,
-)
+from langchain_advchunk import base as bases
+from langchain_advchunk.base import RESOURCE_NAMES, LinearSplitter
 
 _SUFFIX = "Splitter"
 _CORPUS = """A call splits one corpus: the first documents that it returns are the root and the communities. They belong to no document
@@ -30,7 +24,7 @@ def splitter_class(chunker: type[Chunker]) -> type[LinearSplitter]:
     >>> splitter_class(RecursiveChunker)(max_tokens=4).split_text("One two. Three four.")
     ['One two. ', 'Three four.']
     """
-    base, own = _base(chunker), dict[str, Any]()
+    base, own = adapter_base(chunker, bases, _SUFFIX), dict[str, Any]()
     for resource in own_resources(chunker, base, RESOURCE_NAMES):
         own[resource.name] = field(default=resource.default, repr=False, metadata=RESOURCE)
     name = chunker.__name__.removesuffix("Chunker") + _SUFFIX
@@ -46,20 +40,4 @@ def splitter_class(chunker: type[Chunker]) -> type[LinearSplitter]:
     return splitter
 
 
-def _base(chunker: Any) -> type[LinearSplitter]:
-    if issubclass(chunker, VectorsChunker):
-        return EmbeddingSplitter
-    names = chunker.__dataclass_fields__
-    return LexicalSplitter if "word_splitter" in names else LanguageModelSplitter if "lm" in names else LinearSplitter
-
-
-def __getattr__(name: str) -> Any:
-    """Return the splitter of a chunker."""
-    if name == "__all__":
-        return sorted(chunker_names(_SUFFIX))
-    splitter = splitter_class(chunker_named(name, _SUFFIX, __name__))
-    return globals().setdefault(name, splitter)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *chunker_names(_SUFFIX)})
+__getattr__, __dir__ = adapter_classes(__name__, _SUFFIX, splitter_class)

@@ -7,18 +7,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from advchunk import Chunker
-from advchunk.chunkers.base import VectorsChunker
 from advchunk.chunkers.catalog import params_of
 from advchunk.chunkers.docstrings import parameter_docs
-from advchunk.chunkers.frameworks import chunker_named, chunker_names, describe_adapter, own_resources
-from llamaindex_advchunk.base import (
-    RESOURCE_NAMES,
-    UNCHECKED,
-    EmbeddingNodeParser,
-    LanguageModelNodeParser,
-    LexicalNodeParser,
-    LinearNodeParser,
-)
+from advchunk.chunkers.frameworks import adapter_base, adapter_classes, describe_adapter, own_resources
+from llamaindex_advchunk import base as bases
+from llamaindex_advchunk.base import RESOURCE_NAMES, UNCHECKED, LinearNodeParser
 
 _SUFFIX = "NodeParser"
 _CORPUS = """A call parses one corpus: the first nodes that it returns are the root and the communities. They belong to no document:
@@ -32,7 +25,7 @@ def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]:
     >>> node_parser_class(RecursiveChunker)(max_tokens=4).split_text("One two. Three four.")
     ['One two. ', 'Three four.']
     """
-    base, docs = _base(chunker), parameter_docs(chunker.__doc__ or "")
+    base, docs = adapter_base(chunker, bases, _SUFFIX), parameter_docs(chunker.__doc__ or "")
     own = {
         resource.name: Field(default=resource.default, exclude=True, description=docs.get(resource.name))
         for resource in own_resources(chunker, base, RESOURCE_NAMES)
@@ -49,26 +42,4 @@ def node_parser_class(chunker: type[Chunker]) -> type[LinearNodeParser]:
     return parser
 
 
-def _base(chunker: Any) -> type[LinearNodeParser]:
-    if issubclass(chunker, VectorsChunker):
-        return EmbeddingNodeParser
-    names = chunker.__dataclass_fields__
-    return (
-        LexicalNodeParser
-        if "word_splitter" in names
-        else LanguageModelNodeParser
-        if "lm" in names
-        else LinearNodeParser
-    )
-
-
-def __getattr__(name: str) -> Any:
-    """Return the node parser of a chunker."""
-    if name == "__all__":
-        return sorted(chunker_names(_SUFFIX))
-    parser = node_parser_class(chunker_named(name, _SUFFIX, __name__))
-    return globals().setdefault(name, parser)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *chunker_names(_SUFFIX)})
+__getattr__, __dir__ = adapter_classes(__name__, _SUFFIX, node_parser_class)

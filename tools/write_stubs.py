@@ -5,14 +5,14 @@ A stub has the names that the package declares, and the classes that are made fr
 
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from advchunk import registry
 from advchunk.chunkers.catalog import chunker_class, params_of
-from advchunk.chunkers.frameworks import own_resources
+from advchunk.chunkers.frameworks import adapter_base, own_resources
 
 ROOT = Path(__file__).parents[1]
 HEADER = "# Written by tools/write_stubs.py from the registrations.\n"
@@ -24,14 +24,14 @@ def stub_of_core() -> str:
 
     names = {name: f"advchunk{module}" for name, module in vars(advchunk)["_NAMES"].items()}
     names |= {row.attribute: row.path.partition(":")[0] for row in registry.rows("chunker", ours=True)}
-    return f"{HEADER}{_imports(names)}\n__version__: str\n\n{_all(names)}"
+    return f"{HEADER}{_imports(names)}\n__version__: str\n"
 
 
 def stub_of_adapter(package: str, module: str) -> str:
     """Return the stub of an adapter package."""
-    names = {name: package + inner for name, inner in vars(import_module(package))["_NAMES"].items()}
-    names |= dict.fromkeys(import_module(f"{package}.{module}").__all__, f"{package}.{module}")
-    return f"{HEADER}{_imports(names)}\n{_all(names)}"
+    declared = vars(import_module(package))["_NAMES"].items()
+    names = {name: package + inner for name, inner in declared if inner != f".{module}"}
+    return f"{HEADER}{_imports(names)}from {package}.{module} import *\n"
 
 
 def stub_of_classes(package: str, module: str, function: str, suffix: str, decorator: str = "") -> str:
@@ -42,13 +42,13 @@ def stub_of_classes(package: str, module: str, function: str, suffix: str, decor
         imports["dataclass"] = "dataclasses"
     for row in registry.rows("chunker", ours=True):
         chunker: Any = chunker_class(row.name)
-        params, base = params_of(chunker), adapters._base(chunker)
+        params, base = params_of(chunker), adapter_base(chunker, adapters.bases, suffix)
         imports |= {params.__name__: params.__module__, base.__name__: base.__module__}
         own = own_resources(chunker, base, adapters.RESOURCE_NAMES)
         body = "".join(f"    {field.name}: Any = ...\n" for field in own) or "    ...\n"
         name = chunker.__name__.removesuffix("Chunker") + suffix
         classes.append(f"{decorator}class {name}({base.__name__}, {params.__name__}):\n{body}")
-    base = adapters.LinearSplitter if suffix == "Splitter" else adapters.LinearNodeParser
+    base = getattr(adapters.bases, f"Linear{suffix}")
     imports[base.__name__] = base.__module__
     maker = f"def {function}(chunker: type[Chunker]) -> type[{base.__name__}]: ...\n"
     plain = "".join(
@@ -59,10 +59,6 @@ def stub_of_classes(package: str, module: str, function: str, suffix: str, decor
 
 def _imports(names: Mapping[str, str]) -> str:
     return "".join(f"from {module} import {name} as {name}\n" for name, module in sorted(names.items()))
-
-
-def _all(names: Iterable[str]) -> str:
-    return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]\n"
 
 
 def stubs() -> dict[Path, str]:

@@ -10,61 +10,37 @@ Names are imported on first use: those below, and the class of each chunker in t
 from typing import Any
 
 from advchunk import moved
-from advchunk.lazy import lazy_names, warn_of_former
+from advchunk.lazy import by_module, lazy_names, warn_of_former
 
 __version__ = "0.1.0"
 
-_NAMES = {
-    "AutoChunker": ".chunkers.auto",
-    "BadModelOutput": ".errors",
-    "Block": ".records",
-    "Budget": ".models.chat",
-    "BudgetExceeded": ".errors",
-    "Chunk": ".records",
-    "ChunkTree": ".retrieval.chunk_tree",
-    "Chunker": ".chunkers.base",
-    "ConfigurationError": ".errors",
-    "Document": ".records",
-    "Explanation": ".records",
-    "Failure": ".engine.runner",
-    "HybridEmbedder": ".models.embedders",
-    "MissingExtra": ".errors",
-    "MissingModel": ".errors",
-    "ModelUnavailable": ".errors",
-    "NotConverged": ".errors",
-    "OnnxEmbedder": ".models.onnx_embedder",
-    "OpenAIChat": ".models.endpoint",
-    "OpenAIEmbedder": ".models.embedding_endpoint",
-    "RecursiveChunker": ".chunkers.baselines",
-    "Results": ".engine.runner",
-    "SlidingWindowChunker": ".chunkers.baselines",
-    "Span": ".records",
-    "Unreadable": ".errors",
-    "WorkerDied": ".errors",
-    "create": ".chunkers.catalog",
-    "describe": ".chunkers.catalog",
-    "names": ".chunkers.catalog",
-    "read_file": ".readers.files",
-    "settings": ".chunkers.gate",
-}
-_MOVED = {
-    "Cut": ".records",
-    "Edus": ".experimental",
-    "EmbeddingChunker": ".chunkers.base",
-    "ExperimentalChunker": ".chunkers.experimental",
-    "GrobidClient": ".papers",
-    "GroupedParams": ".chunkers.params",
-    "LexicalChunker": ".chunkers.lexical",
-    "LexicalParams": ".chunkers.lexical",
-    "LinearChunker": ".chunkers.base",
-    "Params": ".chunkers.params",
-    "Place": ".records",
-    "Segmentation": ".records",
-    "TopicModel": ".experimental",
-    "Units": ".records",
-    "is_general_purpose": ".chunkers.catalog",
-    "required_model": ".chunkers.catalog",
-}
+_NAMES = by_module({
+    ".chunkers.auto": "AutoChunker",
+    ".chunkers.base": "Chunker",
+    ".chunkers.baselines": "RecursiveChunker SlidingWindowChunker",
+    ".chunkers.catalog": "create describe names",
+    ".chunkers.gate": "settings",
+    ".engine.runner": "Failure Results",
+    ".errors": "BadModelOutput BudgetExceeded ConfigurationError MissingExtra MissingModel ModelUnavailable NotConverged Unreadable WorkerDied",
+    ".models.chat": "Budget",
+    ".models.embedders": "HybridEmbedder",
+    ".models.embedding_endpoint": "OpenAIEmbedder",
+    ".models.endpoint": "OpenAIChat",
+    ".models.onnx_embedder": "OnnxEmbedder",
+    ".readers.files": "read_file",
+    ".records": "Block Chunk Document Explanation Span",
+    ".retrieval.chunk_tree": "ChunkTree",
+})  # fmt: skip
+_MOVED = by_module({
+    ".chunkers.base": "EmbeddingChunker LinearChunker",
+    ".chunkers.catalog": "is_general_purpose required_model",
+    ".chunkers.experimental": "ExperimentalChunker",
+    ".chunkers.lexical": "LexicalChunker LexicalParams",
+    ".chunkers.params": "GroupedParams Params",
+    ".experimental": "Edus TopicModel",
+    ".papers": "GrobidClient",
+    ".records": "Cut Place Segmentation Units",
+})  # fmt: skip
 _load, _dir = lazy_names(__name__, _NAMES, _MOVED)
 moved.install()
 

@@ -16,6 +16,7 @@ def lazy_names(
     names: Mapping[str, str],
     moved: Mapping[str, str] | None = None,
     gone: Mapping[str, str] | None = None,
+    classes: str = "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package whose names are imported on first use.
 
@@ -26,13 +27,18 @@ def lazy_names(
         ``".module:name"`` if it has another name there. The module ``".name"`` is itself the value of ``name``.
     moved : former names, also with their modules. They work after one `DeprecationWarning`; `dir` omits them.
     gone : former names that are in no module, with advice for the `ImportError`.
+    classes : ``".module:Suffix"``, a module whose ``__all__`` are further names, which end in the suffix.
     """
+    place, _, suffix = classes.partition(":")
     home, moved, gone = sys.modules[package], moved or {}, gone or {}
 
     def load(name: str, stacklevel: int = 2) -> Any:
         if name in gone:  # an AttributeError would lose the advice where a name is imported
             message = f"{package}.{name} is gone: {gone[name]}"
             raise ImportError(message, name=package)
+        if classes and name not in names and (name == "__all__" or name.endswith(suffix)):
+            made = import_module(place, package)
+            return sorted({*names, *made.__all__}) if name == "__all__" else getattr(made, name)
         if name not in names and name not in moved:
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=home)
@@ -44,7 +50,12 @@ def lazy_names(
         setattr(home, name, value)  # so that Python does not ask again
         return value
 
-    return load, lambda: sorted({*vars(home), *names} - moved.keys())
+    return load, lambda: sorted({*vars(home), *names, *(load("__all__") if classes else ())} - moved.keys())
+
+
+def by_module(modules: Mapping[str, str]) -> dict[str, str]:
+    """Return the module of each name, given the names of each module, separated by spaces."""
+    return {name: module for module, names in modules.items() for name in names.split()}
 
 
 def warn_of_former(path: str, module: str, name: str, stacklevel: int = 3) -> None:

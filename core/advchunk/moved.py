@@ -8,30 +8,25 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
+
+def _under(former: str, new: str, names: str) -> dict[str, str]:
+    """Return the new paths of modules that have their names in another package."""
+    return {f"{former}.{name}": f"{new}.{name}" for name in names.split()}
+
+
 MOVED: Final[Mapping[str, str]] = {
-    "chunkers.bayesseg": "experimental.bayesseg",
+    **_under("chunkers", "experimental", "bayesseg c99 chaptering clusters discourse lda partition texttiling"),
+    **_under("chunkers", "semantic", "hierarchical margin mst optimal perplexity threshold universal"),
+    **_under("readers", "pages", "docling pdf pdfium regions"),
+    **_under("readers", "papers", "jats tei"),
     "chunkers.biomedical": "biomedical",
     "chunkers.biomedical.costs": "biomedical.abstract_costs",
-    "chunkers.c99": "experimental.c99",
-    "chunkers.chaptering": "experimental.chaptering",
-    "chunkers.clusters": "experimental.clusters",
-    "chunkers.discourse": "experimental.discourse",
     "chunkers.graphrag": "graphrag",
     "chunkers.graphrag.summaries": "graphrag.central_sentences",
     "chunkers.grobid": "papers.grobid",
-    "chunkers.hierarchical": "semantic.hierarchical",
     "chunkers.language": "chunkers.model_bases",
     "chunkers.layout_aware": "pages.layout_aware",
-    "chunkers.lda": "experimental.lda",
-    "chunkers.margin": "semantic.margin",
-    "chunkers.mst": "semantic.mst",
-    "chunkers.optimal": "semantic.optimal",
-    "chunkers.partition": "experimental.partition",
-    "chunkers.perplexity": "semantic.perplexity",
     "chunkers.registry": "chunkers.catalog",
-    "chunkers.texttiling": "experimental.texttiling",
-    "chunkers.threshold": "semantic.threshold",
-    "chunkers.universal": "semantic.universal",
     "cli.evaluation": "evaluation.commands",
     "cli.viewing": "viewer.command",
     "enrich.reassembly": "chunkers.reassembly",
@@ -46,18 +41,12 @@ MOVED: Final[Mapping[str, str]] = {
     "readers.abstracts.sections": "biomedical.abstracts.sections",
     "readers.code": "code.reader",
     "readers.code.languages": "code.languages",
-    "readers.docling": "pages.docling",
-    "readers.jats": "papers.jats",
     "readers.papers": "readers.imrad",
-    "readers.pdf": "pages.pdf",
-    "readers.pdfium": "pages.pdfium",
     "readers.pubmed": "biomedical.pubmed",
-    "readers.regions": "pages.regions",
     "readers.regions.clusters": "pages.regions.grouping",
     "readers.regions.page": "pages.regions.assignment",
     "readers.regions.rules": "pages.regions.corrections",
     "readers.tables": "readers.table_layout",
-    "readers.tei": "papers.tei",
     "readers.tei.places": "papers.tei.coordinates",
     "retrieval.dense": "retrieval.vector_index",
     "retrieval.levels": "retrieval.hierarchies",

@@ -246,7 +246,9 @@ def test_nodes_of_documents_that_changed_are_found_again_or_stand_alone(nodes, w
     passages = cut(scored(nodes), texts=later, budget=60)
     assert later["town"][slice(*chunk_spans(passages[0].node)[0])] == passages[0].text
     (alone, *_) = cut(scored(nodes), "Where is goat number 3?", texts=later, budget=60)
-    (old, *_) = (hit for hit in cut(scored(nodes), "Goat number 3?", texts=later, budget=500) if "number 3 " in hit.text)
+    (old, *_) = (
+        hit for hit in cut(scored(nodes), "Goat number 3?", texts=later, budget=500) if "number 3 " in hit.text
+    )
     assert old.node.start_char_idx is None
     assert "Goat number" in alone.text
     assert any("are not in the text of" in warning for warning in warnings())

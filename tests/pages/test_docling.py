@@ -1,19 +1,18 @@
-"""Docling's documents are read: as JSON and as objects, through its converter, and as its loaders hand them over."""
+"""Docling's documents are read: as JSON and as objects, and as its loaders hand them over."""
 
 import enum
 import json
 import re
-import sys
 from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advchunk import ConfigurationError, Document, MissingExtra, RecursiveChunker
+from advchunk import ConfigurationError, Document, RecursiveChunker
 from advchunk.pages import docling
 from advchunk.pages.docling import body
 from advchunk.readers.table_layout import Cell, filled_length, lay_out
@@ -430,49 +429,6 @@ def test_a_conversion_that_failed_says_why():
         docling.document(result)
     with pytest.raises(ConfigurationError, match="DoclingDocument, a ConversionResult or a dict"):
         docling.document([1])
-
-
-@pytest.fixture
-def stand_in(monkeypatch):
-    """Put a module in docling's place that keeps what its converter is given."""
-    asked = []
-
-    class DocumentConverter:
-        def convert(self, source, **options):
-            asked.append((source, options))
-            return SimpleNamespace(document=Exported(REPORT), status=Status.SUCCESS, errors=[])
-
-    modules = {name: ModuleType(name) for name in ("docling", "docling.datamodel")}
-    modules["docling.document_converter"] = converter = ModuleType("docling.document_converter")
-    modules["docling.datamodel.base_models"] = models = ModuleType("docling.datamodel.base_models")
-    converter.DocumentConverter, models.DocumentStream = DocumentConverter, SimpleNamespace
-    for name, module in modules.items():
-        monkeypatch.setitem(sys.modules, name, module)
-    return asked
-
-
-def test_a_file_is_converted_by_docling(stand_in, tmp_path):
-    document = docling.convert(tmp_path / "tea.pdf", id="tea", furniture="keep", max_num_pages=3)
-    assert document.id == "tea"
-    assert document.metadata["source"] == str(tmp_path / "tea.pdf")
-    assert document.text.startswith("Harbour Reports 12")
-    assert stand_in == [(str(tmp_path / "tea.pdf"), {"max_num_pages": 3})]
-
-
-def test_bytes_are_converted_under_the_name_of_their_file(stand_in):
-    assert docling.convert(b"%PDF", name="tea.pdf").metadata["source"] == "tea.pdf"
-    ((stream, _),) = stand_in
-    assert (stream.name, stream.stream.read()) == ("tea.pdf", b"%PDF")
-    with pytest.raises(ConfigurationError, match="name must be the file name"):
-        docling.convert(b"%PDF")
-
-
-def test_a_converter_of_ones_own_is_asked_without_docling_at_hand(monkeypatch):
-    monkeypatch.setitem(sys.modules, "docling.document_converter", None)
-    own = SimpleNamespace(convert=lambda _: SimpleNamespace(document=Exported(REPORT)))
-    assert docling.convert("tea.pdf", converter=own).metadata["title"] == "Tea and sleep"
-    with pytest.raises(MissingExtra, match=r"docling is not installed.*advchunk\[docling\]"):
-        docling.convert("tea.pdf")
 
 
 # What its loaders hand over.

@@ -236,57 +236,10 @@ def test_a_pdf_is_read_to_a_document_that_says_where_it_comes_from(paper):
     assert unkept.metadata == {"title": "On töfu"}
 
 
-def read_many(client, pdfs, **params):
-    return client.read_many(pdfs, **params)
-
-
-def aread_many(client, pdfs, **params):
-    return asyncio.run(client.aread_many(pdfs, **params))
-
-
-@pytest.mark.parametrize("read", [read_many, aread_many])
-def test_several_are_under_way_and_never_more_than_allowed(read):
-    def late(handler):
-        until = time.monotonic() + LONG
-        while server.most < 3 and time.monotonic() < until:
-            time.sleep(0.001)
-        ANSWER(handler)
-
-    with Grobid(late) as server:
-        documents = read(client(server, concurrency=3), [PDF] * 7)
-    assert len(documents) == len(server.asked) == 7
-    assert server.most == 3
-
-
-@pytest.mark.parametrize("read", [read_many, aread_many])
-def test_one_that_fails_takes_no_other_down(read, paper):
-    failed = []
-    with Grobid(ANSWER) as server:
-        documents = read(client(server), [paper, b"PK\x03\x04", paper], on_error=lambda *reply: failed.append(reply))
-        assert [document.metadata["source"] for document in documents] == [str(paper)] * 2
-        ((pdf, error),) = failed
-        assert (pdf, type(error)) == (b"PK\x03\x04", ConfigurationError)
-        with pytest.raises(ConfigurationError, match="a zip"):
-            read(client(server), [b"PK\x03\x04", paper])
-
-
-@pytest.mark.parametrize("read", [read_many, aread_many])
-def test_after_a_failure_no_more_are_sent(read):
-    with Grobid(replies(500, "no")) as server, pytest.raises(ModelUnavailable):
-        read(client(server, concurrency=1), [PDF] * 50)
-    assert len(server.asked) < 5
-
-
-@pytest.mark.parametrize("read", [read_many, aread_many])
-def test_one_is_not_several(read, paper):
-    with pytest.raises(ConfigurationError, match="pdfs must be an iterable of PDFs; read reads one"):
-        read(GrobidClient(), str(paper))
-
-
 def test_a_cancelled_call_ends():
     async def run():
         with Grobid(hangs(LONG)) as server:
-            task = asyncio.create_task(client(server).aread_many([PDF] * 3))
+            task = asyncio.create_task(client(server).aread(PDF))
             while not server.asked:
                 await asyncio.sleep(0.001)
             task.cancel()
@@ -307,7 +260,6 @@ def test_a_cancelled_call_ends():
         ({"retries": -1}, "retries must be >= 0, got -1"),
         ({"backoff": -1}, "backoff must be >= 0 seconds, got -1"),
         ({"longest_wait": -1}, "longest_wait must be >= 0 seconds, got -1"),
-        ({"concurrency": 0}, "concurrency must be >= 1, got 0"),
     ],
 )
 def test_a_bad_setting_is_an_error(bad, rule):
@@ -329,12 +281,6 @@ def test_sync_methods_work_in_a_running_event_loop():
 
     with Grobid(ANSWER) as server:
         assert asyncio.run(run(client(server))) == TEI
-
-
-def test_failures_are_reported_in_the_order_of_the_pdfs():
-    failed = []
-    GrobidClient().read_many([b"first", b"second"], on_error=lambda pdf, _: failed.append(pdf))
-    assert failed == [b"first", b"second"]
 
 
 def test_threads_share_a_client():

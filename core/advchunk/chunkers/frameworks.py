@@ -1,14 +1,16 @@
 """Parts that the adapters share: the class of each chunker, chunks of files, and metadata in the models of frameworks."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields, replace
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from advchunk import registry
-from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.base import Chunker, VectorsChunker
 from advchunk.chunkers.catalog import chunker_class, params_of
 from advchunk.chunkers.docstrings import parameter_entries
 from advchunk.engine.runner import Failure, OnError, Progress, error_handler
@@ -113,19 +115,40 @@ def parent_id(chunk: Chunk, chunks: Sequence[Chunk]) -> str | None:
     return written_metadata(chunk.metadata).get("parent_id") or chunks[chunk.parent].id
 
 
-def chunker_names(suffix: str) -> dict[str, str]:
-    """Return the name of each chunker by the name of its class in an adapter, which ends in ``suffix``."""
-    rows = registry.rows("chunker")
-    return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in rows}
+def adapter_classes(
+    module: str, suffix: str, make: Callable[[type[Chunker]], type]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` for a module with an adapter of each chunker, made on first use.
+
+    Parameters
+    ----------
+    module : its ``__name__``.
+    suffix : of the names of the adapters, in place of "Chunker".
+    make : returns the adapter of a chunker.
+    """
+    home = vars(sys.modules[module])
+
+    def names() -> dict[str, str]:
+        return {row.attribute.removesuffix("Chunker") + suffix: row.name for row in registry.rows("chunker")}
+
+    def load(name: str) -> Any:
+        if name == "__all__":
+            return sorted(names())
+        if not name.endswith(suffix) or name not in names():
+            msg = f"module {module!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return home.setdefault(name, make(chunker_class(names()[name])))
+
+    return load, lambda: sorted({*home, *names()})
 
 
-def chunker_named(adapter: str, suffix: str, module: str) -> type[Chunker]:
-    """Return the chunker class of an adapter's class; raise `AttributeError`, as of its ``module``, if there is none."""
-    name = chunker_names(suffix).get(adapter) if adapter.endswith(suffix) else None
-    if name is None:
-        msg = f"module {module!r} has no attribute {adapter!r}"
-        raise AttributeError(msg)
-    return chunker_class(name)
+def adapter_base(chunker: Any, bases: ModuleType, suffix: str) -> Any:
+    """Return the class of the module ``bases`` from which the adapter of a chunker inherits."""
+    names = chunker.__dataclass_fields__
+    if issubclass(chunker, VectorsChunker):
+        return getattr(bases, f"Embedding{suffix}")
+    kind = "Lexical" if "word_splitter" in names else "LanguageModel" if "lm" in names else "Linear"
+    return getattr(bases, kind + suffix)
 
 
 def own_resources(chunker: Any, base: Any, aliases: Mapping[str, str]) -> list[Field[Any]]:

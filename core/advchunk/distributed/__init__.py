@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from advchunk.lazy import lazy_names
+from advchunk.lazy import by_module, lazy_names
 from advchunk.registry import Registration
 
 if TYPE_CHECKING:
@@ -11,16 +11,12 @@ if TYPE_CHECKING:
     from advchunk.distributed.shards import ShardCounts, chunk_shards
 
 __all__ = ["REGISTRATIONS", "ShardCounts", "chunk_batches", "chunk_dataset", "chunk_schema", "chunk_shards"]
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ShardCounts": ".shards",
-        "chunk_batches": ".batches",
-        "chunk_dataset": ".ray_data",
-        "chunk_schema": ".batches",
-        "chunk_shards": ".shards",
-    },
-)
+_NAMES = by_module({
+    ".batches": "chunk_batches chunk_schema",
+    ".ray_data": "chunk_dataset",
+    ".shards": "ShardCounts chunk_shards",
+})  # fmt: skip
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)
 
 REGISTRATIONS = (
     Registration(

@@ -14,12 +14,11 @@ from advchunk.distributed.batches import Columns, chunk_documents, chunk_schema,
 from advchunk.distributed.deaths import FileJournal, Journal, ray_journal, survive
 from advchunk.distributed.folders import FileFormat, InputPart, OutputFolder, find_parts
 from advchunk.engine.runner import Progress, ProgressReporter
-from advchunk.engine.workers import check_workers, run_in_processes
+from advchunk.engine.workers import ALONE, check_workers, run_in_processes
 from advchunk.errors import WorkerDied, import_extra, require
 
 _BATCH = 256  # documents that are chunked together
 _MOST_DEATHS = 100  # of the workers of a shard: documents that kill them, or a file that cannot be read
-_ALONE = 2**30  # size of a shard that lets each process take one at a time
 
 
 class ShardCounts(NamedTuple):
@@ -158,7 +157,7 @@ def _run_in_processes(task: _Task, shards: Sequence[_Shard], workers: int) -> It
     """Yield the counts of shards."""
     with TemporaryDirectory() as folder:
         process = _ShardProcess(task, FileJournal(Path(folder)))
-        for result in run_in_processes(process, shards, workers, lambda _: _ALONE, max_deaths=_MOST_DEATHS):
+        for result in run_in_processes(process, shards, workers, lambda _: ALONE, max_deaths=_MOST_DEATHS):
             if isinstance(result, WorkerDied):
                 raise result
             yield result

@@ -31,6 +31,7 @@ _E = TypeVar("_E", bound=BaseException)
 _Process: TypeAlias = Callable[[Sequence[_Item]], Sequence[_R]]
 
 MAX_DEATHS = 3  # processes that an item may kill, alone, before it is given up
+ALONE = 2**30  # size of an item that lets each process take one at a time
 _FIRST_BATCH, _MOST_BATCH = 2**14, 2**19  # of sizes: small batches first, so that few items occupy all processes
 _AHEAD = 3  # batches per process that wait or whose results wait
 _ALIGNMENT = 64  # bytes

@@ -6,7 +6,7 @@ metadata. Text, spans and ids do not change.
 
 from typing import TYPE_CHECKING
 
-from advchunk.lazy import lazy_names
+from advchunk.lazy import by_module, lazy_names
 
 if TYPE_CHECKING:
     from advchunk.enrich.base import ChunkFailure, Enricher
@@ -15,15 +15,10 @@ if TYPE_CHECKING:
     from advchunk.enrich.summaries import Summaries
 
 __all__ = ["ChunkFailure", "Enricher", "Rewriting", "RewritingPrompts", "Summaries", "SummaryPrompts", "enriched_text"]
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ChunkFailure": ".base",
-        "Enricher": ".base",
-        "Rewriting": ".rewriting",
-        "RewritingPrompts": ".prompts",
-        "Summaries": ".summaries",
-        "SummaryPrompts": ".prompts",
-        "enriched_text": ".rewriting",
-    },
-)
+_NAMES = by_module({
+    ".base": "ChunkFailure Enricher",
+    ".prompts": "RewritingPrompts SummaryPrompts",
+    ".rewriting": "Rewriting enriched_text",
+    ".summaries": "Summaries",
+})  # fmt: skip
+__getattr__, __dir__ = lazy_names(__name__, _NAMES)

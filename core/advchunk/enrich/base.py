@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from advchunk.engine import ChatRequest, Job, Plan, completed
 from advchunk.engine.runner import Failure, OnError, OnErrors, OnFailure, Progress, Results, Runner
-from advchunk.enrich.document_context import DocumentContext, single_line
+from advchunk.enrich.document_context import DocumentContext
 from advchunk.enrich.prompts import RewritingPrompts, SummaryPrompts
 from advchunk.errors import BadModelOutput, ConfigurationError, is_integer, require
 from advchunk.models.cache import CacheLike, with_cache
@@ -18,7 +18,7 @@ from advchunk.models.chat import Chat, ChatModelLike, is_number, usable_answer
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.models.endpoint import chat_model
 from advchunk.models.identity import identity
-from advchunk.models.prompts import fill_prompt
+from advchunk.models.prompts import fill_prompt, single_line
 from advchunk.readers import formats
 from advchunk.readers.formats import check_markup
 from advchunk.records import Chunk, Document, remove_written, write_metadata
@@ -256,14 +256,6 @@ class Enricher(ABC):
         resources = {"llm": llm, "tokenizer": identity(self.tokenizer), "cache": "", "timeout": None}
         values = {f.name: resources.get(f.name, getattr(self, f.name)) for f in fields(self)}
         return hashlib.sha256(json.dumps([self.writes, self.version, values]).encode()).hexdigest()[:16]
-
-
-TEXT: Mapping[str, Any] = {"type": "string"}
-
-
-def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these properties, all of them required."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def get_property(answer: Any, name: str, kind: type[_T]) -> _T:

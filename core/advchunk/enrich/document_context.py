@@ -10,7 +10,7 @@ import numpy as np
 
 from advchunk import sizes
 from advchunk.layout import Headings
-from advchunk.models.prompts import escape, fit_outline
+from advchunk.models.prompts import escape, fit_outline, single_line
 from advchunk.records import Chunk, Document, Ints, Span, Units
 from advchunk.sizes import Limits
 from advchunk.text import tiling
@@ -91,15 +91,6 @@ def token_distances(units: Units, spans: Sequence[Span]) -> Ints:
         distance = np.minimum(distance, np.maximum(total[a] - total[1:], total[:-1] - total[b]))
         distance[(a <= number) & (number < b)] = -1
     return distance
-
-
-def single_line(text: str) -> str:
-    r"""Replace white space and unprintable characters by single spaces.
-
-    >>> single_line(" one\n  two\x00 ")
-    'one two'
-    """
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def fold_case_and_space(text: str) -> str:

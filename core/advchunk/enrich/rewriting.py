@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_property, object_schema
-from advchunk.enrich.document_context import DocumentContext, fold_case_and_space, single_line
+from advchunk.enrich.base import Enricher, check_placeholders, get_property
+from advchunk.enrich.document_context import DocumentContext, fold_case_and_space
 from advchunk.enrich.faithfulness import invented, unfaithful_edit
 from advchunk.enrich.prompts import RewritingPrompts
 from advchunk.errors import BadModelOutput, require
 from advchunk.models.chat import is_number
-from advchunk.models.prompts import fill_prompt, unescape
+from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line, unescape
 from advchunk.records import Chunk, with_context, written_metadata
 
 _QUESTIONS, _COMPLETED = object_schema(missing={"type": "array", "items": TEXT}), object_schema(text=TEXT)

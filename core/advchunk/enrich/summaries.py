@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from advchunk.engine import Plan
-from advchunk.enrich.base import TEXT, Enricher, check_placeholders, get_line, get_property, object_schema
-from advchunk.enrich.document_context import DocumentContext, single_line
+from advchunk.enrich.base import Enricher, check_placeholders, get_line, get_property
+from advchunk.enrich.document_context import DocumentContext
 from advchunk.enrich.prompts import SummaryPrompts
 from advchunk.errors import is_integer, require
-from advchunk.models.prompts import fill_prompt
+from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
 from advchunk.records import Chunk, with_context, written_metadata
 from advchunk.text import tiling
 

@@ -6,17 +6,10 @@
 (0.0, True)
 """
 
-from collections.abc import Mapping
-
-from advchunk.lazy import lazy_names
+from advchunk.lazy import by_module, lazy_names
 from advchunk.registry import Registration
 
-
-def _by_name(modules: Mapping[str, str]) -> dict[str, str]:
-    return {name: module for module, names in modules.items() for name in names.split()}
-
-
-_NAMES = _by_name({  # __init__.pyi lists the same names for type checkers
+_NAMES = by_module({  # __init__.pyi lists the same names for type checkers
     ".comparison.baselines": "baselines",
     ".comparison.candidates": "Candidate SizeMatched candidate external named_searches searches_of size_matched with_vectors",
     ".comparison.comparisons": "compare compare_by_kind",
@@ -33,7 +26,7 @@ _NAMES = _by_name({  # __init__.pyi lists the same names for type checkers
     ".data.synthetic": "synthetic",
     ".metrics.boundaries": "boundary_scores even_split pk window_diff",
 })  # fmt: skip
-_MOVED = _by_name({
+_MOVED = by_module({
     ".comparison.baselines": "auto_merging parent_documents sentence_windows",
     ".comparison.candidates": "brittleness_notes even_split_candidate match_size",
     ".comparison.comparisons": "Comparison",

@@ -70,7 +70,7 @@ def summarize(
     max_tokens : of the text, >= 1.
     """
     chosen = _cover(sentences, strengths, max_tokens, counter)
-    chosen = chosen or _first(sentences, max_tokens, counter) or [_beginning(sentences[0], max_tokens, counter)]
+    chosen = chosen or _first(sentences, max_tokens, counter) or [_shortened(sentences[0], max_tokens, counter)]
     strongest = sorted(strengths, key=lambda name: (-strengths[name], name))[:_TITLE_NAMES]
     text, sources = _join(chosen), tuple(Source(sentence.document, sentence.span) for sentence in chosen)
     return Summary(", ".join(names[name] for name in strongest), text, sources)
@@ -111,10 +111,14 @@ def _first(sentences: Sequence[Sentence], max_tokens: int, counter: Counter) -> 
     return list(sentences[:last])
 
 
-def _beginning(sentence: Sentence, max_tokens: int, counter: Counter) -> Sentence:
-    """Return as much of the beginning of a sentence as fits."""
-    whole = Units(sentence.text, np.array([0, len(sentence.text)]))
-    text = sizes.fit(whole, Limits(max_tokens, 0, 0, counter)).strings()[0].rstrip()
+def beginning(text: str, max_tokens: int, counter: Counter) -> str:
+    """Return as much of the beginning of a text as fits."""
+    whole = Units(text, np.array([0, len(text)]))
+    return sizes.fit(whole, Limits(max_tokens, 0, 0, counter)).strings()[0].rstrip()
+
+
+def _shortened(sentence: Sentence, max_tokens: int, counter: Counter) -> Sentence:
+    text = beginning(sentence.text, max_tokens, counter)
     return sentence._replace(text=text, span=Span(sentence.span.start, sentence.span.start + len(text)))
 
 

@@ -10,18 +10,14 @@ from importlib.resources import files
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
-from advchunk import sizes
 from advchunk.engine import ChatRequest, Plan
 from advchunk.errors import BadModelOutput, BudgetExceeded, ModelUnavailable
-from advchunk.graphrag.central_sentences import Summary
+from advchunk.graphrag.central_sentences import Summary, beginning
 from advchunk.graphrag.extraction import LeafText
 from advchunk.graphrag.graph import Extraction, KnowledgeGraph, Mention, MergedDescription, Relation
 from advchunk.models.chat import usable_answer
-from advchunk.models.prompts import fill_prompt
-from advchunk.records import Span, Units
-from advchunk.sizes import Limits
+from advchunk.models.prompts import TEXT, fill_prompt, object_schema, single_line
+from advchunk.records import Span
 from advchunk.text.counters import Counter
 
 _T = TypeVar("_T")
@@ -31,19 +27,14 @@ _MAX_ANSWER = 2048  # tokens
 _MAX_NAME, _MAX_DESCRIPTION, _MAX_MERGED, _MAX_REPORT = 120, 400, 800, 20_000  # characters
 _MAX_STRENGTH = 10
 _WORDS_PER_TOKEN = 0.7
-_TEXT = {"type": "string"}
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
-
-
 _STRENGTH = {"type": "integer", "minimum": 1, "maximum": _MAX_STRENGTH}
-_ENTITY = _object(name=_TEXT, kind=_TEXT, description=_TEXT)
-_RELATION = _object(source=_TEXT, target=_TEXT, description=_TEXT, strength=_STRENGTH)
-_EXTRACTION = _object(entities={"type": "array", "items": _ENTITY}, relations={"type": "array", "items": _RELATION})
-_MERGED = _object(description=_TEXT)
-_REPORT = _object(title=_TEXT, summary=_TEXT)
+_ENTITY = object_schema(name=TEXT, kind=TEXT, description=TEXT)
+_RELATION = object_schema(source=TEXT, target=TEXT, description=TEXT, strength=_STRENGTH)
+_EXTRACTION = object_schema(
+    entities={"type": "array", "items": _ENTITY}, relations={"type": "array", "items": _RELATION}
+)
+_MERGED = object_schema(description=TEXT)
+_REPORT = object_schema(title=TEXT, summary=TEXT)
 
 
 @cache
@@ -156,7 +147,7 @@ def _is_object(value: Any) -> bool:
 def _line(value: Any, most: int = _MAX_DESCRIPTION) -> str:
     """Return a text as one printable line; an empty one if it is no text."""
     text = value if isinstance(value, str) else ""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:most].strip()
+    return single_line(text)[:most].strip()
 
 
 def _fold(name: str) -> str:
@@ -264,11 +255,7 @@ class ReportWriter:
         words = str(max(int(self.summary_tokens * _WORDS_PER_TOKEN), 1))
         prompt = fill_prompt(_prompt("report"), material="\n".join(shown), words=words)
         title, text = yield from self.asker.ask((("user", prompt),), _REPORT, _parse_report)
-        return extract._replace(title=title, text=self._cut(text), by="model")
-
-    def _cut(self, text: str) -> str:
-        units = Units(text, np.array([0, len(text)]))
-        return sizes.fit(units, Limits(self.summary_tokens, 0, 0, self.counter)).strings()[0].rstrip()
+        return extract._replace(title=title, text=beginning(text, self.summary_tokens, self.counter), by="model")
 
 
 def _parse_report(answer: Any) -> tuple[str, str]:

@@ -62,7 +62,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         # A value that may contain a key is not shown, so that it does not get into a log.
         rule = "base_url must be http(s)://host/..., without user, password or query"
-        require(_is_plain_url(self.base_url), rule, "another")
+        require(is_plain_url(self.base_url), rule, "another")
         for name in ("model", "api_key_env"):
             value = getattr(self, name)
             require(isinstance(value, str) and value != "", f"{name} must be a name", type(value).__name__)
@@ -143,7 +143,7 @@ def _disconnect(client: Any, loop: asyncio.AbstractEventLoop) -> None:
     asyncio.run_coroutine_threadsafe(client.close(), loop)
 
 
-def _is_plain_url(base_url: Any) -> bool:
+def is_plain_url(base_url: Any) -> bool:
     """Return True if this is the URL of an endpoint without anything that might be secret."""
     try:
         url = urlsplit(base_url)

@@ -1,15 +1,17 @@
 """Fill in prompts for language models."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from advchunk.text.counters import Counter
 
 _ESCAPES: Final = {"<": "&lt;", "[": "&#91;"}
 # The signs of a turn in the templates of chat models, some of which read them in messages too.
 _TURNS: Final = r"<(?=\|\w|/?(?:start_of_turn|end_of_turn)>|</?sys>)|\[(?=/?inst\])"
+TEXT: Final[Mapping[str, Any]] = {"type": "string"}
+"""The JSON Schema of a text."""
 _TAG = re.compile(r"</?(\w+)>")
 
 
@@ -60,3 +62,17 @@ def fit_outline(headings: Sequence[tuple[int, str]], max_tokens: int, counter: C
         if counter(outline) <= max_tokens:
             return outline
     return ""
+
+
+def single_line(text: str) -> str:
+    r"""Replace white space and unprintable characters by single spaces.
+
+    >>> single_line(" one\n  two\x00 ")
+    'one two'
+    """
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, all of them required."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}

@@ -65,7 +65,7 @@ def chunk_vectors(chunks: Sequence[Chunk], rows: Floats, *, weight: float = WEIG
         places = np.flatnonzero(levels == level)
         own = [chunks[place] for place in places.tolist()]
         tokens = sum(chunk.tokens for chunk in own) / max(sum(len(chunk.text) for chunk in own), 1)
-        middles = np.array([tokens * _middle(chunk) for chunk in own])
+        middles = np.array([tokens * chunk.middle for chunk in own])
         order = np.argsort(middles, kind="stable")
         vectors[places[order]] = add_context(rows[places[order]], middles[order], weight=weight, reach=reach)
     return vectors
@@ -176,9 +176,3 @@ def pool_tokens(chunks: Sequence[Chunk], ends: Ints, rows: Floats) -> Floats:
         if own := [rows[first:last] for first, last in bounds if first < last]:
             pooled[i] = np.concatenate(own).mean(axis=0)
     return unit_rows(pooled)
-
-
-def _middle(chunk: Chunk) -> float:
-    """Return the mean offset of a chunk's characters; 0 if it has none."""
-    total = sum((start + end) / 2 * (end - start) for start, end in chunk.spans)
-    return total / max(sum(end - start for start, end in chunk.spans), 1)

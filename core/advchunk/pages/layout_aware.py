@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +16,7 @@ from advchunk.chunkers.sections import SectionedChunker
 from advchunk.errors import ConfigurationError, require
 from advchunk.layout import Contexts, protected
 from advchunk.readers import formats
-from advchunk.records import Block, BlockKind, Chunk, Document, Place, Strength, Units
+from advchunk.records import Block, BlockKind, Document, Place, Strength, Units
 from advchunk.sizes import Limits
 
 _WHOLE: frozenset[BlockKind] = frozenset({"table", "figure"})
@@ -30,7 +29,7 @@ _MAX_OVERLAP = 3.0  # points by which a block may begin above the one before in 
 class LayoutAwareParams(Params):
     """Chunk a document by the regions of its pages, which no chunk crosses.
 
-    A document is a PDF (`LayoutAwareChunker.chunk_file`, `pages.pdf`), the output of Docling, layoutparser or docTR,
+    A document is a PDF (`Chunker.read_file`, `pages.pdf`), the output of Docling, layoutparser or docTR,
     or has a layout. Columns are read one after the other, between the blocks that span them. A region is a paragraph, a
     list, or a table or figure with its captions; a heading belongs to the region below it, and a paragraph that
     continues in the next column or on the next page is one region. ``inner``, by default an `OptimalSemanticChunker`,
@@ -91,21 +90,6 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
         rule = f"detector must be a callable, None, or one of {', '.join(_DETECTORS)}"
         require(is_name or self.detector is None or callable(self.detector), rule, self.detector)
 
-    def chunk_file(
-        self,
-        source: str | PathLike[str] | bytes,
-        *,
-        id: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        pages: Iterable[int] | None = None,
-        password: str | None = None,
-    ) -> list[Chunk]:
-        """Return the chunks of a PDF (`pages.pdf.read`)."""
-        from advchunk.pages import pdf
-
-        options = {"metadata": metadata, "pages": pages, "password": password, **self.reader_options}
-        return self.chunk(pdf.read(source, id=id, **options))
-
     def read_documents(
         self, path: str | Path, *, metadata: Mapping[str, Any] | None = None, **options: Any
     ) -> list[Document]:
@@ -132,7 +116,7 @@ class LayoutAwareChunker(LayoutAwareParams, ExperimentalChunker, SectionedChunke
             return reader(text, id=document.id, metadata=document.metadata, furniture=self.furniture)
         is_plain = formats.detect_format(text) in {"markdown", "plain"} and not docling.is_chunk(document.metadata)
         if self.markup == "auto" and is_plain:
-            msg = "layout-aware needs regions: a PDF (chunk_file), the JSON of Docling, layoutparser or docTR, or a "
+            msg = "layout-aware needs regions: a PDF (read_file), the JSON of Docling, layoutparser or docTR, or a "
             msg += f'Document with blocks; for a text without pages pass markup="markdown"; got {text[:40]!r}'
             raise ConfigurationError(msg)
         return super().read(document)

@@ -163,11 +163,13 @@ class PassageCutter:
         for document, group in sorted(groups.items()):
             text, placed, alone = find_text(texts, document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
             for hit, evidence in group:
+                if not hit.chunk.text.strip():
+                    continue
                 chunk = hit.chunk if text is None else place_in_text(hit.chunk, text)
-                is_placed = bool(chunk.text) and is_whole(chunk)
+                is_placed = is_whole(chunk)
                 own = hit if chunk is hit.chunk else replace(hit, chunk=chunk)
                 (placed if is_placed else alone).append((own, evidence))
-            if text is not None and alone:
+            if alone and text is not None:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
             if placed:
@@ -229,12 +231,15 @@ class _Evidence:
         """Return the passage of units ``start`` to ``end``."""
         source = self.sources[int(self.table.documents[start])]
         text, spans = self.table.text(start, end)
-        hits = [hit for hit, _ in source.hits if not source.is_placed or _overlap(hit.chunk.spans, spans)]
-        hits = hits or [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, spans))]
+        hits = [hit for hit, _ in source.hits if not source.is_placed or _distance(hit.chunk.spans, spans) < 0]
+        if not hits:  # it stands beside one
+            hits = [min((hit for hit, _ in source.hits), key=lambda hit: _distance(hit.chunk.spans, spans))]
         context, _ = self.context(start)
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
         own_spans = spans if source.is_placed else ()
-        section = " > ".join(self.table.path(start)) or None  # a text without headings may be of a page that has some
+        section = (
+            " > ".join(self.table.path(start)) or None
+        )  # what was read from HTML or PDF has headings in metadata alone
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def highlights(self, hit: Hit) -> tuple[Span, ...]:
@@ -285,7 +290,7 @@ class _Passages:
         while sum(self._tokens[first:last]) < min_tokens and (beside := self._better_side(first, last)) is not None:
             start, end = min(start, beside), max(end, beside + 1)
             first, last = self._joined(start, end)
-        inside = [s for s in (self._starts.get(start), end if end in self._ends else None) if s is not None]
+        inside = ([first] if first < start else []) + ([end] if last > end else [])
         cost = sum(self._tokens[start:end]) + self._evidence.context(first)[1]
         cost -= sum(self._evidence.context(s)[1] for s in inside)
         is_new = not inside
@@ -346,9 +351,6 @@ def _in_reading_order(hits: Iterable[tuple[Hit, float]]) -> list[tuple[Hit, floa
     return sorted(hits, key=lambda pair: (pair[0].chunk.spans, pair[0].chunk.text, pair[0].chunk.index))
 
 
-def _overlap(spans: Sequence[Span], others: Sequence[Span]) -> bool:
-    return any(a.start < b.end and b.start < a.end for a in spans for b in others)
-
-
 def _distance(spans: Sequence[Span], others: Sequence[Span]) -> int:
+    """Return the characters between the nearest of two sequences of spans; less than 0 if they overlap."""
     return min(max(a.start - b.end, b.start - a.end) for a in spans for b in others)

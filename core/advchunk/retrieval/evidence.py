@@ -12,6 +12,7 @@ from advchunk.records import Floats, Ints
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
 _USUAL = 90.0  # tokens of a neighbor whose support has the full weight
 _MAX_TERMS = 64  # of a question
+_RESIDUE = 1e-9  # what rounding may leave of a sum that is 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +102,7 @@ class WindowScoring:
             for before, weight in zip(counts, weights, strict=True):
                 count = before[ends] - before[:-1]
                 scores += weight * count / (count + norm)
-            total += self.soften(_sums(scores, ends) / _sums(np.ones(n), ends))
+            total += self.soften(_means(scores, ends))
         return total / len(self.lengths)
 
     def soften(self, scores: Floats) -> Floats:
@@ -137,9 +138,10 @@ class WindowScoring:
         return scores
 
 
-def _sums(values: Floats, ends: Ints) -> Floats:
-    """Return for each sentence the sum of the values of the windows that contain it; window i is sentences i to ``ends[i]``."""
-    steps = np.append(values, 0.0)
+def _means(values: Floats, ends: Ints) -> Floats:
+    """Return for each sentence the mean of the values of the windows that contain it; window i is sentences i to ``ends[i]``."""
+    steps, ones = np.append(values, 0.0), np.append(np.ones(len(values)), 0.0)
     np.subtract.at(steps, ends, values)
-    sums: Floats = np.cumsum(steps)[:-1]
-    return sums
+    np.subtract.at(ones, ends, 1.0)
+    means: Floats = np.cumsum(steps)[:-1] / np.cumsum(ones)[:-1]
+    return np.where(means > _RESIDUE, means, 0.0)

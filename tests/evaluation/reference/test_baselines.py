@@ -7,7 +7,7 @@ import pytest
 
 from advchunk import Document, Span
 from advchunk.evaluation import EvaluationTask, Question, Reference
-from advchunk.evaluation.comparison.baselines import Hierarchy, auto_merging, parent_documents, sentence_windows
+from advchunk.evaluation.comparison.baselines import auto_merging, parent_documents, sentence_windows, split_by_levels
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.text import sentences
 
@@ -88,8 +88,9 @@ def test_chunks_are_merged_as_llamaindex_merges_them(task):
     from llamaindex_advchunk import DefaultEmbedding, RecursiveNodeParser
 
     candidate = auto_merging(15, factor=4)
-    assert candidate.cut == Hierarchy((240, 60, 15))
-    parsers = {str(size): RecursiveNodeParser(max_tokens=size) for size in candidate.cut.sizes}
+    (sizes,) = candidate.cut.args
+    assert (candidate.cut.func, sizes) == (split_by_levels, (240, 60, 15))
+    parsers = {str(size): RecursiveNodeParser(max_tokens=size) for size in sizes}
     parser = HierarchicalNodeParser.from_defaults(node_parser_ids=list(parsers), node_parser_map=parsers)
     nodes = parser.get_nodes_from_documents([core.Document(text=TEXT)])
     docstore = SimpleDocumentStore()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Self
 
@@ -49,26 +50,18 @@ def parent_documents(size: int, child_tokens: int = CHILD_TOKENS) -> Candidate:
     size, child_tokens : ``max_tokens`` of the chunks, and of the chunks into which each is divided, >= 1.
     """
     settings, fingerprint = {"max_tokens": size, "child_tokens": child_tokens}, f"parents {size} {child_tokens}"
-    cut = ParentDocuments(size, child_tokens)
+    cut = partial(_split_twice, size, child_tokens)
     return Candidate("parent documents", cut, "baseline", settings, fingerprint, uses_no_model=True)
 
 
-@dataclass(frozen=True)
-class ParentDocuments:
-    """Split texts into chunks, to be embedded by smaller ones (`parent_documents`)."""
-
-    size: int
-    child_tokens: int
-
-    def __call__(self, documents: Sequence[Document]) -> Chunks:
-        """Return the chunks of each document."""
-        groups = _recursive_chunks(documents, self.size)
-        texts = [Document(chunk.text) for group in groups for chunk in group]
-        children = iter(_recursive_chunks(texts, self.child_tokens))
-        return [
-            [replace(chunk, row_texts=tuple(child.text for child in next(children))) for chunk in group]
-            for group in groups
-        ]
+def _split_twice(size: int, child_tokens: int, documents: Sequence[Document]) -> Chunks:
+    """Return the chunks of each document, to be embedded by the smaller ones in them."""
+    groups = _recursive_chunks(documents, size)
+    texts = [Document(chunk.text) for group in groups for chunk in group]
+    children = iter(_recursive_chunks(texts, child_tokens))
+    return [
+        [replace(chunk, row_texts=tuple(child.text for child in next(children))) for chunk in group] for group in groups
+    ]
 
 
 def sentence_windows(window: int = WINDOW) -> Candidate:
@@ -82,29 +75,24 @@ def sentence_windows(window: int = WINDOW) -> Candidate:
     window : sentences on either side, >= 0.
     """
     require(window >= 0, "window must be >= 0", window)
-    cut, settings = SentenceWindows(window), {"window": window}
+    cut, settings = partial(_split_to_windows, window), {"window": window}
     return Candidate("sentence windows", cut, "baseline", settings, f"sentence windows {window}", uses_no_model=True)
 
 
-@dataclass(frozen=True)
-class SentenceWindows:
-    """Split texts into windows of sentences, to be embedded by the sentence in the middle (`sentence_windows`)."""
+def _split_to_windows(window: int, documents: Sequence[Document]) -> Chunks:
+    """Return the windows of sentences of each document, to be embedded by the sentence in the middle."""
+    return [_windows(window, document.text) if document.text.strip() else [] for document in documents]
 
-    window: int
 
-    def __call__(self, documents: Sequence[Document]) -> Chunks:
-        """Return the chunks of each document."""
-        return [self._windows(document.text) if document.text.strip() else [] for document in documents]
-
-    def _windows(self, text: str) -> list[Chunk]:
-        units = sentences.sentences(text)
-        edges, texts, last = units.edges.tolist(), units.strings(), len(units)
-        spans = [Span(edges[max(i - self.window, 0)], edges[min(i + self.window + 1, last)]) for i in range(last)]
-        return [
-            Chunk(text[slice(*span)], (span,), 0, i, row_texts=(texts[i],))
-            for i, span in enumerate(spans)
-            if texts[i].strip()
-        ]
+def _windows(window: int, text: str) -> list[Chunk]:
+    units = sentences.sentences(text)
+    edges, texts, last = units.edges.tolist(), units.strings(), len(units)
+    spans = [Span(edges[max(i - window, 0)], edges[min(i + window + 1, last)]) for i in range(last)]
+    return [
+        Chunk(text[slice(*span)], (span,), 0, i, row_texts=(texts[i],))
+        for i, span in enumerate(spans)
+        if texts[i].strip()
+    ]
 
 
 def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
@@ -125,30 +113,23 @@ def auto_merging(size: int, factor: int = FACTOR, levels: int = 3) -> Candidate:
     require(levels >= 2, "levels must be >= 2", levels)
     sizes = tuple(size * factor**level for level in reversed(range(levels)))
     settings, fingerprint = {"max_tokens": size, "sizes": list(sizes)}, f"auto-merging {sizes}"
-    cut = Hierarchy(sizes)
+    cut = partial(split_by_levels, sizes)
     ranked = Candidate("auto-merging", cut, "baseline", settings, fingerprint, uses_no_model=True)
     return replace(ranked, rank=rank_by_merging)
 
 
-@dataclass(frozen=True)
-class Hierarchy:
-    """Split texts into chunks, and each of these into smaller ones (`auto_merging`).
+def split_by_levels(sizes: Sequence[int], documents: Sequence[Document]) -> Chunks:
+    """Return the chunks of each document, level by level: those of a level are cut into those of the next.
 
     Parameters
     ----------
     sizes : ``max_tokens`` of each level, the largest first.
     """
-
-    sizes: Sequence[int]
-
-    def __call__(self, documents: Sequence[Document]) -> Chunks:
-        """Return the chunks of each document, level by level."""
-        return [self._split(document) for document in documents]
-
-    def _split(self, document: Document) -> list[Chunk]:
+    groups = list[list[Chunk]]()
+    for document in documents:
         chunks = list[Chunk]()
         parents = [Chunk(document.text, (Span(0, len(document.text)),), 0)]
-        for level, size in enumerate(self.sizes):
+        for level, size in enumerate(sizes):
             first, texts = len(chunks) - len(parents), [Document(parent.text) for parent in parents]
             made = [
                 replace(
@@ -162,14 +143,15 @@ class Hierarchy:
             ]
             chunks += [replace(chunk, index=len(chunks) + i) for i, chunk in enumerate(made)]
             parents = made
-        return chunks
+        groups.append(chunks)
+    return groups
 
 
 def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
     """Return all chunks of a hierarchy, best first for each question, (q, c), and the cost of the index (`auto_merging`)."""
     require(search == Search(), "auto-merging must be searched by vectors alone", search.label)
     tree = Tree.of(index)
-    leaves = np.array([i for i in range(len(index.chunks)) if i not in tree.children])
+    leaves = np.flatnonzero(index.hierarchy.leaves)
     small = index.part(leaves)
     dense, rows = small.dense, list[Ints]()
     for order, scores in zip(dense.order, dense.scores, strict=True):
@@ -177,8 +159,8 @@ def rank_by_merging(index: ChunkIndex, search: Search) -> tuple[Ints, RunCost]:
         number = int(np.searchsorted(spent, index.task.budget)) + 1
         hits = list(zip(leaves[order[:number]].tolist(), scores[:number].tolist(), strict=True))
         merged = list(dict.fromkeys(chunk for chunk, _ in tree.merge(hits)))
-        covered = tree.below(merged)
-        left = [i for i in leaves[order].tolist() if i not in covered]
+        are_new = set(merged).isdisjoint
+        left = [i for i in leaves[order].tolist() if are_new([i, *index.hierarchy.above(i)])]
         rows.append(np.array(list(dict.fromkeys([*merged, *left, *range(len(index.chunks))]))))
     return np.stack(rows), dense.cost
 
@@ -198,15 +180,8 @@ class Tree:
 
     @classmethod
     def of(cls, index: ChunkIndex) -> Self:
-        """Return the tree of an index, from the level and the parent of each chunk."""
-        number = {
-            place: i for i, place in enumerate(zip(index.documents, (c.index for c in index.chunks), strict=True))
-        }
-        parents = {
-            i: number[document, chunk.parent]
-            for i, (document, chunk) in enumerate(zip(index.documents, index.chunks, strict=True))
-            if chunk.parent is not None
-        }
+        """Return the tree of an index."""
+        parents = {i: parent for i, parent in enumerate(index.hierarchy.parents.tolist()) if parent >= 0}
         children = dict[int, list[int]]()
         for child, parent in parents.items():
             children.setdefault(parent, []).append(child)
@@ -248,15 +223,6 @@ class Tree:
         siblings = self.children.get(self.parents.get(chunk, -1), [])
         place = siblings.index(chunk) + step if siblings else -1
         return siblings[place] if 0 <= place < len(siblings) else None
-
-    def below(self, chunks: Sequence[int]) -> set[int]:
-        """Return chunks and all chunks in them."""
-        covered, left = set[int](), list(chunks)
-        while left:
-            chunk = left.pop()
-            covered.add(chunk)
-            left += self.children.get(chunk, [])
-        return covered
 
 
 def _recursive_chunks(documents: Sequence[Document], size: int) -> list[list[Chunk]]:

@@ -207,7 +207,7 @@ def external(label: str, split: Callable[[str], Iterable[str]], *, fingerprint: 
     fingerprint : the library's name and version and all settings that change its chunks, so that its result can be stored.
     settings : of the splitter; ``max_tokens`` or ``target_tokens`` is its target size.
     """
-    return Candidate(label, ExternalSplitter(label, split), "external", settings, fingerprint)
+    return Candidate(label, partial(_split_externally, label, split), "external", settings, fingerprint)
 
 
 _AnyCandidate = TypeVar("_AnyCandidate", Candidate, SizeMatched)
@@ -266,51 +266,39 @@ def even_split_candidate(size: int) -> Candidate:
     ['One two ', 'three four ', 'five.']
     """
     require(size >= 1, "size must be >= 1", size)
-    splitter, settings = EvenSplitter(size), {"max_tokens": size}
-    return Candidate("even-split", splitter, "baseline", settings, f"even-split {size}", uses_no_model=True)
+    cut, settings = partial(_split_evenly, size), {"max_tokens": size}
+    return Candidate("even-split", cut, "baseline", settings, f"even-split {size}", uses_no_model=True)
 
 
-@dataclass(frozen=True)
-class EvenSplitter:
-    """Split texts into pieces of equal size (`even_split_candidate`)."""
-
-    size: int
-
-    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
-        """Return the chunks of each document."""
-        return [self._split(document.text) if document.text.strip() else [] for document in documents]
-
-    def _split(self, text: str) -> list[Chunk]:
-        edges = tiling.words(text).edges
-        before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
-        cuts = [0]
-        while cuts[-1] < len(before) - 1:
-            start, left = cuts[-1], int(before[-1] - before[cuts[-1]])
-            share = left // max(-(-left // self.size), 1)  # of the rest, so that no later piece exceeds the size
-            end = int(np.searchsorted(before, before[start] + share, "right")) - 1
-            cuts.append(max(end, start + 1))
-        return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(pairwise(edges[cuts].tolist()))]
+def _split_evenly(size: int, documents: Sequence[Document]) -> list[list[Chunk]]:
+    return [_split_text_evenly(size, document.text) if document.text.strip() else [] for document in documents]
 
 
-@dataclass(frozen=True)
-class ExternalSplitter:
-    """Split texts by another library and locate its texts (`external`)."""
+def _split_text_evenly(size: int, text: str) -> list[Chunk]:
+    edges = tiling.words(text).edges
+    before = np.r_[0, np.cumsum(as_counter(None).counts([text[a:b] for a, b in pairwise(edges.tolist())]))]
+    cuts = [0]
+    while cuts[-1] < len(before) - 1:
+        start, left = cuts[-1], int(before[-1] - before[cuts[-1]])
+        share = left // max(-(-left // size), 1)  # of the rest, so that no later piece exceeds the size
+        end = int(np.searchsorted(before, before[start] + share, "right")) - 1
+        cuts.append(max(end, start + 1))
+    return [Chunk(text[a:b], (Span(a, b),), 0, i) for i, (a, b) in enumerate(pairwise(edges[cuts].tolist()))]
 
-    label: str
-    split: Callable[[str], Iterable[str]]
 
-    def __call__(self, documents: Sequence[Document]) -> list[list[Chunk]]:
-        """Return the chunks of each document."""
-        return [self._chunk(i, document) for i, document in enumerate(documents)]
-
-    def _chunk(self, index: int, document: Document) -> list[Chunk]:
+def _split_externally(
+    label: str, split: Callable[[str], Iterable[str]], documents: Sequence[Document]
+) -> list[list[Chunk]]:
+    groups = list[list[Chunk]]()
+    for index, document in enumerate(documents):
         try:
-            rule = f"{self.label} must return texts of the document {document.source!r}, in order"
-            spans = locate(document.text, self.split(document.text), rule)
+            rule = f"{label} must return texts of the document {document.source!r}, in order"
+            spans = locate(document.text, split(document.text), rule)
         except Exception as error:
             error.add_note(f"in {Failure(index, document.source, error).place}")
             raise
-        return [Chunk(document.text[slice(*span)], (span,), 0, i) for i, span in enumerate(spans)]
+        groups.append([Chunk(document.text[slice(*span)], (span,), 0, i) for i, span in enumerate(spans)])
+    return groups
 
 
 def mean_tokens(candidate: Candidate, task: EvaluationTask) -> float:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
-import multiprocessing
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from advchunk.engine import Job, Plan, completed, drive
-from advchunk.errors import first_line, require
+from advchunk.engine.workers import ALONE, run_in_processes
+from advchunk.errors import WorkerDied, first_line, require
 from advchunk.evaluation.comparison.candidates import Candidate, CandidateGroup, Chunks, SizeMatched
 from advchunk.evaluation.comparison.index import ChunkIndex
 from advchunk.evaluation.comparison.task import EvaluationTask
@@ -293,62 +290,17 @@ def _run_in_processes(jobs: Sequence[_Work], task: EvaluationTask, processes: in
     if not jobs:
         return
     _ = task.question_vectors, task.sentence_vectors, task.needs  # cached before the task is pickled
-    workers = [_Worker(task) for _ in range(processes)]
-    idle = SimpleQueue[_Worker]()
-    for worker in workers:
-        idle.put(worker)
-
-    def run_job(job: _Work) -> _Outcomes:
-        worker = idle.get()
-        try:
-            return worker.run(*job)
-        finally:
-            idle.put(worker)
-
-    with ThreadPoolExecutor(processes) as threads:
-        futures = [threads.submit(run_job, job) for job in jobs]
-        try:
-            for future in futures:
-                yield future.result()
-        finally:
-            threads.shutdown(wait=True, cancel_futures=True)
-            for worker in workers:
-                worker.close()
-
-
-class _Worker:
-    """A process that runs one group of candidates at a time, so that it is known which it died of; then another is started."""
-
-    def __init__(self, task: EvaluationTask) -> None:
-        self._task = task
-        self._pool: ProcessPoolExecutor | None = None
-
-    def run(self, candidates: Sequence[Candidate | SizeMatched], paths: Sequence[Path | None]) -> _Outcomes:
-        if self._pool is None:
-            spawn = multiprocessing.get_context("spawn")  # a fork would share threads and GPUs
-            self._pool = ProcessPoolExecutor(1, spawn, _set_task, (self._task,))
-        try:
-            return self._pool.submit(_run_job, candidates, paths).result()
-        except BrokenProcessPool:
-            self.close()
+    results = run_in_processes(partial(_run_jobs, task), jobs, processes, lambda _: ALONE, max_deaths=1)
+    for (candidates, _), outcomes in zip(jobs, results, strict=True):
+        if isinstance(outcomes, WorkerDied):
             reason = "its process died: it was killed, crashed, or ran out of memory"
-            return [FailedCandidate(candidate.label, reason) for candidate in candidates]
-
-    def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+            yield [FailedCandidate(candidate.label, reason) for candidate in candidates]
+        else:
+            yield outcomes
 
 
-_TASK: list[EvaluationTask] = []  # of a worker process
-
-
-def _set_task(task: EvaluationTask) -> None:
-    _TASK[:] = [task]
-
-
-def _run_job(candidates: Sequence[Candidate | SizeMatched], paths: Sequence[Path | None]) -> _Outcomes:
-    return attempt(candidates, _TASK[0], paths)
+def _run_jobs(task: EvaluationTask, jobs: Sequence[_Work]) -> list[_Outcomes]:
+    return [attempt(candidates, task, paths) for candidates, paths in jobs]
 
 
 def run(candidate: Candidate | SizeMatched, task: EvaluationTask) -> Result:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from advchunk.errors import BadModelOutput
+from advchunk.models.prompts import single_line
 from advchunk.numerics import signals
 from advchunk.records import Floats, Ints
 
@@ -154,8 +155,7 @@ def snap_to_headings(chapters: Sequence[Chapter], headings: Sequence[int], reach
 
 def _clean_title(title: str) -> str:
     """Return a title on one line, without markup and characters that are not printable."""
-    printable = "".join(char if char.isprintable() else " " for char in re.sub(r"[*_`#]+", "", title))
-    return truncate(" ".join(printable.split()).lstrip("-–—:. "), _MAX_TITLE)
+    return truncate(single_line(re.sub(r"[*_`#]+", "", title)).lstrip("-–—:. "), _MAX_TITLE)
 
 
 def truncate(text: str, max_characters: int) -> str:

@@ -1,4 +1,4 @@
-"""Read Docling's documents from JSON, objects, files (with its converter), or chunks made by its loaders.
+"""Read Docling's documents from JSON, objects, or chunks made by its loaders.
 
 The body is read in its own order:
 
@@ -16,11 +16,9 @@ The format is ``DoclingDocument`` of docling-core 2.104 (schema 1.10).
 
 from collections.abc import Mapping
 from dataclasses import replace
-from io import BytesIO
-from os import PathLike, fspath
 from typing import Any
 
-from advchunk.errors import ConfigurationError, import_extra, require
+from advchunk.errors import ConfigurationError, require
 from advchunk.pages.docling.body import Body, read_places
 from advchunk.readers import markdown
 from advchunk.readers.json import Object, parse_json
@@ -77,42 +75,6 @@ def document(
     rule = "a Docling document must be a DoclingDocument, a ConversionResult or a dict"
     require(isinstance(doc, dict), rule, type(doc))
     return _document(Object(doc), id, metadata, furniture)
-
-
-def convert(
-    source: str | PathLike[str] | bytes,
-    *,
-    name: str = "",
-    converter: Any = None,
-    id: str = "",
-    metadata: Mapping[str, Any] | None = None,
-    furniture: Furniture = "drop",
-    **options: Any,
-) -> Document:
-    """Convert a file with Docling, which must be installed separately, and read the result; see `read`.
-
-    Parameters
-    ----------
-    source : path, address or content of a file that Docling reads (PDF, DOCX, PPTX, HTML, images ...).
-    name : file name for bytes, because Docling detects formats by suffix.
-    converter : a ``DocumentConverter``; None creates one with Docling's defaults, which loads models.
-    options : arguments of ``converter.convert``, such as ``page_range`` or ``max_num_pages``.
-
-    Raises
-    ------
-    MissingExtra : Docling is not installed.
-    ConfigurationError : as `document`; bytes without a name. Errors of Docling are not caught.
-    """
-    if converter is None:
-        converter = import_extra("docling.document_converter", "docling").DocumentConverter()
-    if isinstance(source, bytes):
-        require(bool(name), "name must be the file name, with its suffix, if the source is bytes", name)
-        stream = import_extra("docling.datamodel.base_models", "docling").DocumentStream
-        result = converter.convert(stream(name=name, stream=BytesIO(source)), **options)
-    else:
-        name = fspath(source)
-        result = converter.convert(name, **options)
-    return document(result, id=id, metadata={"source": name, **(metadata or {})}, furniture=furniture)
 
 
 def is_chunk(metadata: Mapping[str, Any]) -> bool:

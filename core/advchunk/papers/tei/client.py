@@ -7,17 +7,17 @@ GROBID, "GROBID Service API", https://grobid.readthedocs.io/en/latest/Grobid-ser
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 from advchunk.engine import call_in_thread
 from advchunk.engine.threads import run_coroutine
-from advchunk.errors import BadModelOutput, ConfigurationError, ModelUnavailable, first_line, import_extra, require
+from advchunk.errors import BadModelOutput, ModelUnavailable, first_line, import_extra, require
 from advchunk.models.atomic import open_atomic
+from advchunk.models.connection import is_plain_url
 from advchunk.models.retrying import TransientError, retry_after, retrying
 from advchunk.papers import tei
 from advchunk.readers.files import decode_text
@@ -26,8 +26,6 @@ from advchunk.readers.writing import squeeze
 from advchunk.records import Document
 
 PDF: TypeAlias = str | os.PathLike[str] | bytes
-OnPDFError: TypeAlias = Callable[[PDF, Exception], None] | None
-_FAILURES = (OSError, BadModelOutput, ConfigurationError)
 _COORDINATES = ("head", "p", "s", "figure", "formula", "note", "ref", "biblStruct")
 _SHOWN = 300  # characters of a response in an error
 _BUSY = (429, 502, 503, 504)  # 503: no engine is free
@@ -46,7 +44,6 @@ class GrobidClient:
     retries : how many times a PDF is sent again when no engine is free or the connection breaks, >= 0.
     backoff, longest_wait : seconds before the first retry, and the maximum before any, >= 0. Each wait is random, up to
         twice as long as the one before; or as long as the server asks, and a little more.
-    concurrency : PDFs at a time, >= 1; at most the number of the server's engines (``concurrency`` in its grobid.yaml, 10).
     options : more fields of a request, such as ``{"consolidateHeader": "0"}``.
 
     >>> client = GrobidClient("http://localhost:8070", timeout=300)
@@ -61,19 +58,14 @@ class GrobidClient:
     retries: int = 5
     backoff: float = 1.0
     longest_wait: float = 60.0
-    concurrency: int = 4
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        url = urlsplit(self.url)
-        bare = "@" not in url.netloc and not url.query and not url.fragment
-        plain = url.scheme in ("http", "https") and bool(url.hostname) and bare
-        require(plain, "url must be http(s)://host:port, without user, password or query", "another")
+        require(is_plain_url(self.url), "url must be http(s)://host:port, without user, password or query", "another")
         require(self.timeout > 0, "timeout must be > 0 seconds", self.timeout)
         require(self.retries >= 0, "retries must be >= 0", self.retries)
         require(self.backoff >= 0, "backoff must be >= 0 seconds", self.backoff)
         require(self.longest_wait >= 0, "longest_wait must be >= 0 seconds", self.longest_wait)
-        require(self.concurrency >= 1, "concurrency must be >= 1", self.concurrency)
 
     def process(self, pdf: PDF, *, keep: bool = False) -> str:
         """Return the TEI of a PDF.
@@ -118,41 +110,6 @@ class GrobidClient:
         if not isinstance(pdf, bytes):
             metadata = {"source": os.fspath(pdf)} | ({"tei": str(kept_at(pdf))} if keep else {})
         return await call_in_thread(partial(tei.read, text, metadata=metadata))
-
-    def read_many(self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None) -> list[Document]:
-        """Return the document of each PDF, in order, reading at most ``concurrency`` at a time.
-
-        A PDF that fails is left out, and passed to ``on_error`` with its error; None raises the first error.
-        """
-        return run_coroutine(self.aread_many(pdfs, keep=keep, on_error=on_error))
-
-    async def aread_many(
-        self, pdfs: Iterable[PDF], *, keep: bool = True, on_error: OnPDFError = None
-    ) -> list[Document]:
-        """Await `read_many`."""
-        rule = "pdfs must be an iterable of PDFs; read reads one"
-        require(not isinstance(pdfs, (str, bytes, os.PathLike)), rule, pdfs)
-        slots = asyncio.Semaphore(self.concurrency)
-
-        async def read(pdf: PDF) -> Document:
-            async with slots:
-                return await self.aread(pdf, keep=keep)
-
-        tasks = [(pdf, asyncio.create_task(read(pdf))) for pdf in pdfs]
-        documents = list[Document]()
-        try:
-            for pdf, task in tasks:
-                try:
-                    documents.append(await task)
-                except _FAILURES as error:
-                    if on_error is None:
-                        raise
-                    on_error(pdf, error)
-        finally:
-            for _, task in tasks:
-                task.cancel()
-            await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
-        return documents
 
     async def _post(self, name: str, data: bytes) -> str:
         httpx = import_extra("httpx", "grobid")
