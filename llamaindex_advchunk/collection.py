@@ -30,6 +30,7 @@ from advchunk.retrieval import LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy
+from advchunk.retrieval.locating import place_in_text
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
@@ -250,6 +251,10 @@ class PoolReader:
                 document = documents.get(node.ref_doc_id)
                 texts[key] = self.text_of(node) if document is None else document.get_content()
         known = {key: text for key, text in texts.items() if text is not None}
+        unplaced = [i for i, chunk in enumerate(chunks) if chunk.text and not chunk.spans]
+        for i in unplaced:
+            if not are_all and keys[i] in known:  # those that are read later are in any order
+                chunks[i] = place_in_text(chunks[i], known[keys[i]])
         for run in runs:
             for i in run:
                 if not (nodes[i].ref_doc_id and (are_all or chunks[i].spans or keys[i] in known)):
@@ -261,13 +266,12 @@ class PoolReader:
         collection = Collection.of(
             nodes, chunks, keys, names, self.counter, order=order, texts=known, hierarchy=hierarchy
         )
-        unplaced = [key for key, chunk in zip(keys, chunks, strict=True) if chunk.text and not chunk.spans]
         if unplaced:
             reason = (
                 "%d of %d nodes have no start_char_idx in their document: %d are located in its text, "
                 "the others stand in the order of their previous and next nodes, and are cited without offsets"
             )
-            located = sum(key in collection.texts for key in unplaced)
+            located = sum(bool(chunks[i].spans) or keys[i] in collection.texts for i in unplaced)
             self.once.warn("places", reason, len(unplaced), len(nodes), located)
         return collection
 

@@ -113,13 +113,13 @@ def test_a_query_engine_over_an_existing_index_reads_passages(peer):
     engine = index.as_query_engine(similarity_top_k=50, llm=MockLLM(), node_postprocessors=[processor])
     response = engine.query(QUESTION)
     first = response.source_nodes[0]
-    assert FERRY.split(". ")[0] in first.text
+    assert FERRY[:20] in first.text
     assert "leaves the harbor at nine" in str(response)  # which repeats the prompt
     assert "citation" not in str(response)
     assert sum(hit.metadata["token_count"] for hit in response.source_nodes) <= 60
     for hit in response.source_nodes:
         spans = chunk_spans(hit.node)
-        assert "".join(TEXTS[hit.node.ref_doc_id][slice(*span)] for span in spans) == "".join(hit.text.split("\0"))
+        assert "".join(TEXTS[hit.node.ref_doc_id][slice(*span)] for span in spans) == hit.text
     again = asyncio.run(engine.aquery(QUESTION)).source_nodes
     assert answers(again) == answers(response.source_nodes)
 
@@ -191,7 +191,7 @@ def test_the_language_model_sees_headings_before_the_text(nodes):
     assert "context" not in bare[0].metadata
 
 
-def test_metadata_of_the_user_is_untouched_and_ours_is_hidden(nodes):
+def test_metadata_of_the_user_is_untouched_and_ours_is_hidden():
     own = {"citation": "mine", "context": "yours", "title_path": "A > B", "page_label": "7", "tags": ["a"]}
     sources = documents(**own)
     given = RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(sources)
@@ -232,13 +232,15 @@ def test_nodes_without_places_are_found_in_a_text_or_cited_by_name(nodes, warnin
     found = cut(scored(bare), texts=TEXTS, budget=60)
     assert answers(found) == answers(cut(scored(nodes), texts={"town": TOWN}, budget=60))[: len(found)]
     changed = TextNode(text="The ferry is late.", relationships={NodeRelationship.SOURCE: source})
-    mixed = cut(scored([*bare, changed]), texts=TEXTS, budget=200)
-    assert {hit.node.start_char_idx for hit in mixed if "late" in hit.text} == {None}
-    assert {TOWN[slice(*span)] for hit in mixed for span in chunk_spans(hit.node)} >= {found[0].text}
+    late, *others = cut(scored([*bare, changed]), "Is the ferry late?", texts=TEXTS, budget=200)
+    assert (late.text, late.metadata["citation"], late.node.start_char_idx) == (changed.text, "town", None)
+    assert others
+    assert all(TOWN[slice(*chunk_spans(hit.node)[0])] == hit.text for hit in others)
+    located = f"{len(bare)} are located in its text"
+    assert all(located in warning for warning in warnings() if "no start_char_idx" in warning)
     for hit in cut(scored([*bare, TextNode(text=FERRY, id_="x")]), budget=60):
         assert hit.node.start_char_idx is None
         assert hit.metadata["citation"].split(", ")[0] in ("town", "x")
-    assert any("have no start_char_idx" in warning for warning in warnings())
 
 
 def test_nodes_of_documents_that_changed_are_found_again_or_stand_alone(nodes, warnings):
