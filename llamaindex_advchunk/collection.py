@@ -139,14 +139,14 @@ class Pool:
                 texts[document] = nodes.texts.get(key) or self.reader.text_of(nodes.items[i])
             is_placed = texts.get(document) is not None or nodes.estimated.isdisjoint((key, document))
             renamed[key] = document if is_placed else key
-        known = {document: text for document, text in texts.items() if text is not None}
+        own_texts = {document: text for document, text in texts.items() if text is not None}
         is_same = all(key == document for key, document in renamed.items())
         return replace(
             nodes,
             keys=nodes.keys if is_same else [renamed.get(key, key) for key in nodes.keys],
             names={**nodes.names, **{document: nodes.names[key] for key, document in renamed.items()}},
-            texts=known,
-            estimated=nodes.estimated - known.keys(),
+            texts=own_texts,
+            estimated=nodes.estimated - own_texts.keys(),
             allowed=nodes.allowed & nodes.hierarchy.leaves,
         )
 
@@ -250,14 +250,14 @@ class PoolReader:
             if node.ref_doc_id and key not in texts and (are_all or not chunk.spans):
                 document = documents.get(node.ref_doc_id)
                 texts[key] = self.text_of(node) if document is None else document.get_content()
-        known = {key: text for key, text in texts.items() if text is not None}
+        own_texts = {key: text for key, text in texts.items() if text is not None}
         unplaced = [i for i, chunk in enumerate(chunks) if chunk.text and not chunk.spans]
         for i in unplaced:
-            if not are_all and keys[i] in known:  # those that are read later are in any order
-                chunks[i] = place_in_text(chunks[i], known[keys[i]])
+            if not are_all and keys[i] in own_texts:  # those that are read later are in any order
+                chunks[i] = place_in_text(chunks[i], own_texts[keys[i]])
         for run in runs:
             for i in run:
-                if not (nodes[i].ref_doc_id and (are_all or chunks[i].spans or keys[i] in known)):
+                if not (nodes[i].ref_doc_id and (are_all or chunks[i].spans or keys[i] in own_texts)):
                     keys[i] = f"{nodes[run[0]].node_id}\n{keys[i]}"
         names = {key: _name(node) for key, node in zip(keys, nodes, strict=True)}
         order = chain.from_iterable(runs)
