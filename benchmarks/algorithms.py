@@ -24,7 +24,8 @@ class Algorithm(NamedTuple):
 
     Parameters
     ----------
-    planted : parameters that separate the two planted topics of `tests/conftest.py`.
+    planted : parameters that separate the two topics in `tests/planted.py`; None if the algorithm cuts by something other than
+        topics, and need not find any.
     levels : number of levels of its chunks, each of which tiles the text.
     corpus : True if the documents of a call are one tree: its leaves are the chunks of documents and tile the texts, the
         others are summaries without spans, and ``index`` and ``parent`` number all chunks of the call.
@@ -36,7 +37,7 @@ class Algorithm(NamedTuple):
     quality : configurations for `quality.py`, by label; "K" is the true number of segments.
     """
 
-    planted: Parameters = _NONE
+    planted: Parameters | None = _NONE
     levels: int = 1
     corpus: bool = False
     models: Mapping[str, str] = _NONE

@@ -106,7 +106,8 @@ class Set:
     @cached_property
     def vectors(self) -> Floats:
         """The vectors of the questions."""
-        return self.embedder.for_questions().embed([question.text for question in self.questions])
+        rows: Floats = self.embedder.for_questions().embed([question.text for question in self.questions])
+        return rows
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -135,18 +136,18 @@ def scores(pieces: Sequence[Piece], question: Question) -> tuple[float, float, f
     answers = defaultdict[str, list[Span]](list)
     for name, span in question.references:
         answers[name].append(span)
-    wanted = {name: _union(spans) for name, spans in answers.items()}
-    found = defaultdict[str, list[Span]](list)
+    references = {name: _union(spans) for name, spans in answers.items()}
+    returned = defaultdict[str, list[Span]](list)
     for piece in pieces:
-        found[piece.document] += piece.spans
+        returned[piece.document] += piece.spans
     length = sum(span.end - span.start for piece in pieces for span in piece.spans)
     hit = sum(
         max(0, min(a.end, b.end) - max(a.start, b.start))
-        for name, spans in wanted.items()
+        for name, spans in references.items()
         for a in spans
-        for b in _union(found[name])
+        for b in _union(returned[name])
     )
-    total = sum(span.end - span.start for spans in wanted.values() for span in spans)
+    total = sum(span.end - span.start for spans in references.values() for span in spans)
     tokens = sum(piece.tokens for piece in pieces)
     return hit / total, hit / max(length, 1), hit / (length + total - hit), len(pieces), tokens
 
@@ -346,8 +347,8 @@ def _embeddings_filter(store: Store) -> Row:
         documents = [
             LangChainDocument(hit.chunk.text, metadata={"name": hit.document, "start": hit.chunk.start}) for hit in hits
         ]
-        parts = list(chain.compress_documents(documents, data.questions[i].text))
-        parts.sort(key=lambda part: -part.metadata["query_similarity_score"])
+        parts: list[Any] = list(chain.compress_documents(documents, data.questions[i].text))
+        parts.sort(key=lambda part: -part.state["query_similarity_score"])
         return fill(_located(((p.metadata["name"], p.metadata["start"], p.page_content) for p in parts), data), budget)
 
     return run

@@ -99,7 +99,9 @@ def split(name):
 @pytest.fixture
 def planted(name):
     """Return the two halves of a text, and parameters with which this chunker separates them."""
-    return CATS, COURTS, ALGORITHMS[name].planted
+    if (params := ALGORITHMS[name].planted) is None:
+        pytest.skip("it cuts by something other than topics")
+    return CATS, COURTS, params
 
 
 @pytest.fixture

@@ -60,13 +60,18 @@ def test_the_commands_run(line):
 
 def test_every_chunker_is_described():
     assert set(chunker_facts()) == set(names())
-    for name, facts in chunker_facts().items():
-        assert facts["when"]
-        assert facts["avoid"]
-        assert facts["plot"]
-        assert facts["caption"]
-        if describe(name)["experimental"]:
-            assert not describe(facts["instead"])["experimental"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_the_entry_of_a_chunker_is_complete_and_its_picture_is_drawn(name, tmp_path):
+    entry, is_experimental = chunker_facts()[name], describe(name)["experimental"]
+    required = {"when", "avoid", "plot", "caption", *(["instead"] if is_experimental else [])}
+    assert required <= entry.keys() <= required | {"params", "figure", "document", "documents", "answer"}
+    assert all(entry[key] for key in required)
+    if is_experimental:
+        assert not describe(entry["instead"])["experimental"]
+    draw(name, tmp_path)
 
 
 @pytest.mark.parametrize("name", names())
@@ -150,10 +155,9 @@ def test_the_reference_knows_what_users_call(base):
     }
     _, methods, hooks = BASES[base]
     assert set(hooks) <= public
-    others = {
-        kind for kind in vars(import_module(base.__module__.partition(".")[0])).values() if isinstance(kind, type)
-    }
-    assert all(any(name in vars(kind) for kind in {base, *others}) for name in methods)
+    package = import_module(base.__module__.partition(".")[0])
+    kinds = {base, *(kind for name in package.__all__ if isinstance(kind := getattr(package, name), type))}
+    assert all(any(name in vars(kind) for kind in kinds) for name in methods)
 
 
 def test_the_reference_has_the_names_that_have_left_the_top():

@@ -1,4 +1,4 @@
-"""A new algorithm takes four places: its file, its row, its tests, and its page; all else follows from them."""
+"""A new algorithm takes four places: its file, its row, its tests, and its page (CONTRIBUTING); all else follows from them."""
 
 import os
 import shutil
@@ -9,21 +9,13 @@ import pytest
 
 from test_readme import ROOT, blocks
 
-PAGE = """
-[shared-words]
-when = ["Topics have words of their own."]
-avoid = ["The text is short."]
-instead = "optimal-semantic"
-plot = "signal"
-caption = "The share of words that neighbors do not have in common."
-"""
 FOLLOWS = """
 import sys
 sys.path.insert(0, "tools")
 from pathlib import Path
 
 import advchunk, langchain_advchunk, llamaindex_advchunk
-from chunker_pages import chunker_facts, chunker_page
+from chunker_pages import chunker_facts, chunker_page, draw
 from click.testing import CliRunner
 from advchunk.cli import main
 
@@ -40,7 +32,8 @@ for name, adapter in adapters.items():
 assert "SharedWordsChunker" in Path(advchunk.__file__).with_suffix(".pyi").read_text()
 assert "shared-words" in CliRunner().invoke(main, ["list"]).output
 assert "`shared-words`" in Path("docs/guides/chunkers.md").read_text()
-assert "When to use it" in chunker_page("shared-words")
+assert "take [optimal-semantic](optimal-semantic.md)" in chunker_page("shared-words")
+draw("shared-words", Path("plots"))
 assert set(chunker_facts()) == set(advchunk.names())
 """
 
@@ -48,7 +41,7 @@ assert set(chunker_facts()) == set(advchunk.names())
 @pytest.fixture
 def copy(tmp_path):
     """Copy what the repository has of chunkers, and return the folder."""
-    for folder in ("core", "docs", "benchmarks", "tools", "langchain_advchunk", "llamaindex_advchunk"):
+    for folder in ("core", "docs", "benchmarks", "tools", "tests/data", "langchain_advchunk", "llamaindex_advchunk"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
@@ -63,8 +56,9 @@ def test_a_new_algorithm_takes_four_places(copy):
     (room / "__init__.py").write_text(
         f"{start}REGISTRATIONS = (\n{row.partition('row = ')[2].rstrip()},\n{rest}", encoding="utf-8"
     )
+    (entry,) = blocks("CONTRIBUTING.md", "toml")
     with (copy / "docs" / "chunkers.toml").open("a", encoding="utf-8") as page:
-        page.write(PAGE)
+        page.write(f"\n{entry['code']}")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(copy / "core"), str(copy)])}
     for command in (["tools/write_stubs.py"], ["tools/chunker_table.py", "--write"], ["-c", FOLLOWS]):
         done = subprocess.run(

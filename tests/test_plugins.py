@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from zipfile import ZipFile
+from io import BytesIO
+from types import ModuleType
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from advchunk import ConfigurationError
 from test_readme import blocks
 
 MODULE = '''
@@ -189,6 +192,106 @@ def test_a_damaged_file_is_reported(install, tmp_path, data, rule):
     )
     assert done.returncode == 1
     assert done.stderr.startswith(f"advchunk: tea.docx: {rule}")
+
+
+def test_every_damage_is_a_configuration_error(monkeypatch):
+    """Encrypted, compressed by an unknown method, cut off, altered, no UTF-8, and too long."""
+    reader = ModuleType("my_docx")
+    exec(READER, vars(reader))
+
+    def packed(content, at=0, value=b""):
+        with ZipFile(file := BytesIO(), "w", ZIP_DEFLATED) as archive:
+            archive.writestr("word/document.xml", content)
+        data = bytearray(file.getvalue())
+        for header, shift in ((data.find(b"PK\x03\x04"), 0), (data.find(b"PK\x01\x02"), 2)):
+            if value:
+                data[header + shift + at : header + shift + at + len(value)] = value
+        return bytes(data)
+
+    whole = packed(WORD)
+    assert reader.read(whole).metadata["title"] == "Tea"
+    damaged = {
+        "encrypted": packed(WORD, 6, b"\1"),
+        "compressed by method 99": packed(WORD, 8, b"c\0"),
+        "without its end": whole[:-30],
+        "with another byte": whole[:300] + bytes([whole[300] ^ 255]) + whole[301:],
+        "not UTF-8": packed(b"\xff"),
+        "not XML": packed("Tea."),
+        "empty": b"",
+    }
+    for fault, data in damaged.items():
+        with pytest.raises(ConfigurationError) as caught:
+            reader.read(data)
+        assert type(caught.value) is ConfigurationError, fault
+    monkeypatch.setattr(reader, "MAX_XML_LENGTH", 100)
+    with pytest.raises(ConfigurationError, match=f"must have at most 100 bytes, got {len(WORD)}"):
+        reader.read(whole)
+
+
+FAILING = """
+suffixes = (".odd",)
+takes = "{takes}"
+
+def read(source, *, id="", metadata=None):
+    from advchunk import Document
+    word = source.decode() if takes == "bytes" else source
+    if word == "bad":
+        {line}
+    return Document(word, id, metadata=metadata or {{}}, blocks=())
+"""
+
+
+@pytest.mark.parametrize(
+    ("takes", "line", "error"),
+    [("text", "{}['key']", "KeyError: 'key'"), ("bytes", "raise SystemExit('no license')", "SystemExit: no license")],
+)
+def test_an_unexpected_error_of_a_reader_is_one_that_names_the_file_and_ends_no_run(
+    install, tmp_path, takes, line, error
+):
+    run = install("[advchunk.readers]\nodd = odd\n", odd=FAILING.format(takes=takes, line=line))
+    for name, word in (("a", "first"), ("b", "bad"), ("c", "last")):
+        (tmp_path / f"{name}.odd").write_text(word)
+    rule = f"the reader of 'odd' (dashes 1.2) failed on 'b.odd': {error}"
+    code = """
+from click.testing import CliRunner
+from advchunk import Unreadable, read_file
+from advchunk.cli import main
+from langchain_advchunk import RecursiveSplitter
+
+try:
+    read_file("b.odd")
+except Unreadable as error:
+    print(error)
+failures = []
+pieces = RecursiveSplitter(on_error=failures.append).split_files(["a.odd", "b.odd", "c.odd"])
+print([piece.page_content for piece in pieces], *(failure.error for failure in failures))
+done = CliRunner().invoke(main, ["chunk", ".", "-m", "recursive", "--format", "jsonl"])
+print(done.exit_code, done.stdout.count('"document"'), done.stderr, end="")
+done = CliRunner().invoke(main, ["view", "b.odd", "-m", "recursive", "--out", "b.html"])
+print(done.exit_code, done.stderr, end="")
+"""
+    out, _ = run("-W", "ignore", "-c", code)
+    assert out.splitlines() == [
+        rule,
+        f"['first', 'last'] {rule}",
+        f"1 2 advchunk: b.odd: {rule}",
+        f"1 Error: b.odd: {rule}",
+    ]
+
+
+def test_a_function_detect_that_fails_detects_nothing(install):
+    table = (
+        "from advchunk.registry import Registration\n"
+        "TABLE = [Registration(kind='reader', name='odd', path='odd', shared_suffixes=('.odd',), detect='odd:detect')]"
+    )
+    run = install("[advchunk.tables]\nodd = odd_table:TABLE\n", odd="detect = {}.__getitem__", odd_table=table)
+    out, errors = run(
+        "-c", "from advchunk.readers.formats import detect_file_format as f; print(f('a.log', ''), f('a.md', ''))"
+    )
+    assert out == "plain markdown\n"
+    assert errors.startswith(
+        "advchunk.readers: 'odd' of dashes 1.2 is not used: its function detect failed: TypeError:"
+    )
 
 
 def test_a_chunker_with_options_for_another_reader_reads_a_word_file(word):

@@ -96,6 +96,15 @@ def test_links_between_pages_lead_somewhere(path):
         assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
 
 
+def test_names_in_contributing_are_those_of_their_modules():
+    modules = {path.stem: path for folder in ("core", "tests", "tools") for path in (ROOT / folder).rglob("*.py")}
+    named = re.findall(r"`(\w+)\.(?!py`)(\w+)`", outside_code("CONTRIBUTING.md"))
+    named = [(module, name) for module, name in named if module in modules]
+    assert len(named) > 5
+    sources = {module: modules[module].read_text(encoding="utf-8") for module, _ in named}
+    assert [pair for pair in named if not re.search(rf"\b{pair[1]}\b", sources[pair[0]])] == []
+
+
 def outside_code(path):
     return re.sub(r"^```.*?^```$", "", (ROOT / path).read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 

@@ -72,7 +72,7 @@ def chunker_page(name: str) -> str:
         stem=stem,
         summary=facts["summary"],
         experimental=facts["experimental"],
-        instead=own.get("instead"),
+        instead=own["instead"] if facts["experimental"] else None,
         extra=facts["extra"],
         needs={"lm": "a causal language model, and ", "llm": "a chat model, and "}.get(facts["needs"], ""),
         remote=facts["needs"] is not None,

@@ -42,11 +42,72 @@ WHITE = [" ", "  ", "    ", "\t", "\n", "\n", "\n\n", "\r\n", "\r", "\xa0", "\x0
 WORDS = ["word", "Word two.", "[a]: /url", "key: value", "\0", "\ud800", "\ufeff", "é", "1999."]
 
 
+# Every row of `RULES` is in one; the twins below take their texts and their lines.
+LAYOUTS = [
+    ("", []),
+    (" \n\t\n", []),
+    ("One\ntwo.\n\n  Three \n", [("paragraph", 0, "One\ntwo."), ("paragraph", 0, "  Three")]),
+    ("# One #\ntext", [("heading", 1, "# One #"), ("paragraph", 0, "text")]),
+    ("One\ntwo\n---\ntext", [("heading", 2, "One\ntwo\n---"), ("paragraph", 0, "text")]),
+    ("a\n\n---\n\nb", [("paragraph", 0, "a"), ("paragraph", 0, "b")]),
+    ("- a\n  - b\n    lazy\n- c", [("item", 1, "- a"), ("item", 2, "  - b\n    lazy"), ("item", 1, "- c")]),
+    ("1. a\n\n   more\n\n2. b", [("item", 1, "1. a"), ("paragraph", 0, "   more"), ("item", 1, "2. b")]),
+    ("- a\n\n  ```\n  x\n  ```", [("item", 1, "- a"), ("code", 0, "  ```\n  x\n  ```")]),
+    ("-\n  a", [("item", 1, "-\n  a")]),
+    ("- - a", [("item", 2, "- - a")]),
+    ("> a\nlazy\n>\n> b", [("quote", 0, "> a\nlazy"), ("quote", 0, "> b")]),
+    ("> # H\n> - a", [("heading", 1, "> # H"), ("item", 1, "> - a")]),
+    ("- > a\n  b", [("quote", 0, "- > a\n  b")]),
+    ("```py\n# no\n\n- no\n```\nb", [("code", 0, "```py\n# no\n\n- no\n```"), ("paragraph", 0, "b")]),
+    ("a\n\n~~~\nto the end\n\n", [("paragraph", 0, "a"), ("code", 0, "~~~\nto the end")]),
+    ("a\n\n    x\n\n    y\n\nb", [("paragraph", 0, "a"), ("code", 0, "    x\n\n    y"), ("paragraph", 0, "b")]),
+    (
+        "a\n|x|y|\n|-|-|\n|1|2|\n\nb",
+        [("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("paragraph", 0, "b")],
+    ),
+    (
+        "# H\na\n\n|x|y|\n|-|-|\n|1|2|\n3. c",
+        [("heading", 1, "# H"), ("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("item", 1, "3. c")],
+    ),
+    ("x|y\n-|-\n1|2\n# H", [("table", 0, "x|y\n-|-\n1|2"), ("heading", 1, "# H")]),
+    ("Let\n$$\nx\n$$ (1)\nbe", [("paragraph", 0, "Let"), ("formula", 0, "$$\nx\n$$ (1)"), ("paragraph", 0, "be")]),
+    ("$$x$$ is\n\n$$ y\n\n$$", [("paragraph", 0, "$$x$$ is"), ("paragraph", 0, "$$ y"), ("paragraph", 0, "$$")]),
+    ("\\[ x\n\\],\nand", [("formula", 0, "\\[ x\n\\],"), ("paragraph", 0, "and")]),
+    ("$$$ Dear\nfood $$", [("paragraph", 0, "$$$ Dear\nfood $$")]),
+    ("> a\n    $$x$$", [("quote", 0, "> a\n    $$x$$")]),
+    ("\\[1\\] Smith", [("paragraph", 0, "\\[1\\] Smith")]),
+    ("\\begin{align*}\nx\n\\end{align*}", [("formula", 0, "\\begin{align*}\nx\n\\end{align*}")]),
+    ("> \\[a\\]\nb\n\\[", [("formula", 0, "> \\[a\\]"), ("paragraph", 0, "b\n\\[")]),
+    ("- a\n\\[\nx\n\\]", [("item", 1, "- a"), ("formula", 0, "\\[\nx\n\\]")]),
+    ("<div>\n# a\n</div>\n\nb", [("paragraph", 0, "<div>\n# a\n</div>"), ("paragraph", 0, "b")]),
+    ("[a]: /url\n\n[^1]: Note.", [("paragraph", 0, "[a]: /url"), ("paragraph", 0, "[^1]: Note.")]),
+    ("---\ntitle: T\n---\n# H", [("code", 0, "---\ntitle: T\n---"), ("heading", 1, "# H")]),
+    ("\ufeff---\r\na: b\r\n...\r\nc", [("code", 0, "---\r\na: b\r\n..."), ("paragraph", 0, "c")]),
+    ("---\n\na: b\n\n---\n", [("paragraph", 0, "a: b")]),
+    ('+++\na = "b"\n\n[c]\n+++\n\n# H', [("code", 0, '+++\na = "b"\n\n[c]\n+++'), ("heading", 1, "# H")]),
+    ("+++\na = 1", [("paragraph", 0, "+++\na = 1")]),
+    ("\ufeff# H", [("heading", 1, "# H")]),
+    (
+        "a\r\n\r\n- b\r# c\n\0",
+        [("paragraph", 0, "a"), ("item", 1, "- b"), ("heading", 1, "# c"), ("paragraph", 0, "\0")],
+    ),
+    ("a\u2028# b\x0c# c\x85# d", [("paragraph", 0, "a\u2028# b\x0c# c\x85# d")]),
+    ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, " b"), ("paragraph", 0, "  c")]),
+]
+LAYOUT_LINES = sorted({line for text, _ in LAYOUTS for line in re.split("[\r\n]+", text)})
+
+
 def texts(*pieces):
     return st.lists(st.sampled_from([p for some in pieces for p in some]), max_size=24).map("".join)
 
 
-anything = texts(MARKS, FORMULAS, HTML, WHITE, WHITE, WORDS)
+def opened_by(rule):
+    """Return texts in which a line opens a block of a rule; of ASCII, as hypothesis takes seconds to collect more letters."""
+    opening = st.from_regex(re.compile(rule.opens), fullmatch=True, alphabet=st.characters(codec="ascii"))
+    return st.builds("{}{}{}".format, st.sampled_from(["", "a\n\n", "a\n"]), opening, texts(WHITE, WORDS, LAYOUT_LINES))
+
+
+anything = texts(MARKS, FORMULAS, HTML, WHITE, WHITE, WORDS) | texts(WHITE, WHITE, WORDS, LAYOUT_LINES)
 
 
 def seen(text):
@@ -57,62 +118,17 @@ def normalize(text):
     return text.replace("\r\n", " \n").replace("\r", "\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "layout"),
-    [
-        ("", []),
-        (" \n\t\n", []),
-        ("One\ntwo.\n\n  Three \n", [("paragraph", 0, "One\ntwo."), ("paragraph", 0, "  Three")]),
-        ("# One #\ntext", [("heading", 1, "# One #"), ("paragraph", 0, "text")]),
-        ("One\ntwo\n---\ntext", [("heading", 2, "One\ntwo\n---"), ("paragraph", 0, "text")]),
-        ("a\n\n---\n\nb", [("paragraph", 0, "a"), ("paragraph", 0, "b")]),
-        ("- a\n  - b\n    lazy\n- c", [("item", 1, "- a"), ("item", 2, "  - b\n    lazy"), ("item", 1, "- c")]),
-        ("1. a\n\n   more\n\n2. b", [("item", 1, "1. a"), ("paragraph", 0, "   more"), ("item", 1, "2. b")]),
-        ("- a\n\n  ```\n  x\n  ```", [("item", 1, "- a"), ("code", 0, "  ```\n  x\n  ```")]),
-        ("-\n  a", [("item", 1, "-\n  a")]),
-        ("- - a", [("item", 2, "- - a")]),
-        ("> a\nlazy\n>\n> b", [("quote", 0, "> a\nlazy"), ("quote", 0, "> b")]),
-        ("> # H\n> - a", [("heading", 1, "> # H"), ("item", 1, "> - a")]),
-        ("- > a\n  b", [("quote", 0, "- > a\n  b")]),
-        ("```py\n# no\n\n- no\n```\nb", [("code", 0, "```py\n# no\n\n- no\n```"), ("paragraph", 0, "b")]),
-        ("a\n\n~~~\nto the end\n\n", [("paragraph", 0, "a"), ("code", 0, "~~~\nto the end")]),
-        ("a\n\n    x\n\n    y\n\nb", [("paragraph", 0, "a"), ("code", 0, "    x\n\n    y"), ("paragraph", 0, "b")]),
-        (
-            "a\n|x|y|\n|-|-|\n|1|2|\n\nb",
-            [("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("paragraph", 0, "b")],
-        ),
-        (
-            "# H\na\n\n|x|y|\n|-|-|\n|1|2|\n3. c",
-            [("heading", 1, "# H"), ("paragraph", 0, "a"), ("table", 0, "|x|y|\n|-|-|\n|1|2|"), ("item", 1, "3. c")],
-        ),
-        ("x|y\n-|-\n1|2\n# H", [("table", 0, "x|y\n-|-\n1|2"), ("heading", 1, "# H")]),
-        ("Let\n$$\nx\n$$ (1)\nbe", [("paragraph", 0, "Let"), ("formula", 0, "$$\nx\n$$ (1)"), ("paragraph", 0, "be")]),
-        ("$$x$$ is\n\n$$ y\n\n$$", [("paragraph", 0, "$$x$$ is"), ("paragraph", 0, "$$ y"), ("paragraph", 0, "$$")]),
-        ("\\[ x\n\\],\nand", [("formula", 0, "\\[ x\n\\],"), ("paragraph", 0, "and")]),
-        ("$$$ Dear\nfood $$", [("paragraph", 0, "$$$ Dear\nfood $$")]),
-        ("> a\n    $$x$$", [("quote", 0, "> a\n    $$x$$")]),
-        ("\\[1\\] Smith", [("paragraph", 0, "\\[1\\] Smith")]),
-        ("\\begin{align*}\nx\n\\end{align*}", [("formula", 0, "\\begin{align*}\nx\n\\end{align*}")]),
-        ("> \\[a\\]\nb\n\\[", [("formula", 0, "> \\[a\\]"), ("paragraph", 0, "b\n\\[")]),
-        ("- a\n\\[\nx\n\\]", [("item", 1, "- a"), ("formula", 0, "\\[\nx\n\\]")]),
-        ("<div>\na\n</div>\n\nb", [("paragraph", 0, "<div>\na\n</div>"), ("paragraph", 0, "b")]),
-        ("[a]: /url\n\n[^1]: Note.", [("paragraph", 0, "[a]: /url"), ("paragraph", 0, "[^1]: Note.")]),
-        ("---\ntitle: T\n---\n# H", [("code", 0, "---\ntitle: T\n---"), ("heading", 1, "# H")]),
-        ("\ufeff---\r\na: b\r\n...\r\nc", [("code", 0, "---\r\na: b\r\n..."), ("paragraph", 0, "c")]),
-        ("---\n\na: b\n\n---\n", [("paragraph", 0, "a: b")]),
-        ('+++\na = "b"\n\n[c]\n+++\n\n# H', [("code", 0, '+++\na = "b"\n\n[c]\n+++'), ("heading", 1, "# H")]),
-        ("+++\na = 1", [("paragraph", 0, "+++\na = 1")]),
-        ("\ufeff# H", [("heading", 1, "# H")]),
-        (
-            "a\r\n\r\n- b\r# c\n\0",
-            [("paragraph", 0, "a"), ("item", 1, "- b"), ("heading", 1, "# c"), ("paragraph", 0, "\0")],
-        ),
-        ("a\u2028# b\x0c# c\x85# d", [("paragraph", 0, "a\u2028# b\x0c# c\x85# d")]),
-        ("- a\n\n b\n\n  c", [("item", 1, "- a"), ("paragraph", 0, " b"), ("paragraph", 0, "  c")]),
-    ],
-)
+@pytest.mark.parametrize(("text", "layout"), LAYOUTS)
 def test_layout(text, layout):
     assert seen(text) == layout
+
+
+def test_every_row_has_a_layout():
+    def is_needed(rule):
+        others = tuple(other for other in RULES if other is not rule)
+        return any(with_rules(others, text) != blocks(text) for text, _ in LAYOUTS)
+
+    assert [rule.name for rule in RULES if not is_needed(rule)] == []
 
 
 @given(anything)
@@ -184,7 +200,7 @@ LINES += [
 ]
 
 
-@pytest.mark.parametrize("text", LINES)
+@pytest.mark.parametrize("text", [*LINES, *(text for text, _ in LAYOUTS)])
 def test_the_filter_hides_no_line_from_the_parser(text):
     for around in ("{}", "a\n\n{}\n\nb", "a\n{}\nb"):
         assert blocks(around.format(text)) == with_rules(UNFILTERED, around.format(text))
@@ -195,23 +211,30 @@ def test_the_filter_hides_no_block_from_the_parser(text):
     assert blocks(text) == with_rules(UNFILTERED, text)
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@given(data=st.data())
+def test_the_filter_hides_no_block_of_a_row(rule, data):
+    text = data.draw(opened_by(rule))
+    assert blocks(text) == with_rules(UNFILTERED, text)
+
+
 def parse_div(state, start, end, silent):
     line = start + 1
-    while line < end and state.getLines(line, line + 1, 0, False).strip() != ":::":
+    while line < end and state.getLines(line, line + 1, 0, False).strip() != "@@@":
         line += 1
     return silent or push_block(state, "quote", start, min(line + 1, end))
 
 
-DIV = Rule("div", ":::", ("paragraph",), parse_div, lasts=":::")
+DIV = Rule("div", "@@@", ("paragraph",), parse_div, lasts="@@@")
 
 
 @pytest.mark.parametrize(
     ("text", "layout"),
     [
-        ("::: note\nTea.\n\nMilk.\n:::\nb", [("quote", 0, "::: note\nTea.\n\nMilk.\n:::"), ("paragraph", 0, "b")]),
-        ("a\n   ::: note", [("paragraph", 0, "a"), ("quote", 0, "   ::: note")]),
-        ("a\n\n    ::: note", [("paragraph", 0, "a"), ("code", 0, "    ::: note")]),
-        ("- a\n  :::\n  b\n  :::", [("item", 1, "- a"), ("quote", 0, "  :::\n  b\n  :::")]),
+        ("@@@ note\nTea.\n\nMilk.\n@@@\nb", [("quote", 0, "@@@ note\nTea.\n\nMilk.\n@@@"), ("paragraph", 0, "b")]),
+        ("a\n   @@@ note", [("paragraph", 0, "a"), ("quote", 0, "   @@@ note")]),
+        ("a\n\n    @@@ note", [("paragraph", 0, "a"), ("code", 0, "    @@@ note")]),
+        ("- a\n  @@@\n  b\n  @@@", [("item", 1, "- a"), ("quote", 0, "  @@@\n  b\n  @@@")]),
     ],
 )
 def test_a_row_is_all_that_a_block_needs(text, layout):
@@ -220,7 +243,7 @@ def test_a_row_is_all_that_a_block_needs(text, layout):
     assert not any(block.kind == "quote" for block in blocks(text))
 
 
-@given(texts(["::: note", ":::"], MARKS, WHITE, WHITE, WORDS))
+@given(opened_by(DIV))
 def test_the_filter_hides_no_block_of_a_new_row(text):
     assert with_rules((DIV, *RULES), text) == with_rules((DIV, *UNFILTERED), text)
 
@@ -268,6 +291,14 @@ def test_deep_nesting_hides_nothing_that_follows(text):
 @pytest.mark.parametrize("end", ["", "\\] b $$ b"], ids=["open", "closed"])
 def test_repeated_openings_take_linear_time(line, end):
     check_growth(blocks, lambda lines: line * lines + end, 2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_repeated_opening_of_a_row_takes_linear_time(rule):
+    opening = next(line for line in LAYOUT_LINES if re.match(rf" {{0,3}}+(?:{rule.opens})", line))
+    for line in (f"{opening}\n", f"{opening}\n\n", f"- {opening}\n", f"> {opening}\n"):
+        check_growth(blocks, lambda lines, line=line: line * lines, 2000)
 
 
 def test_protected_is_what_must_not_be_cut():

@@ -1,6 +1,7 @@
 """Passages that are cut when the question is known."""
 
 import logging
+import pickle
 import random
 from itertools import pairwise
 
@@ -153,8 +154,8 @@ def test_hits_without_a_place_are_found_in_their_text_or_stand_alone():
         Hit(Chunk("Wait two minutes. Pour it", (), 5), "tea.md", 1.0),
         Hit(Chunk("The captain", (), 2), "tea.md", 0.5),
     ]
-    found = CUTTER.cut("How long should I wait?", hits, 20, texts={"tea.md": TEXT})
-    check(found, 20, WORDS, {"tea.md": TEXT})
+    passages = CUTTER.cut("How long should I wait?", hits, 20, texts={"tea.md": TEXT})
+    check(passages, 20, WORDS, {"tea.md": TEXT})
     assert all(p.spans == () for p in CUTTER.cut("How long should I wait?", hits, 20))
     assert {p.text for p in CUTTER.cut("wait captain", hits, 20)} == {"Wait two minutes. Pour it", "The captain"}
 
@@ -237,6 +238,13 @@ def test_highlights_are_the_sentences_that_matter():
     assert [h.chunk for h in marked] == [h.chunk for h in hits]
 
 
+def test_all_sentences_with_their_scores():
+    scored = CUTTER.sentences("Who kept the key?", hits_of(TEXT), texts={"tea.md": TEXT})
+    assert all(TEXT[slice(*span)] == sentence.text for sentence in scored for span in sentence.spans)
+    assert max(scored, key=lambda sentence: sentence.score).text == "The captain kept the key."
+    assert sum(sentence.tokens for sentence in scored) == WORDS(TEXT)
+
+
 def test_the_retriever_cuts_passages_and_highlights():
     chunks = RecursiveChunker(max_tokens=30).chunk(TEXT)
     retriever = Retriever({"tea.md": chunks}, tokenizer="words")
@@ -293,6 +301,22 @@ def test_time_grows_in_proportion_to_the_text_around_hits():
     check_growth(
         cut, lambda n: " ".join([str(random.random()), *(f"Tea{i % 5} is w{i}." for i in range(n // 12))]), 60_000
     )
+
+
+def test_a_cutter_can_be_pickled_after_use():
+    cutter = PassageCutter(max_passages=2)
+    expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
+    copy = pickle.loads(pickle.dumps(cutter))
+    assert copy == cutter
+    assert places(copy.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
+
+
+def test_a_reader_of_too_many_words_is_replaced(monkeypatch):
+    cutter = PassageCutter(tokenizer="words")
+    expected = places(cutter.cut("Who kept the key?", hits_of(TEXT), 30))
+    monkeypatch.setattr("advchunk.retrieval.passage_units._MAX_TERMS", 3)
+    for _ in range(3):
+        assert places(cutter.cut("Who kept the key?", hits_of(TEXT), 30)) == expected
 
 
 @given(st.data())

@@ -87,11 +87,9 @@ def texts(draw):
 def test_scores_are_those_of_the_slow_twin(text, scoring):
     sentences, regions, tokens, question = text
     words = np.array(list(map(len, sentences)))
-    found = postings(sentences, question)
-    scores = scoring.score(found, np.array(regions), np.array(tokens), words)
-    expected = (
-        slow_scores(scoring, sentences, question, regions, tokens) if len(found.terms) else [0.0] * len(sentences)
-    )
+    own = postings(sentences, question)
+    scores = scoring.score(own, np.array(regions), np.array(tokens), words)
+    expected = slow_scores(scoring, sentences, question, regions, tokens) if len(own.terms) else [0.0] * len(sentences)
     # Scores that tie with the last one that is kept may be kept or not.
     if len(sentences) < scoring.depth:
         np.testing.assert_allclose(scores, expected, atol=1e-9)
@@ -114,9 +112,9 @@ def test_only_the_most_telling_words_of_a_long_question_count():
     rng = np.random.default_rng(0)
     sentences = [rng.integers(0, 100, 12).tolist() for _ in range(50)] + [[999]]
     question = [*range(100), 999]
-    found = postings(sentences, question).most_telling(len(sentences), 64)
-    assert len(found.repeats) == 64
-    assert (found.sentences == 50).any()  # the rarest word is kept
+    own = postings(sentences, question).most_telling(len(sentences), 64)
+    assert len(own.repeats) == 64
+    assert (own.sentences == 50).any()  # the rarest word is kept
 
 
 def test_a_window_never_crosses_two_regions():

@@ -90,14 +90,17 @@ def read_bytes(
     """
     read = formats.find_reader(markup).read
     accepted = {name: value for name, value in (options or {}).items() if name in signature(read).parameters}
-    return formats.check_read(read(data, id=id, metadata=metadata, **accepted), markup)
+    with formats.report_reader(markup, id):
+        derived = read(data, id=id, metadata=metadata, **accepted)
+    return formats.check_read(derived, markup)
 
 
 def split_records(document: Document, markup: str) -> list[Document]:
     """Return a document for each of several records, if the reader of the text's format knows records; else []."""
     name = formats.detect_format(document.text)
     reader: Any = formats.find_reader(name) if markup in {"auto", name} else None
-    records = reader.read_records(document.text) if hasattr(reader, "read_records") else []
+    with formats.report_reader(name, document.id):
+        records = reader.read_records(document.text) if hasattr(reader, "read_records") else []
     if len(records) < 2:
         return []
     return [replace(record, metadata={**record.metadata, **document.metadata}) for record in records]

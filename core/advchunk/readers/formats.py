@@ -1,14 +1,15 @@
 """Detect the format of a document, and read it with the reader for that format."""
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
 from advchunk import registry
-from advchunk.errors import ConfigurationError, did_you_mean, require
+from advchunk.errors import ConfigurationError, MissingExtra, Unreadable, did_you_mean, first_line, require
 from advchunk.readers import PROLOGUE
 from advchunk.records import Document
 from advchunk.registry import Registration
@@ -100,9 +101,15 @@ def _ask(text: str, name: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _detect(row: Registration, text: str, name: str, metadata: Mapping[str, Any]) -> str:
-    """Return the format that a row detects in a text; "" if unknown, or if its function cannot be loaded."""
+    """Return the format that a row detects in a text; "" if unknown, or if its function fails."""
     detect = registry.load_path(row.detect) if row.is_ours else replace(row, path=row.detect).load()
-    return str(detect(text, name, metadata)) if detect else ""
+    try:
+        return str(detect(text, name, metadata)) if detect else ""
+    except (Exception, SystemExit) as error:
+        if row.is_ours:
+            raise
+        row.reject(f"its function detect failed: {type(error).__name__}: {first_line(error)}")
+        return ""
 
 
 @cache
@@ -167,12 +174,14 @@ def read(document: Document, markup: str) -> Document:
     name = detect_document_format(document) if markup == "auto" else markup
     reader = find_reader(name)
     if hasattr(reader, "blocks"):  # the text stays as it is
-        return replace(document, blocks=reader.blocks(document.text))
+        with report_reader(name, document.id):
+            return replace(document, blocks=reader.blocks(document.text))
     rule = (
         f'markup must be a format of text: read_file reads {name} from the bytes of a file, and markup="{name}" cannot'
     )
     require(not is_binary(name), rule, markup)
-    derived = reader.read(document.text, id=document.id, metadata=document.metadata)
+    with report_reader(name, document.id):
+        derived = reader.read(document.text, id=document.id, metadata=document.metadata)
     return compose_offsets(document, check_read(derived, name))
 
 
@@ -193,6 +202,22 @@ def is_binary(name: str) -> bool:
     return row is not None and takes_bytes(row)
 
 
+@contextmanager
+def report_reader(name: str, id: str) -> Iterator[None]:
+    """Raise `Unreadable` for whatever a reader of another package raises, so that one file does not end a run."""
+    try:
+        yield
+    except (ConfigurationError, MissingExtra):
+        raise
+    except (Exception, SystemExit) as error:
+        row = registry.find("reader", name)
+        if row is None or row.is_ours:
+            raise
+        where = f" on {id!r}" if id else ""
+        msg = f"the reader of {name!r} ({row.source}) failed{where}: {type(error).__name__}: {first_line(error)}"
+        raise Unreadable(msg) from error
+
+
 def check_read(derived: Any, name: str) -> Document:
     """Return the document of a reader, or raise `ConfigurationError` if it is none."""
     require(isinstance(derived, Document), f"the reader of {name!r} must return a Document", derived)
@@ -202,8 +227,13 @@ def check_read(derived: Any, name: str) -> Document:
 
 def _restore_layout(document: Document) -> Document | None:
     """Return a document with the layout that its metadata describe; None if they describe none."""
-    rows = (row for row in _restoring() if document.metadata.keys() & set(row.metadata_keys))
-    return next((restored for row in rows if (restored := row.load().restore_layout(document))), None)
+    for row in _restoring():
+        if document.metadata.keys() & set(row.metadata_keys):
+            with report_reader(row.name, document.id):
+                restored: Document | None = row.load().restore_layout(document)
+            if restored:
+                return restored
+    return None
 
 
 @cache

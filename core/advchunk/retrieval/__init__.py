@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from advchunk.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from advchunk.retrieval.cutting import PassageCutter
+    from advchunk.retrieval.cutting import PassageCutter, ScoredSentence
     from advchunk.retrieval.evidence import WindowScoring
     from advchunk.retrieval.hierarchies import ChunkHierarchy, add_sections, merge_upward
     from advchunk.retrieval.lexical_index import LexicalIndex, PartedIndex
@@ -35,6 +35,7 @@ __all__ = [
     "PassageCutter",
     "Ranking",
     "Retriever",
+    "ScoredSentence",
     "Search",
     "VectorIndex",
     "WindowScoring",
@@ -59,6 +60,7 @@ __getattr__, __dir__ = lazy_names(
         "PassageCutter": ".cutting",
         "Ranking": ".rankings",
         "Retriever": ".retriever",
+        "ScoredSentence": ".cutting",
         "Search": ".search",
         "VectorIndex": ".vector_index",
         "WindowScoring": ".evidence",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -33,14 +33,33 @@ _MAX_REFUSED = 20  # sentences in a row that do not fit
 _log = logging.getLogger("advchunk")
 
 
+class ScoredSentence(NamedTuple):
+    """A sentence, or another unit of passages, and how much speaks for it.
+
+    Parameters
+    ----------
+    text : without the white space after it.
+    document : name of the document.
+    spans : of ``text``; () if its place is not known.
+    score : comparable within one question only.
+    tokens : with the white space after it.
+    """
+
+    text: str
+    document: str
+    spans: tuple[Span, ...]
+    score: float
+    tokens: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class PassageCutter:
     r"""Cuts passages from retrieved chunks, whatever retriever and splitter they are from, when the question is known.
 
     Where a splitter cuts hardly matters once search is good, and no size is right for every question. So the text of the
     first hits, and what stands around them, is cut again: windows of several lengths start at every sentence, and are
-    scored by BM25 for the words of the question; a sentence has the mean score of the windows that contain it; sentences nearby
-    support each other (`evidence.WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
+    scored by BM25 for the words of the question, and for pairs of them that follow each other; a sentence has the mean score
+    of the windows that contain it; sentences nearby support each other (`WindowScoring`). The best sentences fill the budget, and those that touch are one passage.
 
     Needs no model and no index: frequencies of words are those in the hits, which is as good. Ours; it joins passages of
     arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
@@ -108,7 +127,7 @@ class PassageCutter:
         """
         require(is_integer(budget, 1), "budget must be a whole number >= 1", budget)
         check_order(order)
-        evidence = self._evidence(question, hits, beside, texts)
+        evidence = self._evidence(question, hits, beside, texts, budget)
         room, passages = budget, list[Passage]()
         while room > 0:
             passages = [evidence.passage(start, end) for start, end in self._fill(evidence, room)]
@@ -119,6 +138,16 @@ class PassageCutter:
         if not passages and evidence.scores.any():
             _log.warning("no sentence that answers fits into a budget of %d tokens", budget)
         return sort_passages(passages, order)
+
+    def sentences(
+        self, question: str, hits: Iterable[Hit], *, beside: Iterable[Hit] = (), texts: Texts | None = None
+    ) -> list[ScoredSentence]:
+        """Return all sentences of hits, and of what stands around them, with their scores, by document and place.
+
+        See `cut` for the parameters.
+        """
+        evidence = self._evidence(question, hits, beside, texts)
+        return [evidence.sentence(unit) for unit in range(len(evidence.scores))]
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
@@ -138,23 +167,35 @@ class PassageCutter:
     def _warnings(self) -> WarningLog:
         return WarningLog()
 
-    @cached_property
-    def _reader(self) -> UnitReader:
-        return UnitReader(as_counter(self.tokenizer), self.language or "en")
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the parameters, without what has been read."""
+        return {own.name: getattr(self, own.name) for own in fields(self)}
 
-    def _evidence(self, question: str, hits: Iterable[Hit], beside: Iterable[Hit], texts: Texts | None) -> _Evidence:
+    @property
+    def _reader(self) -> UnitReader:
+        """A reader that remembers texts; a new one if it has become too large."""
+        reader: UnitReader | None = self.__dict__.get("reader")
+        if reader is None or reader.is_full:
+            reader = UnitReader(as_counter(self.tokenizer), self.language or "en")
+            self.__dict__["reader"] = reader
+        return reader
+
+    def _evidence(
+        self, question: str, hits: Iterable[Hit], beside: Iterable[Hit], texts: Texts | None, budget: int = 0
+    ) -> _Evidence:
         """Return the sentences of hits and of what stands around them, scored for a question."""
         require(isinstance(question, str), "question must be a string", question)
-        hits = list(hits)
-        sources = self._sources([*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)], texts)
+        hits, reader = list(hits), self._reader
+        pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)]
+        sources = self._sources(pairs, texts, reader)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
-        postings = table.postings(self._reader.vocabulary.known(question))
+        postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
         scores += self.hit_weight * _spread(sources, table)
-        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles)
-        return _Evidence(sources, table, scores, self._reader.counter, self.context)
+        scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
+        return _Evidence(sources, table, scores, reader.counter, self.context)
 
-    def _sources(self, hits: Iterable[tuple[Hit, float]], texts: Texts | None) -> list[_Source]:
+    def _sources(self, hits: Iterable[tuple[Hit, float]], texts: Texts | None, reader: UnitReader) -> list[_Source]:
         """Return the texts of hits, in an order that does not depend on theirs."""
         groups = dict[str, list[tuple[Hit, float]]]()
         for hit, evidence in hits:
@@ -173,23 +214,16 @@ class PassageCutter:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
             if placed:
-                sources.append(self._read(document, _in_reading_order(placed), text))
-            sources += [self._read_alone(hit, evidence) for hit, evidence in _in_reading_order(alone)]
+                sources.append(self._read(document, _in_reading_order(placed), text, reader))
+            sources += [_read_alone(hit, evidence, reader) for hit, evidence in _in_reading_order(alone)]
         return sources
 
-    def _read(self, document: str, hits: Sequence[tuple[Hit, float]], text: str | None) -> _Source:
+    def _read(self, document: str, hits: Sequence[tuple[Hit, float]], text: str | None, reader: UnitReader) -> _Source:
         chunks = [hit.chunk for hit, _ in hits]
         if text is None:
-            return _Source(document, hits, runs_of_chunks(chunks, self._reader, document))
+            return _Source(document, hits, runs_of_chunks(chunks, reader, document))
         spans = [span for chunk in chunks for span in chunk.spans]
-        return _Source(document, hits, runs_in_text(text, spans, self.around, self._reader, document))
-
-    def _read_alone(self, hit: Hit, evidence: float) -> _Source:
-        """Return the text of a hit whose place in its document is not known."""
-        chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-        return _Source(
-            hit.document, [(hit, evidence)], runs_of_chunks([chunk], self._reader, hit.document), is_placed=False
-        )
+        return _Source(document, hits, runs_in_text(text, spans, self.around, reader, document))
 
     def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int]]:
         """Return the units of the passages that fill a budget, each as its first and the one after its last."""
@@ -242,13 +276,20 @@ class _Evidence:
         )  # what was read from HTML or PDF has headings in metadata alone
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
+    def sentence(self, unit: int) -> ScoredSentence:
+        """Return a unit with its score."""
+        source = self.sources[int(self.table.documents[unit])]
+        text, spans = self.table.text(unit, unit + 1)
+        own_spans = spans if source.is_placed else ()
+        return ScoredSentence(text, source.document, own_spans, float(self.scores[unit]), int(self.table.tokens[unit]))
+
     def highlights(self, hit: Hit) -> tuple[Span, ...]:
         """Return the spans of the sentences of a hit that matter most."""
-        found = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
+        numbers = [n for n, source in enumerate(self.sources) if source.is_placed and source.document == hit.document]
         best = list[Span]()
         units = [
             i
-            for n in found
+            for n in numbers
             for span in hit.chunk.spans
             for i in range(len(self.scores))[self.table.overlapping(n, span)]
         ]
@@ -317,6 +358,13 @@ class _Passages:
         region, scores = self._regions[first], self._evidence.scores
         sides = [i for i in (first - 1, last) if 0 <= i < len(self._regions) and self._regions[i] == region]
         return max(sides, key=lambda i: scores[i], default=None)
+
+
+def _read_alone(hit: Hit, evidence: float, reader: UnitReader) -> _Source:
+    """Return the text of a hit whose place in its document is not known."""
+    chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
+    runs = runs_of_chunks([chunk], reader, hit.document)
+    return _Source(hit.document, [(hit, evidence)], runs, is_placed=False)
 
 
 def find_text(texts: Texts | None, document: str) -> str | None:

@@ -11,24 +11,28 @@ from advchunk.records import Floats, Ints
 
 _REACHES = 3  # a sentence farther away gets less than a twentieth of the support
 _USUAL = 90.0  # tokens of a neighbor whose support has the full weight
+_REACH_PER_TOKEN = 0.2  # of the budget
 _MAX_TERMS = 64  # of a question
-_RESIDUE = 1e-9  # what rounding may leave of a sum that is 0
+_RESIDUE = 1e-9  # left by rounding of a sum that is 0
+
+PAIR = 0.2
+"""Weight of two words that follow each other as in the question, where a word as rare has 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """Where the terms of a question occur among n sentences.
+    """The places of the terms of a question among n sentences: its words, and pairs of words that follow each other in it.
 
     Parameters
     ----------
     terms : (p,) number of the question's term, 0..t - 1, ascending.
     sentences : (p,) the sentence of each occurrence, ascending for each term.
-    repeats : (t,) how often the question has each term, >= 1.
+    repeats : (t,) how often the question has each term, > 0; a pair counts as `PAIR` of a word.
     """
 
     terms: Ints
     sentences: Ints
-    repeats: Ints
+    repeats: Floats
 
     def counts_before(self, n: int) -> Floats:
         """Return the occurrences of each term before each sentence, and before the end: (t, n + 1)."""
@@ -54,7 +58,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class WindowScoring:
-    """How windows score sentences.
+    """The constants by which windows score sentences.
 
     Of a question with more than 64 different words, those that are rarest in the texts are used.
 
@@ -63,13 +67,14 @@ class WindowScoring:
     lengths : of the windows, in tokens, each > 0.
     k1, b : of BM25.
     temperature, depth : as in `neighbors.rerank_by_neighbors`, of sentences.
-    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e.
+    weight, reach : of the support of a neighbor of 90 tokens at distance 0, and the tokens at which it falls to 1/e, or a
+        fifth of the budget if that is more: who asks for more text wants more of one place.
     """
 
-    lengths: tuple[float, ...] = (40, 75, 150, 300, 600)
-    k1: float = 1.5
+    lengths: tuple[float, ...] = (25, 75, 225, 675)
+    k1: float = 0.8
     b: float = 0.75
-    temperature: float = 0.2
+    temperature: float = 0.3
     depth: int = 300
     weight: float = 0.1
     reach: float = 200.0
@@ -118,21 +123,23 @@ class WindowScoring:
             evidence[best] = np.exp((scores[best] - first) / spread) if spread > 0 else 1.0
         return evidence
 
-    def support(self, evidence: Floats, documents: Ints, tokens: Ints, middles: Floats) -> Floats:
+    def support(self, evidence: Floats, documents: Ints, tokens: Ints, middles: Floats, budget: float = 0) -> Floats:
         """Return evidence with that of the sentences nearby in the same document, in proportion to their tokens: (n,).
 
         Parameters
         ----------
         documents : (n,) the number of each sentence's document, ascending.
         middles : (n,) tokens of the document before the middle of each sentence, ascending in each document.
+        budget : tokens of the passages that are wanted.
         """
+        reach = max(self.reach, budget * _REACH_PER_TOKEN)
         scores, weights = evidence.copy(), evidence * tokens * (self.weight / _USUAL)
         for step in range(1, len(evidence)):
             distances = middles[step:] - middles[:-step]
-            near = (documents[step:] == documents[:-step]) & (distances <= _REACHES * self.reach)
+            near = (documents[step:] == documents[:-step]) & (distances <= _REACHES * reach)
             if not near.any():
                 break
-            kernel = np.where(near & (distances > 0), np.exp(-np.maximum(distances, 0) / self.reach), 0)
+            kernel = np.where(near & (distances > 0), np.exp(-np.maximum(distances, 0) / reach), 0)
             scores[:-step] += kernel * weights[step:]
             scores[step:] += kernel * weights[:-step]
         return scores

@@ -14,7 +14,7 @@ from advchunk.layout import Contexts, Headings, fit_to_blocks, join_definitions,
 from advchunk.readers import formats
 from advchunk.readers.writing import table_head
 from advchunk.records import Chunk, Document, Floats, Ints, Span, Strength, Units
-from advchunk.retrieval.evidence import Postings
+from advchunk.retrieval.evidence import PAIR, Postings
 from advchunk.sizes import CODE, VERBATIM, WITHIN_SENTENCE, Levels, Limits
 from advchunk.text.counters import Counter
 from advchunk.text.sentences import sentences
@@ -80,11 +80,13 @@ class UnitReader:
 
     def __init__(self, counter: Counter, language: str = "en") -> None:
         self.counter, self.language = counter, language
-        self._start()
-
-    def _start(self) -> None:
-        self.vocabulary = Vocabulary(Wording(language=self.language))
+        self.vocabulary = Vocabulary(Wording(language=language))
         self._remembered = lru_cache(_REMEMBERED)(self._read)
+
+    @property
+    def is_full(self) -> bool:
+        """True if it knows so many words that a new one should take its place."""
+        return len(self.vocabulary) > _MAX_TERMS
 
     def read(self, text: str, source: str = "", path: tuple[str, ...] = ()) -> Reading:
         """Return the units of a text.
@@ -94,8 +96,6 @@ class UnitReader:
         source : the name of its file, whose suffix may say that it is source code.
         path : the headings that its start is under, or is itself.
         """
-        if len(self.vocabulary) > _MAX_TERMS:
-            self._start()
         return self._remembered(text, source, path)
 
     def _read(self, text: str, source: str, path: tuple[str, ...]) -> Reading:
@@ -204,14 +204,21 @@ class UnitTable:
         return middles
 
     def postings(self, question: Sequence[int]) -> Postings:
-        """Return where the terms of a question occur."""
-        asked, repeats = np.unique(np.array(question, dtype=np.int64), return_counts=True)
-        found = np.flatnonzero(np.isin(self._terms, asked))
-        numbers = np.searchsorted(asked, self._terms[found])
-        order = np.argsort(numbers, kind="stable")
-        units = np.searchsorted(np.cumsum(self.words), found[order], "right")
-        present, terms = np.unique(numbers[order], return_inverse=True)
-        return Postings(terms, units, repeats[present])
+        """Return the places of the words of a question, and of pairs of words that follow each other in it."""
+        asked = np.array(question, dtype=np.int64)
+        terms, repeats = np.unique(asked, return_counts=True)
+        places = np.flatnonzero(np.isin(self._terms, terms))
+        words, units = self._terms[places], np.searchsorted(np.cumsum(self.words), places, "right")
+        follows = np.flatnonzero((np.diff(places) == 1) & (np.diff(units) == 0))
+        size = int(asked.max(initial=0)) + 1
+        pairs, pairs_here = np.unique(_pairs(asked, size)), _pairs(words, size)[follows]
+        is_asked = np.isin(pairs_here, pairs)
+        codes = np.concatenate([words, pairs_here[is_asked]])
+        units = np.concatenate([units, units[follows[is_asked]]])
+        order = np.argsort(codes, kind="stable")
+        present, numbers = np.unique(codes[order], return_inverse=True)
+        weights = np.concatenate([repeats, np.full(len(pairs), PAIR)])
+        return Postings(numbers, units[order], weights[np.concatenate([terms, pairs]).searchsorted(present)])
 
     def overlapping(self, document: int, span: Span) -> slice:
         """Return the units of a document that overlap a span."""
@@ -254,6 +261,12 @@ class UnitTable:
         """Return the piece that a unit is in, and the number of the unit in it."""
         number = int(self._firsts.searchsorted(unit, "right")) - 1
         return self._pieces[number], unit - int(self._firsts[number])
+
+
+def _pairs(terms: Ints, size: int) -> Ints:
+    """Return a number for each term with the next, of its own if all terms are less than ``size``."""
+    pairs: Ints = size + terms[:-1] * size + terms[1:]
+    return pairs
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:

@@ -150,7 +150,7 @@ class Vocabulary:
     """Numbers the terms of texts, equal terms alike in all of them.
 
     >>> vocabulary = Vocabulary(Wording())
-    >>> vocabulary.encode(["Green teas.", "A tea."]).ids.tolist(), vocabulary.known("tea, rum")
+    >>> vocabulary.encode(["Green teas.", "A tea."]).ids.tolist(), vocabulary.look_up("tea, rum")
     ([0, 1, 1], [1])
     """
 
@@ -169,7 +169,7 @@ class Vocabulary:
         """Return the terms of texts."""
         return _encode(map(self._split, texts), self._numbers)
 
-    def known(self, text: str) -> list[int]:
+    def look_up(self, text: str) -> list[int]:
         """Return the terms of a text that other texts have, in reading order."""
         numbers = (self._numbers.find(word) for word in self._split(text))
         return [number for number in numbers if number is not None]
