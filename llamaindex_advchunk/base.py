@@ -446,7 +446,7 @@ def exclusions(node: BaseNode, hidden: Sequence[str]) -> dict[str, Any]:
 
 
 def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[str]) -> dict[str, Any]:
-    """Return how embedder and language model see metadata: as that of a node, without what is ``hidden``."""
+    """Return how embedder and language model see metadata: like a node's own, except the ``hidden`` keys."""
     excluded = exclusions(node, hidden)
     unseen = set.intersection(*map(set, excluded.values()))
     is_alone = metadata.keys() - unseen == {written_keys(metadata).get("context")}

@@ -264,7 +264,7 @@ class PoolReader:
         above = [node.parent_node.node_id if are_all and node.parent_node else None for node in nodes]
         hierarchy = ChunkHierarchy.of([node.node_id for node in nodes], above)
         collection = Collection.of(
-            nodes, chunks, keys, names, self.counter, order=order, texts=known, hierarchy=hierarchy
+            nodes, chunks, keys, names, self.counter, order=order, texts=own_texts, hierarchy=hierarchy
         )
         if unplaced:
             reason = (

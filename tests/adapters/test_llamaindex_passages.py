@@ -86,11 +86,11 @@ def answers(passages):
 
 def core_answers(hits, budget, question=QUESTION, **options):
     """Return what the core cuts from the same hits."""
-    found = [
+    own_hits = [
         Hit(Chunk(hit.text, chunk_spans(hit.node), 0, metadata=hit.node.metadata), hit.node.ref_doc_id, hit.score)
         for hit in hits
     ]
-    passages = PassageCutter().cut(question, found, budget, **options)
+    passages = PassageCutter().cut(question, own_hits, budget, **options)
     return [(passage.text, passage.citation, passage.tokens) for passage in passages]
 
 
@@ -194,10 +194,10 @@ def test_the_language_model_sees_headings_before_the_text(nodes):
 def test_metadata_of_the_user_is_untouched_and_ours_is_hidden():
     own = {"citation": "mine", "context": "yours", "title_path": "A > B", "page_label": "7", "tags": ["a"]}
     sources = documents(**own)
-    given = RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(sources)
-    before = [node.model_copy(deep=True) for node in given]
-    passages = cut(scored(given), budget=100)
-    assert given == before
+    nodes = RecursiveNodeParser(max_tokens=40).get_nodes_from_documents(sources)
+    before = [node.model_copy(deep=True) for node in nodes]
+    passages = cut(scored(nodes), budget=100)
+    assert nodes == before
     for passage in passages:
         assert users_metadata(passage.metadata) == own
         assert passage.node.get_metadata_str(MetadataMode.LLM) == passage.metadata.get("advchunk_context", "")
@@ -229,8 +229,8 @@ def test_nodes_without_places_are_found_in_a_text_or_cited_by_name(nodes, warnin
         for node in nodes
         if node.ref_doc_id == "town"
     ]
-    found = cut(scored(bare), texts=TEXTS, budget=60)
-    assert answers(found) == answers(cut(scored(nodes), texts={"town": TOWN}, budget=60))[: len(found)]
+    passages = cut(scored(bare), texts=TEXTS, budget=60)
+    assert answers(passages) == answers(cut(scored(nodes), texts={"town": TOWN}, budget=60))[: len(passages)]
     changed = TextNode(text="The ferry is late.", relationships={NodeRelationship.SOURCE: source})
     late, *others = cut(scored([*bare, changed]), "Is the ferry late?", texts=TEXTS, budget=200)
     assert (late.text, late.metadata["citation"], late.node.start_char_idx) == (changed.text, "town", None)

@@ -125,10 +125,10 @@ def test_hits_of_every_store_are_cut_as_by_the_core(opened, tmp_path):
             hits = engine.retrieve(question)
             for texts in (None, BEFORE):
                 passages = PassagePostprocessor(**options, texts=texts).postprocess_nodes(hits, query_str=question)
-                found = [(hit.text, hit.metadata["citation"]) for hit in passages]
+                results = [(hit.text, hit.metadata["citation"]) for hit in passages]
                 sign = -1 if opened is faiss else 1
                 expected = PassageCutter().cut(question, [as_hit(hit, sign) for hit in hits], 100, texts=texts)
-                assert found == [(passage.text, passage.citation) for passage in expected]
+                assert results == [(passage.text, passage.citation) for passage in expected]
 
 
 def as_hit(hit, sign):
