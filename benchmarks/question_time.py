@@ -1,7 +1,7 @@
 """Compare passages that are cut when the question is known with chunks of fixed sizes, and with other ways to use hits. See QUESTION_TIME.md.
 
 python benchmarks/question_time.py --data DIR [--sets chroma ohr/law ...] [--embedder minilm] [--only index store scale]
-    [--every 1]
+    [--every 1] [--store DIR]
 
 DIR holds a folder for each set, with texts and questions.jsonl. Every row returns passages or chunks that are whole and within
 the budget, and is scored by the characters of the answers in them. The rows:
@@ -25,8 +25,8 @@ import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,11 @@ from advchunk.text.sentences import sentences
 SETS = (
     "chroma", "ohr/law", "ohr/manual", "ohr/textbook", "ohr/finance", "qmsum", "covidqa", "xquad/en", "xquad/de",
 )  # fmt: skip
+EVERY = {"covidqa": 2, "xquad/en": 4, "xquad/de": 4}  # questions of large sets that are used
 BUDGETS = (200, 500, 1000, 2000, 4000)
 SIZES = (60, 130, 260, 512)
 SIZE = 130
+DEPTH = 200  # chunks that are ranked
 HITS = 50
 CHARACTERS = 800
 QUESTION_TIME, BEST = "question time", "best of these sizes, chosen afterwards"
@@ -73,8 +75,8 @@ class Piece:
     tokens: int
 
 
-Row = Callable[[int, int], Sequence[Piece]]
-"""Returns the pieces for a question and a budget."""
+Row = Callable[[int], Callable[[int], Sequence[Piece]]]
+"""Returns for a question a function that returns the pieces for a budget, so that each question is ranked once."""
 
 
 @dataclass
@@ -114,8 +116,8 @@ class Set:
         """The texts of the documents by name."""
         return {document.id: document.text for document in self.documents}
 
-    def timed(self, label: str, row: Row) -> Row:
-        """Return a row that notes its times."""
+    def timed(self, label: str, row: Callable[[int, int], Sequence[Piece]]) -> Row:
+        """Return a row that notes the time of each call."""
 
         def run(i: int, budget: int) -> Sequence[Piece]:
             start = time.perf_counter()
@@ -123,7 +125,7 @@ class Set:
             self.seconds[label].append(time.perf_counter() - start)
             return pieces
 
-        return run
+        return lambda i: lambda budget: run(i, budget)
 
 
 def pieces_of(passages: Sequence[Any]) -> list[Piece]:
@@ -162,7 +164,7 @@ def _union(spans: Sequence[Span]) -> list[Span]:
     return merged
 
 
-def fill(ranked: Iterator[Piece], budget: int) -> list[Piece]:
+def fill(ranked: Iterable[Piece], budget: int) -> list[Piece]:
     """Return the first pieces that fit into a budget, without those that do not fit, up to twenty in a row."""
     taken, room, refused = list[Piece](), budget, 0
     for piece in ranked:
@@ -185,27 +187,32 @@ def index_rows(data: Set) -> dict[str, Row]:
         by_name = {document.id: group for document, group in zip(data.documents, groups, strict=True)}
         retrievers[size] = Retriever(by_name, embedder=data.embedder, language=data.language)
 
-    def whole(size: int) -> Row:
-        return lambda i, budget: pieces_of(retrievers[size].passages(data.questions[i].text, budget, whole_chunks=True))
+    def ranked(size: int, i: int) -> list[Hit]:
+        return retrievers[size].search(data.questions[i].text, DEPTH)
 
-    def fused(i: int, budget: int) -> Sequence[Piece]:
+    def assembled(hits: Sequence[Hit]) -> Callable[[int], Sequence[Piece]]:
+        return lambda budget: pieces_of(assemble_passages(hits, budget, data.embedder.counter))
+
+    def fused(i: int) -> list[Hit]:
         """Rank the chunks of 130 by the sum of 1 / (60 + rank) of the best chunk of each size that overlaps them."""
-        totals = defaultdict[tuple[str, Span], float](float)
-        own = [(hit.document, hit.chunk) for hit in retrievers[SIZE].search(data.questions[i].text, 200)]
+        own, totals = ranked(SIZE, i), defaultdict[str, float](float)
         for size in SIZES:
-            best = dict[tuple[str, Span], float]()
-            for rank, hit in enumerate(retrievers[size].search(data.questions[i].text, 200)):
-                for name, chunk in own:
-                    if name == hit.document and chunk.start < hit.chunk.end and hit.chunk.start < chunk.end:
-                        best.setdefault((name, chunk.spans[0]), 1 / (60 + rank))
+            best = dict[str, float]()
+            for rank, other in enumerate(ranked(size, i)):
+                for hit in own:
+                    overlaps = hit.chunk.start < other.chunk.end and other.chunk.start < hit.chunk.end
+                    if hit.document == other.document and overlaps:
+                        best.setdefault(hit.chunk.id, 1 / (60 + rank))
             for key, value in best.items():
                 totals[key] += value
-        hits = [Hit(chunk, name, totals[name, chunk.spans[0]]) for name, chunk in own]
-        hits.sort(key=lambda hit: -hit.score)
-        return pieces_of(assemble_passages(hits, budget, data.embedder.counter))
+        hits = [replace(hit, score=totals[hit.chunk.id]) for hit in own]
+        return sorted(hits, key=lambda hit: -hit.score)
 
-    rows: dict[str, Row] = {f"chunks of {size}": whole(size) for size in SIZES}
-    rows["the four sizes, fused by rank"] = fused
+    rows: dict[str, Row] = {
+        f"chunks of {size}": (lambda i, size=size: assembled(ranked(size, i)))  # type: ignore[misc]
+        for size in SIZES
+    }
+    rows["the four sizes, fused by rank"] = lambda i: assembled(fused(i))
     rows[QUESTION_TIME] = data.timed(
         QUESTION_TIME, lambda i, budget: pieces_of(retrievers[SIZE].passages(data.questions[i].text, budget))
     )
@@ -273,7 +280,11 @@ def store_rows(data: Set) -> dict[str, Row]:
     cutter = PassageCutter(language=data.language, tokenizer=counter)
 
     def assembled(hits: Callable[[int], list[Hit]]) -> Row:
-        return lambda i, budget: pieces_of(assemble_passages(hits(i), budget, counter))
+        def row(i: int) -> Callable[[int], Sequence[Piece]]:
+            own = hits(i)
+            return lambda budget: pieces_of(assemble_passages(own, budget, counter))
+
+        return row
 
     def cut(i: int, budget: int, *, with_texts: bool) -> Sequence[Piece]:
         texts = data.texts if with_texts else None
@@ -342,16 +353,18 @@ def _embeddings_filter(store: Store) -> Row:
         transformers=[splitter, EmbeddingsFilter(embeddings=Model(), k=None, similarity_threshold=-1.0)]
     )
 
-    def run(i: int, budget: int) -> Sequence[Piece]:
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
         hits = store.hits(store.rankings[i])
         documents = [
             LangChainDocument(hit.chunk.text, metadata={"name": hit.document, "start": hit.chunk.start}) for hit in hits
         ]
         parts: list[Any] = list(chain.compress_documents(documents, data.questions[i].text))
         parts.sort(key=lambda part: -part.state["query_similarity_score"])
-        return fill(_located(((p.metadata["name"], p.metadata["start"], p.page_content) for p in parts), data), budget)
+        texts = [(part.metadata["name"], part.metadata["start"], part.page_content) for part in parts]
+        pieces = [*_located(texts, data)]
+        return lambda budget: fill(pieces, budget)
 
-    return run
+    return row
 
 
 def _sentence_optimizer(store: Store) -> Row:
@@ -383,7 +396,7 @@ def _sentence_optimizer(store: Store) -> Row:
         tokenizer_fn=lambda text: sentences(text, language=data.language).strings(),
     )
 
-    def run(i: int, budget: int) -> Sequence[Piece]:
+    def row(i: int) -> Callable[[int], Sequence[Piece]]:
         parts = list[tuple[str, int, str]]()
         for hit in store.hits(store.rankings[i]):
             own = sentences(hit.chunk.text, language=data.language).strings()
@@ -394,12 +407,13 @@ def _sentence_optimizer(store: Store) -> Row:
                 kept = NodeWithScore(node=TextNode(text=hit.chunk.text))
             text = kept.node.get_content()
             parts += [(hit.document, hit.chunk.start, part) for part in own if part in text]
-        return fill(_located(iter(parts), data), budget)
+        pieces = [*_located(parts, data)]
+        return lambda budget: fill(pieces, budget)
 
-    return run
+    return row
 
 
-def _located(parts: Iterator[tuple[str, int, str]], data: Set) -> Iterator[Piece]:
+def _located(parts: Iterable[tuple[str, int, str]], data: Set) -> Iterator[Piece]:
     """Yield parts of hits at their places: name, start of the hit, text of the part."""
     for name, start, text in parts:
         at = data.texts[name].find(text, start)
@@ -422,11 +436,19 @@ class Scores:
         return own
 
 
-def measure(data: Set, rows: dict[str, Row]) -> dict[str, Scores]:
-    """Return the scores of all rows."""
+def measure(data: Set, part: str, rows: Callable[[Set], dict[str, Row]], store: Path | None) -> dict[str, Scores]:
+    """Return the scores of all rows, which a store keeps for the next call."""
+    path = store and store / f"{part}-{data.name.replace('/', '-')}.npz"
+    if path and path.exists():
+        with np.load(path) as kept:
+            data.seconds.update({key[1:]: kept[key].tolist() for key in kept if key.startswith("@")})
+            return {key: Scores(kept[key]) for key in kept if not key.startswith("@")}
     results = dict[str, Scores]()
-    for label, row in rows.items():
-        values = [[scores(row(i, budget), question) for budget in BUDGETS] for i, question in enumerate(data.questions)]
+    for label, row in rows(data).items():
+        values = list[list[tuple[float, ...]]]()
+        for i, question in enumerate(data.questions):
+            answer = row(i)
+            values.append([scores(answer(budget), question) for budget in BUDGETS])
         results[label] = Scores(np.array(values))
         print(
             data.name,
@@ -435,6 +457,9 @@ def measure(data: Set, rows: dict[str, Row]) -> dict[str, Scores]:
             file=sys.stderr,
             flush=True,
         )
+    if path:
+        arrays: dict[str, Any] = {label: own.values for label, own in results.items()}
+        np.savez(path, **arrays | {f"@{label}": np.array(own) for label, own in data.seconds.items()})
     return results
 
 
@@ -524,13 +549,16 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--embedder", help="minilm, or a model name; by default the embedded one")
     parser.add_argument("--only", nargs="+", choices=("index", "store", "scale"), default=["index", "store"])
+    parser.add_argument("--store", type=Path, help="folder for scores, to resume from")
     parser.add_argument("--every", type=int, default=1, help="use every so many questions")
     args = parser.parse_args()
     os.environ["HF_HUB_OFFLINE"] = "1"
+    if args.store:
+        args.store.mkdir(parents=True, exist_ok=True)
     embedder = as_embedder(args.embedder)
-    sets = {name: Set.read(args.data, name, embedder, args.every) for name in args.sets}
+    sets = {name: Set.read(args.data, name, embedder, args.every * EVERY.get(name, 1)) for name in args.sets}
     if "index" in args.only:
-        results = {name: with_best(measure(data, index_rows(data))) for name, data in sets.items()}
+        results = {name: with_best(measure(data, "index", index_rows, args.store)) for name, data in sets.items()}
         print(
             table(results, QUESTION_TIME),
             figures(results, (BEST, QUESTION_TIME)),
@@ -538,7 +566,7 @@ def main() -> None:
             sep="\n\n",
         )
     if "store" in args.only:
-        results = {name: measure(data, store_rows(data)) for name, data in sets.items()}
+        results = {name: measure(data, "store", store_rows, args.store) for name, data in sets.items()}
         print(table(results, CUT_WITH_TEXTS), figures(results, (AS_IS, CUT, CUT_WITH_TEXTS)), sep="\n\n")
     for name, data in sets.items():
         for label, seconds in data.seconds.items():

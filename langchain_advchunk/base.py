@@ -285,9 +285,10 @@ class LinearSplitter(AdvchunkSplitter):
         return core
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; the core chunker is built anew when it is next needed."""
+        """Set an attribute; after a parameter, the core chunker is built anew when it is next needed."""
         super().__setattr__(name, value)
-        self.__dict__.pop("_core", None)
+        if not name.startswith("_"):  # as LangChain's own do
+            self.__dict__.pop("_core", None)
 
     def _build_core(self) -> Chunker:
         own = {f.name for f in fields(self)}

@@ -476,7 +476,7 @@ def assemble(units: Units, cuts: Ints, limits: Limits, vectors: Floats | None = 
     sizes, divide = RunSizes(units, limits.counter, limits.more), pack if limits.target is None else pack_near_target
     cuts = cuts if limits.target is None else _divisible_cuts(sizes, cuts, limits)
     pieces = [range(a, b) for start, end in pairwise(cuts.tolist()) for a, b in divide(sizes, start, end, limits)]
-    edges, breaks = sizes.edges, units.hard_breaks().tolist()
+    edges, breaks = sizes.edges, units.hard_breaks().tolist() if limits.overlap_tokens else [0]
     chunks, floor = [], 0
     for piece in _join_short(sizes, pieces, limits, vectors):
         start, end = piece[0], piece[-1] + 1

@@ -453,3 +453,14 @@ def test_papers_pages_and_records_come_as_page_content():
 def test_one_path_is_not_several():
     with pytest.raises(ConfigurationError, match=r"paths must be a collection, such as \[path\], got 'guide.md'"):
         RecursiveSplitter().split_files("guide.md")
+
+
+def test_the_core_is_built_once_and_anew_after_a_change(monkeypatch):
+    build, built = RecursiveSplitter._build_core, []
+    monkeypatch.setattr(RecursiveSplitter, "_build_core", lambda self: built.append(self) or build(self))
+    splitter = RecursiveSplitter(max_tokens=3)
+    assert len(splitter.split_text("Tea is good. It is hot.")) > 1
+    assert len(built) == 1
+    splitter.max_tokens = 100
+    assert splitter.split_text("Tea is good. It is hot.") == ["Tea is good. It is hot."]
+    assert len(built) == 2

@@ -48,10 +48,9 @@ def test_postings_are_those_of_the_slow_twin(sentences, question):
 TEXT = "# Tea\n\nBoil the water. Add tea.\n\n```\nmake tea\nmake rum\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n| 3 | 4 |\n\nEnd here."
 
 
-def units_of(text):
-    table = UnitTable(
-        [(0, run) for run in runs_of_chunks([Chunk(text, (Span(0, len(text)),), 1)], UnitReader(WORDS), "a")]
-    )
+def units_of(text, budget=1000):
+    chunk = Chunk(text, (Span(0, len(text)),), 1)
+    table = UnitTable([(0, run) for run in runs_of_chunks([chunk], UnitReader(WORDS), "a", budget)])
     return [table.text(i, i + 1)[0] for i in range(len(table))]
 
 
@@ -63,7 +62,9 @@ def test_units_are_sentences_rows_and_code_blocks_and_headings_stay_with_what_is
 def test_a_long_sentence_is_divided_and_a_long_row_is_not():
     long = "word " * 200
     assert max(len(unit.split()) for unit in units_of(long + ".")) <= 80
-    assert max(len(unit.split()) for unit in units_of(f"| a |\n| - |\n| {long} |\n| 3 |")) > 200
+    table = f"| a |\n| - |\n| {long} |\n| 3 |"
+    assert max(len(unit.split()) for unit in units_of(table)) > 200
+    assert max(len(unit.split()) for unit in units_of(table, 200)) <= 80  # of a small budget, a row does not take all
 
 
 @pytest.mark.parametrize("around", [0, 3, 1000])

@@ -60,7 +60,7 @@ from advchunk.records import (
     Floats,
     Segmentation,
     Units,
-    evolve,
+    complete,
     with_context,
     write_metadata,
 )
@@ -116,7 +116,10 @@ class Chunker(Params, ABC):
 
     @abstractmethod
     def plan(self, document: Document) -> Plan[Explanation]:
-        """Yield requests, receive answers, and return the chunks of a non-blank document, with the reasons."""
+        """Yield requests, receive answers, and return the chunks of a non-blank document, with the reasons.
+
+        The chunks are new: their index, id, and metadata are set afterward, in place.
+        """
 
     def check(self) -> None:
         """Add the rules for ``fallback`` and the embedder."""
@@ -323,8 +326,8 @@ class Chunker(Params, ABC):
             if document.markup == "code":
                 document = join_definitions(document, self.limits(document))
         if document.text.strip():
-            planned = yield from self.plan(document)
-            explanation = self._describe(planned, failed)
+            explanation = yield from self.plan(document)
+            self._describe(explanation, failed)
             if type(self).postprocess is not Chunker.postprocess:
                 chunks = yield from self.postprocess(explanation)
                 explanation = replace(explanation, chunks=IdGenerator().assign(explanation.document.source, chunks))
@@ -346,9 +349,9 @@ class Chunker(Params, ABC):
             return units
         return Chunker.tile(self, explanation.document, self.limits(explanation.document))
 
-    def _describe(self, explanation: Explanation, failed: str) -> Explanation:
-        """Return an explanation whose chunks have metadata of the document, its layout and the algorithm, indices and ids."""
-        document, ids, chunks = explanation.document, IdGenerator(), list[Chunk]()
+    def _describe(self, explanation: Explanation, failed: str) -> None:
+        """Give the chunks of an explanation metadata of the document, its layout and the algorithm, indices and ids."""
+        document, ids = explanation.document, IdGenerator()
         source, locate = document.source, Locator(document)
         ran = {"chunker": self.algorithm, "fallback_from": failed} if failed else {}
         for index, chunk in enumerate(explanation.chunks):
@@ -358,15 +361,13 @@ class Chunker(Params, ABC):
                 written |= {"cut": cut.reason} | ({} if cut.score is None else {"cut_score": round(cut.score, 4)})
             written |= self.chunk_metadata(chunk, index) | ran
             text = with_context(chunk.context, chunk.text) if chunk.context else chunk.text
-            described = evolve(
+            complete(
                 chunk,
                 index=index,
                 id=ids.new_id(source, chunk.level, text),
                 metadata=write_metadata(document.metadata, written),
                 source_spans=() if document.offsets is None else document.source_spans(chunk.spans),
             )
-            chunks.append(described)
-        return Explanation(document, chunks, explanation.units, explanation.segmentation)
 
     # Hooks that subclasses use or override.
 
@@ -494,15 +495,15 @@ class SegmentingChunker(Chunker):
     """Cuts or groups the units of a text. A subclass implements `decide`, usually through one of the bases below."""
 
     by_size: ClassVar[bool] = False
-    """True if the limits alone decide on cuts, so that the units of a text within them do not matter."""
+    """True if the limits alone decide on cuts: `decide` is not asked, and the units of a text within them do not matter."""
 
     def plan(self, document: Document) -> Plan[Explanation]:
         """Tile the text, decide on cuts, build chunks."""
         limits = self.limits(document)
         whole = sizes.one_unit(document.text, limits) if self.by_size else None
         units = self.tile(document, limits) if whole is None else whole
-        segmentation = Segmentation(np.array([0, 1]))
-        if whole is None and len(units) > 1:
+        segmentation = Segmentation(np.array([0, len(units)]))
+        if not self.by_size and len(units) > 1:
             segmentation = yield from self.decide(units, limits)
             sizes.check_segmentation(units, segmentation)
             segmentation = keep_headings(units, segmentation)

@@ -14,7 +14,7 @@ from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
 from advchunk.records import Floats, Span, with_context
 from advchunk.retrieval.evidence import WindowScoring
-from advchunk.retrieval.locating import is_whole, place_in_text
+from advchunk.retrieval.locating import Finder, is_whole, place_in_text
 from advchunk.retrieval.neighbors import TEMPERATURE
 from advchunk.retrieval.passage_units import Run, UnitReader, UnitTable, runs_in_text, runs_of_chunks
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages
@@ -28,7 +28,7 @@ DEPTH_TO_CUT = 200
 """Hits that are cut again: with what stands around them, they do as well as the whole index."""
 
 _AROUND = 350.0
-_HIT_WEIGHT = 0.2  # of the scores of the hits, where the words of the question have 1
+_HIT_WEIGHT = 0.1  # of the scores of the hits, where the words of the question have 1
 _MAX_REFUSED = 20  # sentences in a row that do not fit
 _log = logging.getLogger("advchunk")
 
@@ -65,7 +65,7 @@ class PassageCutter:
     arbitrary place and length (Callan 1994; Kaszkiel and Zobel 2001, Effective ranking with arbitrary passages) with the
     spread of evidence to its neighbors (Lv and Zhai 2009, Positional language models). See benchmarks/RETRIEVERS.md.
 
-    Units are sentences, table rows, code blocks of up to 300 tokens, and, in source code, definitions. A heading stays with the
+    Units are sentences, table rows, code blocks and, in source code, definitions, of up to a third of the budget and 300 tokens. A heading stays with the
     sentence below it. No passage crosses a gap in the known text.
 
     Parameters
@@ -187,7 +187,7 @@ class PassageCutter:
         require(isinstance(question, str), "question must be a string", question)
         hits, reader = list(hits), self._reader
         pairs = [*zip(hits, soften_hits(hits), strict=True), *((hit, 0.0) for hit in beside)]
-        sources = self._sources(pairs, texts, reader)
+        sources = self._sources(pairs, texts, reader, budget)
         table = UnitTable([(number, run) for number, source in enumerate(sources) for run in source.runs])
         postings = table.postings(reader.vocabulary.look_up(question))
         scores = self.scoring.score(postings, table.regions, table.tokens, table.words)
@@ -195,7 +195,9 @@ class PassageCutter:
         scores = self.scoring.support(scores, table.documents, table.tokens, table.middles, budget)
         return _Evidence(sources, table, scores, reader.counter, self.context)
 
-    def _sources(self, hits: Iterable[tuple[Hit, float]], texts: Texts | None, reader: UnitReader) -> list[_Source]:
+    def _sources(
+        self, hits: Iterable[tuple[Hit, float]], texts: Texts | None, reader: UnitReader, budget: int
+    ) -> list[_Source]:
         """Return the texts of hits, in an order that does not depend on theirs."""
         groups = dict[str, list[tuple[Hit, float]]]()
         for hit, evidence in hits:
@@ -203,10 +205,11 @@ class PassageCutter:
         sources = list[_Source]()
         for document, group in sorted(groups.items()):
             text, placed, alone = find_text(texts, document), list[tuple[Hit, float]](), list[tuple[Hit, float]]()
+            finder = None if text is None else Finder(text)
             for hit, evidence in group:
                 if not hit.chunk.text.strip():
                     continue
-                chunk = hit.chunk if text is None else place_in_text(hit.chunk, text)
+                chunk = hit.chunk if finder is None else place_in_text(hit.chunk, finder)
                 is_placed = is_whole(chunk)
                 own = hit if chunk is hit.chunk else replace(hit, chunk=chunk)
                 (placed if is_placed else alone).append((own, evidence))
@@ -214,16 +217,16 @@ class PassageCutter:
                 reason = "%d of %d hits are not in the text of %r, such as %r, so they have no offsets"
                 self._warnings.warn("texts", reason, len(alone), len(group), document, alone[0][0].chunk.text[:60])
             if placed:
-                sources.append(self._read(document, _in_reading_order(placed), text, reader))
-            sources += [_read_alone(hit, evidence, reader) for hit, evidence in _in_reading_order(alone)]
+                placed = _in_reading_order(placed)
+                chunks = [hit.chunk for hit, _ in placed]
+                if text is None:
+                    runs = runs_of_chunks(chunks, reader, document, budget)
+                else:
+                    spans = [span for chunk in chunks for span in chunk.spans]
+                    runs = runs_in_text(text, spans, self.around, reader, document, budget)
+                sources.append(_Source(document, placed, runs))
+            sources += [_read_alone(hit, evidence, reader, budget) for hit, evidence in _in_reading_order(alone)]
         return sources
-
-    def _read(self, document: str, hits: Sequence[tuple[Hit, float]], text: str | None, reader: UnitReader) -> _Source:
-        chunks = [hit.chunk for hit, _ in hits]
-        if text is None:
-            return _Source(document, hits, runs_of_chunks(chunks, reader, document))
-        spans = [span for chunk in chunks for span in chunk.spans]
-        return _Source(document, hits, runs_in_text(text, spans, self.around, reader, document))
 
     def _fill(self, evidence: _Evidence, budget: int) -> list[tuple[int, int]]:
         """Return the units of the passages that fill a budget, each as its first and the one after its last."""
@@ -358,10 +361,10 @@ class _Passages:
         return max(sides, key=lambda i: scores[i], default=None)
 
 
-def _read_alone(hit: Hit, evidence: float, reader: UnitReader) -> _Source:
+def _read_alone(hit: Hit, evidence: float, reader: UnitReader, budget: int) -> _Source:
     """Return the text of a hit whose place in its document is not known."""
     chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
-    runs = runs_of_chunks([chunk], reader, hit.document)
+    runs = runs_of_chunks([chunk], reader, hit.document, budget)
     return _Source(hit.document, [(hit, evidence)], runs, is_placed=False)
 
 

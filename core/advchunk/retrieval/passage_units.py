@@ -22,7 +22,8 @@ from advchunk.text.terms import Vocabulary, Wording
 from advchunk.text.tiling import lines, paragraphs
 
 _MAX_SENTENCE = 80  # tokens from which a sentence is split at clauses and words
-_MAX_WHOLE = 300  # tokens from which a table row, a code block or a definition is split
+_MAX_WHOLE = (300, 150, _MAX_SENTENCE)  # from which a table row, a code block or a definition is split
+_SHARE = 0.3  # of a budget that one of these may take
 _MAX_CONTEXT = 100  # tokens of headings and the head of a table
 _MAX_GAP = 2  # characters between chunks of one run, such as the white space that splitters strip
 _GAPS = ("", " ", "\n\n")  # by their length
@@ -88,17 +89,19 @@ class UnitReader:
         """True if it knows so many words that a new one should take its place."""
         return len(self.vocabulary) > _MAX_TERMS
 
-    def read(self, text: str, source: str = "", path: tuple[str, ...] = ()) -> Reading:
+    def read(self, text: str, budget: int = 0, source: str = "", path: tuple[str, ...] = ()) -> Reading:
         """Return the units of a text.
 
         Parameters
         ----------
+        budget : tokens of the passages that are wanted, of which a table row or a block may take a third.
         source : the name of its file, whose suffix may say that it is source code.
         path : the headings that its start is under, or is itself.
         """
-        return self._remembered(text, source, path)
+        most = next((size for size in _MAX_WHOLE if size <= budget * _SHARE), _MAX_SENTENCE)
+        return self._remembered(text, source, path, most)
 
-    def _read(self, text: str, source: str, path: tuple[str, ...]) -> Reading:
+    def _read(self, text: str, source: str, path: tuple[str, ...], most: int) -> Reading:
         document = _with_layout(Document(text, source))
         first = Headings(text, document.blocks or ()).path(0)
         above = path[: len(path) - len(first)] if path[-len(first) :] == first else path
@@ -106,7 +109,7 @@ class UnitReader:
         headings = Headings(text, document.blocks or (), document.above)
         whole = protected(document)
         levels = CODE if document.markup == "code" else VERBATIM
-        limits = Limits(_MAX_WHOLE, 0, 0, self.counter, verbatim=whole, verbatim_levels=levels)
+        limits = Limits(most, 0, 0, self.counter, verbatim=whole, verbatim_levels=levels)
         if document.markup == "code":
             document = join_definitions(document, limits)
         tiler = partial(sentences, language=self.language)
@@ -273,7 +276,7 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
 
 
-def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str) -> list[Run]:
+def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str, budget: int = 0) -> list[Run]:
     """Return the text of chunks of one document, as far as they have it, in runs; text that several have is there once.
 
     Chunks that contradict each other where they overlap, as those of two versions of a text, are in runs of their own.
@@ -287,7 +290,7 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str) -> 
         if agrees and end <= last:
             continue
         at = start + overlap if agrees else start
-        piece = Piece(reader.read(text[at - start :], source, _title_path(chunk)), at)
+        piece = Piece(reader.read(text[at - start :], budget, source, _title_path(chunk)), at)
         if agrees and start - last <= _MAX_GAP:
             runs[-1].append(piece)
         else:
@@ -296,9 +299,11 @@ def runs_of_chunks(chunks: Sequence[Chunk], reader: UnitReader, source: str) -> 
     return runs
 
 
-def runs_in_text(text: str, spans: Iterable[Span], around: float, reader: UnitReader, source: str) -> list[Run]:
+def runs_in_text(
+    text: str, spans: Iterable[Span], around: float, reader: UnitReader, source: str, budget: int = 0
+) -> list[Run]:
     """Return the runs of a text that spans are in, with so many tokens on either side of each."""
-    read = reader.read(text, source)
+    read = reader.read(text, budget, source)
     before = np.concatenate([[0], np.cumsum(read.tokens)])
     first, last = np.array(list(spans), dtype=np.int64).T
     first, last = read.ends.searchsorted(first, "right"), read.starts.searchsorted(last)

@@ -20,7 +20,7 @@ from advchunk.text.sentences.stops import (
     get_habits,
 )
 from advchunk.text.sentences.words import Words, get_words
-from advchunk.text.tiling import OWN_SPACE, after, next_non_space, owning_space, paragraph_edges
+from advchunk.text.tiling import OWN_SPACE, after, owning_space, paragraph_edges
 
 _PLAIN_SENTENCE_END = re.compile(rf"[.!?]{OWN_SPACE}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -80,7 +80,8 @@ def sentences(text: str, language: str = "en") -> Units:
     seen = text.replace(";", "\u037e") if code == "el" else text  # the question mark of Greek
     stops, words, habits, ends = find_stops(seen), get_words(code), get_habits(code), list[int]()
     for start, end in pairwise(paragraph_edges(text)):
-        first, last = next_non_space(text, start), start + len(text[start:end].rstrip())
+        piece = text[start:end]
+        first, last = end - len(piece.lstrip()), start + len(piece.rstrip())
         if first < last:
             ends += _sentence_ends(Paragraph(seen, first, last, words), stops, habits)
     return owning_space(text, ends)
@@ -97,7 +98,7 @@ def _sentence_ends(paragraph: Paragraph, stops: Sequence[int], habits: Habits) -
     """
     text, at = paragraph.text, paragraph.start
     for first, last in pairwise(_parts(text, at, paragraph.end)):
-        inner = stops[bisect_left(stops, first) : bisect_left(stops, last)]
+        inner = stops[bisect_left(stops, first) : bisect_left(stops, last - 1)]  # a stop at the end decides nothing
         for stop in chain(_stop_ends(paragraph, first, last, inner, habits), [last]):
             if stop - at > _MAX_SENTENCE:
                 yield from _breaks(text, at, stop, paragraph.words)
@@ -147,6 +148,8 @@ def _stop_ends(paragraph: Paragraph, start: int, end: int, stops: Sequence[int],
         if plain and habit is False and plain["following"].lower() not in openers:
             continue
         if habit:
+            if at == first:
+                continue
             stop_end = at + 1
         elif match := STOP.match(text, at, end):
             matched, stop = match.end(), Stop(paragraph, match, first, before)

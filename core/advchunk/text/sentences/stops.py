@@ -363,7 +363,7 @@ class Habits(dict[str, bool | None]):
         words = self._words
         name = _name(_last_word(before))
         if not name:
-            return None
+            return True  # unless it is the first in its sentence
         if _is_number(name):
             return None if words.ordinals or (len(name) <= 3 and name.isdigit()) else True
         if _may_abbreviate(name, words):
