@@ -446,7 +446,7 @@ def exclusions(node: BaseNode, hidden: Sequence[str]) -> dict[str, Any]:
 
 
 def presentation(node: BaseNode, metadata: Mapping[str, Any], hidden: Sequence[str]) -> dict[str, Any]:
-    """Return how embedder and language model see metadata: like a node's own, except the ``hidden`` keys."""
+    """Return settings by which embedder and language model see metadata like that of a node, except ``hidden`` keys."""
     excluded = exclusions(node, hidden)
     unseen = set.intersection(*map(set, excluded.values()))
     is_alone = metadata.keys() - unseen == {written_keys(metadata).get("context")}

@@ -30,7 +30,7 @@ from advchunk.retrieval import LexicalIndex, Passage, Ranking
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy
-from advchunk.retrieval.locating import place_in_text
+from advchunk.retrieval.locating import Finder, place_in_text
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.search import Search
 from advchunk.retrieval.warning_log import WarningLog
@@ -251,10 +251,11 @@ class PoolReader:
                 document = documents.get(node.ref_doc_id)
                 texts[key] = self.text_of(node) if document is None else document.get_content()
         own_texts = {key: text for key, text in texts.items() if text is not None}
+        finders = {key: Finder(text) for key, text in own_texts.items()}
         unplaced = [i for i, chunk in enumerate(chunks) if chunk.text and not chunk.spans]
         for i in unplaced:
-            if not are_all and keys[i] in own_texts:  # those that are read later are in any order
-                chunks[i] = place_in_text(chunks[i], own_texts[keys[i]])
+            if not are_all and keys[i] in finders:  # those that are read later are in any order
+                chunks[i] = place_in_text(chunks[i], finders[keys[i]])
         for run in runs:
             for i in run:
                 if not (nodes[i].ref_doc_id and (are_all or chunks[i].spans or keys[i] in own_texts)):
