@@ -280,7 +280,7 @@ class _Evidence:
         context, _ = self.context(start)
         tokens, score = self.counter(with_context(context, text)), float(self.scores[start:end].max())
         own_spans = spans if source.is_placed else ()
-        section = " > ".join(self.table.path(start))
+        section = " > ".join(self.table.path(start)) or None  # the headings of HTML or PDF are in metadata alone
         return Passage(text, source.document, own_spans, tuple(hits), score, tokens, context, section)
 
     def sentence(self, unit: int) -> ScoredSentence:
