@@ -349,9 +349,7 @@ def _embeddings_filter(store: Store) -> Row:
     splitter = RecursiveCharacterTextSplitter(
         chunk_size=300, chunk_overlap=0, separators=["\n\n", "\n", ". ", " ", ""], keep_separator="end"
     )
-    chain = DocumentCompressorPipeline(
-        transformers=[splitter, EmbeddingsFilter(embeddings=Model(), k=None, similarity_threshold=-1.0)]
-    )
+    chain = DocumentCompressorPipeline(transformers=[splitter, EmbeddingsFilter(embeddings=Model(), k=10_000)])
 
     def row(i: int) -> Callable[[int], Sequence[Piece]]:
         hits = store.hits(store.rankings[i])
