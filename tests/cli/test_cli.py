@@ -146,15 +146,15 @@ def test_an_interrupted_run_is_resumed(tmp_path, monkeypatch, two_files, cut_off
     write_jsonl(path, 5)
     args = ["chunk", two_files[0], path, two_files[1], "-m", "recursive", "-p", "max_tokens=9", "-f", "jsonl"]
     whole = run(*args).output
-    segment = RecursiveChunker.segment
+    plan = RecursiveChunker.plan
 
-    def interrupted(self, units, limits):
-        asked.append(units.text)
+    def interrupted(self, document):
+        asked.append(document.text)
         if len(asked) == 5:
             raise KeyboardInterrupt
-        return segment(self, units, limits)
+        return plan(self, document)
 
-    monkeypatch.setattr(RecursiveChunker, "segment", interrupted)
+    monkeypatch.setattr(RecursiveChunker, "plan", interrupted)
     resumable = [*args, "-o", out, "--resume"]
     assert run(*resumable).exit_code == 1
     (partial,) = tmp_path.glob("chunks.jsonl.*.partial")
