@@ -19,7 +19,7 @@ from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.errors import require
 from advchunk.layout import inherited_metadata
 from advchunk.records import remove_written, write_metadata, written_keys, written_metadata
-from advchunk.retrieval import Passage, PassageCutter
+from advchunk.retrieval import Passage
 from advchunk.retrieval.collection import Collection
 from advchunk.retrieval.cutting import find_text
 from advchunk.retrieval.hierarchies import ChunkHierarchy
@@ -51,12 +51,6 @@ def document_name(document: Document, key: str | Callable[[Document], str] | Non
         return str(key(document))
     names = [document.metadata[name] for name in (_NAMES if key is None else (key,)) if document.metadata.get(name)]
     return str(names[0] if names else written_metadata(document.metadata).get("source_id", ""))
-
-
-def checked_cutter(cutter: PassageCutter | None) -> PassageCutter:
-    """Return a cutter, for None the default; raise `ConfigurationError` for anything else."""
-    require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
-    return cutter or PassageCutter()
 
 
 def check_texts(texts: DocumentTexts | None) -> None:

@@ -13,6 +13,7 @@ from pydantic import Field, PrivateAttr, SkipValidation
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.retrieval import PassageCutter, Ranking
+from advchunk.retrieval.cutting import as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
@@ -21,7 +22,6 @@ from langchain_advchunk.collection import (
     DocumentTexts,
     aread_texts,
     check_texts,
-    checked_cutter,
     document_name,
     read_hits,
     read_scores,
@@ -87,7 +87,7 @@ class PassageCompressor(CheckedModel, BaseDocumentCompressor):
         super().__init__(**kwargs)
         require(is_integer(self.budget, 1), "budget must be a whole number >= 1", self.budget)
         check_texts(self.texts)
-        cutter = checked_cutter(self.cutter)
+        cutter = as_cutter(self.cutter)
         self._counter = as_counter(cutter.tokenizer)
         self._cutter = cutter.within("en", self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread

@@ -24,7 +24,7 @@ from advchunk.errors import ConfigurationError, is_integer, require
 from advchunk.models.counters import as_counter
 from advchunk.retrieval import LexicalIndex, PassageCutter, Ranking
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.cutting import DEPTH_TO_CUT
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
@@ -37,7 +37,6 @@ from langchain_advchunk.collection import (
     DocumentTexts,
     aread_texts,
     check_texts,
-    checked_cutter,
     document_name,
     in_reading_order,
     read_chunks,
@@ -203,7 +202,7 @@ class AdvchunkRetriever(CheckedModel, BaseRetriever):
             self._collection.rank(
                 "", None, Search("lexical")
             )  # computes the scores of all words before the first search
-        self._cutter = checked_cutter(self.cutter).within(self.language, self._counter)
+        self._cutter = as_cutter(self.cutter).within(self.language, self._counter)
         self._cutter.cut("", ())  # loads the tokenizer at once, and in one thread
 
     def _check(self) -> None:

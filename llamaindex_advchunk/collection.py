@@ -333,12 +333,6 @@ def _to_node(passage: Passage, first: BaseNode) -> TextNode:
     )
 
 
-def as_cutter(cutter: PassageCutter | None, language: str, counter: Counter) -> PassageCutter:
-    """Return a cutter, the usual one for None, with what it leaves open; raise `ConfigurationError` for anything else."""
-    require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
-    return (cutter or PassageCutter()).within(LexicalIndex(language=language).language, counter)  # raises on no code
-
-
 def check_nodes(nodes: Iterable[BaseNode]) -> list[BaseNode]:
     """Return nodes as a list; raise `ConfigurationError` for anything else."""
     nodes = list(nodes)

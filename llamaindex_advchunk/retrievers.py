@@ -25,13 +25,13 @@ from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from advchunk.chunkers.other_names import check_names
 from advchunk.errors import is_integer, require
 from advchunk.models.counters import TokenizerLike, as_counter
-from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, Texts, as_cutter
 from advchunk.retrieval.passages import PassageOrder
 from advchunk.retrieval.rankings import DEPTH, FusionMethod
 from advchunk.retrieval.search import LEXICAL_WEIGHT, AnswerLength, Search, SearchedLevels, SearchMode
 from advchunk.retrieval.warning_log import WarningLog
 from llamaindex_advchunk.base import UNCHECKED, first_error
-from llamaindex_advchunk.collection import Pool, PoolReader, as_cutter, check_nodes, nodes_in, with_sections
+from llamaindex_advchunk.collection import Pool, PoolReader, check_nodes, nodes_in, with_sections
 
 _log = logging.getLogger("advchunk")
 
@@ -183,7 +183,7 @@ class AdvchunkRetriever(BaseRetriever):
         super().__init__(callback_manager=callback_manager, object_map=object_map, verbose=verbose)
         docstore = None if index is None else index.docstore
         words_in = None if mode == "dense" else language
-        cutter = as_cutter(cutter, language, counter)
+        cutter = as_cutter(cutter).within(language, counter)
         self._source = PoolReader(
             counter, self._once, docstore, self.object_map, filters, words_in, cutter=None if whole_chunks else cutter
         )
@@ -423,4 +423,4 @@ class PassagePostprocessor(NodePostprocessor):
         rule = "texts must be a mapping or a function from the id or name of a document to its text"
         require(self.texts is None or isinstance(self.texts, Mapping) or callable(self.texts), rule, self.texts)
         reader = super()._reader()
-        return replace(reader, texts=self.texts, cutter=as_cutter(self.cutter, self.language, reader.counter))
+        return replace(reader, texts=self.texts, cutter=as_cutter(self.cutter).within(self.language, reader.counter))

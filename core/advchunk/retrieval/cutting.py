@@ -20,6 +20,7 @@ from advchunk.retrieval.passage_units import Run, UnitReader, UnitTable, runs_in
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder, check_order, sort_passages
 from advchunk.retrieval.warning_log import WarningLog
 from advchunk.text.counters import Counter
+from advchunk.text.terms import check_language
 
 Texts: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 """The texts of documents by name."""
@@ -97,6 +98,7 @@ class PassageCutter:
     scoring: WindowScoring = field(default_factory=WindowScoring)
 
     def __post_init__(self) -> None:
+        _ = self.language is None or check_language(self.language)
         require(0 <= self.around < np.inf, "around must be finite and >= 0", self.around)
         require(0 <= self.hit_weight < np.inf, "hit_weight must be finite and >= 0", self.hit_weight)
         require(is_integer(self.min_tokens, 0), "min_tokens must be a whole number >= 0", self.min_tokens)
@@ -157,7 +159,7 @@ class PassageCutter:
 
     def within(self, language: str, counter: Counter) -> Self:
         """Return the cutter with a retriever's language and counter in place of those that it leaves open."""
-        return replace(self, language=self.language or language, tokenizer=self.tokenizer or counter)
+        return replace(self, language=self.language or check_language(language), tokenizer=self.tokenizer or counter)
 
     def highlights(self, question: str, hits: Iterable[Hit]) -> list[Hit]:
         """Return hits with their ``highlights``: the spans of the sentences that matter most for a question.
@@ -372,6 +374,12 @@ def _read_alone(hit: Hit, evidence: float, reader: UnitReader, budget: int) -> _
     chunk = replace(hit.chunk, spans=(Span(0, len(hit.chunk.text)),))
     runs = runs_of_chunks([chunk], reader, hit.document, budget)
     return _Source(hit.document, [(hit, evidence)], runs, is_placed=False)
+
+
+def as_cutter(cutter: PassageCutter | None) -> PassageCutter:
+    """Return a cutter, the usual one for None; raise `ConfigurationError` for anything else."""
+    require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
+    return cutter or PassageCutter()
 
 
 def find_text(texts: Texts | None, document: str) -> str | None:

@@ -21,7 +21,7 @@ from advchunk.models.identity import model_name, own_identity
 from advchunk.models.long_texts import embed_long_texts
 from advchunk.records import Chunk, Floats, Span
 from advchunk.retrieval.collection import Collection
-from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter
+from advchunk.retrieval.cutting import DEPTH_TO_CUT, PassageCutter, as_cutter
 from advchunk.retrieval.hierarchies import ChunkHierarchy
 from advchunk.retrieval.lexical_index import LexicalIndex
 from advchunk.retrieval.passages import Hit, Passage, PassageOrder
@@ -89,9 +89,8 @@ class Retriever:
     ) -> None:
         self._search = Search(mode, neighbors, fusion, lexical_weight, levels, answer, section_weight, merge)
         require(is_integer(depth, 1), "depth must be a whole number >= 1", depth)
-        require(cutter is None or isinstance(cutter, PassageCutter), "cutter must be a PassageCutter or None", cutter)
         self._depth, self._embedder, self._tokenizer = depth, embedder, tokenizer
-        self._own_cutter = cutter or PassageCutter()
+        self._own_cutter = as_cutter(cutter)
         self._groups = dict[str, _Group]()
         self._lexical = LexicalIndex(language=language)
         self._texts = dict[str, str]()

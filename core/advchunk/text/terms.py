@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from advchunk.errors import import_extra
+from advchunk.errors import import_extra, require
 from advchunk.records import Ints
 from advchunk.text.sentences import language_code
 
@@ -122,6 +122,13 @@ def bigrams(words: Terms) -> Terms:
     distinct, ids = np.unique((words.ids[:-1] * words.size + words.ids[1:])[inner], return_inverse=True)
     many = np.maximum(np.diff(words.edges) - 1, 0)
     return Terms(ids.astype(np.int64), np.r_[0, np.cumsum(many)], len(distinct))
+
+
+def check_language(language: str) -> str:
+    """Return the code of a language; raise `ConfigurationError` for anything else."""
+    is_code = isinstance(language, str) and language_code(language).isalpha() and len(language_code(language)) <= 3
+    require(is_code, "language must be a code, such as 'en'", language)
+    return language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
