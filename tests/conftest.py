@@ -88,7 +88,7 @@ def _starts_nothing_unless_slow(request, monkeypatch):
     if "slow" not in request.keywords:
         monkeypatch.setattr(subprocess.Popen, "__init__", refuse)
         monkeypatch.setattr(BaseProcess, "start", refuse)
-        monkeypatch.setattr(socket.socket, "bind", refuse)
+        monkeypatch.setattr(socket.socket, "listen", refuse)
         monkeypatch.setattr(os, "fork", refuse)
 
 
