@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from try_rooms import CORE, KERNEL, ROOMS, ROOT, copy_without, run_tests
+from without_rooms import NAMES, Finder, room_of
 
 # What is left: every module imports, every chunker that needs no model or extra chunks, files are read, the command line lists.
 LEFT = """
@@ -97,9 +98,7 @@ def test_the_kernel_passes_its_tests_without_any_room():
 @pytest.fixture
 def absent(monkeypatch):
     """Return what a test imports from an absent room."""
-    monkeypatch.setenv("WITHOUT_ROOMS", '{"advchunk.semantic": "semantic"}')
-    from without_rooms import Finder, room_of
-
+    monkeypatch.setitem(NAMES, "advchunk.semantic", "semantic")
     assert room_of("advchunk.semantic.mst") == room_of("langchain_advchunk.semantic") == "semantic"
     assert room_of("advchunk.sizes") is room_of("other.semantic") is None
     return Finder.create_module(Finder.find_spec("advchunk.semantic.mst")).Chunker
