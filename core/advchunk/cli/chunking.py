@@ -17,6 +17,7 @@ import click
 
 from advchunk import registry
 from advchunk.chunkers.base import Chunker
+from advchunk.chunkers.catalog import default_name
 from advchunk.chunkers.frameworks import flatten_spans
 from advchunk.chunkers.parallel import share_models
 from advchunk.cli.common import RESOURCE_OPTIONS, one_line, report_errors
@@ -45,7 +46,7 @@ _BACKGROUNDS = (153, 223, 194, 225, 229, 195)
 @click.command("chunk", cls=ChunkerCommand)
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option(
-    "-m", "--method", metavar="NAME", default="mst-semantic", show_default=True,
+    "-m", "--method", metavar="NAME", default=default_name("mst-semantic"), show_default=True,
     help="Chunking method; see 'advchunk list'.",
 )  # fmt: skip
 @click.option(

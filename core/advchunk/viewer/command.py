@@ -20,7 +20,7 @@ from advchunk.retrieval import PassageCutter
 @click.command("view", cls=ChunkerCommand)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "-m", "--method", "methods", metavar="NAME[,NAME]", default="mst-semantic", show_default=True,
+    "-m", "--method", "methods", metavar="NAME[,NAME]", default=catalog.default_name("mst-semantic"), show_default=True,
     help="Chunking method; several are shown side by side.",
 )  # fmt: skip
 @click.option("-o", "--out", metavar="PATH", default="chunks.html", show_default=True, help="The page to write.")
