@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from try_rooms import CORE, KERNEL, ROOMS, ROOT, copy_without, run_tests
+
 from without_rooms import NAMES, Finder, room_of
 
 # What is left: every module imports, every chunker that needs no model or extra chunks, files are read, the command line lists.
